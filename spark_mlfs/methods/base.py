@@ -1,0 +1,57 @@
+"""What a method is: parameters, the statistics it needs, and the solver that turns them into scores. One file each.
+
+A method sees an `Engine` (all it may ask of the data) and returns `Scores` over the varying features. Constant features, names, ties, the
+ranking, transforming, saving, progress and reports are the base's and the estimator's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..params import Parameter
+from ..solvers.greedy import Path
+from ..statistics.base import Statistic
+from ..statistics.runner import Engine
+
+
+@dataclass
+class Scores:
+    """What a method found, over the varying features.
+
+    `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective` the objective
+    after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name, for the manifest.
+    """
+
+    values: np.ndarray
+    path: Path | None = None
+    objective: list[float] = field(default_factory=list)
+    converged: bool | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+class Method:
+    """Base of every method.
+
+    `name`        as users write it
+    `parameters`  its own parameters
+    `title`       one line for tables
+    `source`      the paper
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    greedy: ClassVar[bool] = False
+
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+        """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
+        return []
+
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+        """Scores of the varying features; `count` is how many the user will keep (a greedy method picks no more)."""
+        raise NotImplementedError

@@ -1,0 +1,154 @@
+"""What the counting methods share: their parameters, relevance from two-way counts, and greedy selection from links."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError
+from ..params import Choice, Integer, Parameter
+from ..prepare.discretise import MAX_BINS
+from ..solvers import greedy
+from ..solvers import information as info
+from ..statistics.base import Statistic
+from ..statistics.contingency import (
+    Classes,
+    Everything,
+    LabelPairs,
+    LabelPairSums,
+    Labels,
+    LabelsetCounts,
+    PairInformation,
+    TwoWay,
+)
+from ..statistics.runner import Engine
+from .base import Method, Scores
+
+NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
+BINNING = Parameter("binning", "width", Choice(("width", "quantile")), "equal-width or quantile bins")
+CORRECTION = Parameter(
+    "bias_correction", "none", Choice(("none", "miller-madow")), "correction of the plug-in entropies for the number of cells"
+)
+LABELS = Parameter(
+    "labels", "br", Choice(("br", "lp")), "binary relevance (sum over labels) or label powerset (the labelset as one class)"
+)
+COUNTING = (NUM_BINS, BINNING, CORRECTION)
+
+PAIR_BYTES = 64 << 20
+
+
+class Counting:
+    """The counts and informations of one run, each computed when first asked for."""
+
+    def __init__(self, engine: Engine, p: Mapping[str, Any], target: Any = None, rows: int | None = None) -> None:
+        self.engine, self.p = engine, p
+        self.coding = engine.coding(p["num_bins"], p["binning"])
+        if target is None and p.get("labels") == "lp":
+            (sets,) = engine.run(LabelsetCounts())
+            target, rows = Classes(sets.hashes), int(sets.counts.sum())
+        self.target = target if target is not None else engine.labels()
+        correction = p.get("bias_correction", "none")
+        self.logs = info.CountLogs(rows or engine.profile.n, 8 * (engine.profile.q + 2), correction)
+        self.correction = correction
+
+    @cached_property
+    def two_way(self) -> Any:
+        return self.engine.run(TwoWay(self.coding, self.target))[0]
+
+    @cached_property
+    def per_label(self) -> np.ndarray:
+        """(v, q) I(f; Y_l); plug-in values clipped at 0."""
+        target = self.target
+        out = np.empty((self.engine.count, target.q))
+        for first, last, counts in self.two_way.chunks(copies=4):
+            out[first:last] = info.label_information(self.logs, counts, target.q, target.unknown(counts))
+        return self._clip(out)
+
+    @cached_property
+    def relevance(self) -> np.ndarray:
+        """(v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset)."""
+        if isinstance(self.target, Labels):
+            return self.per_label.sum(axis=1)
+        out = np.empty(self.engine.count)
+        for first, last, counts in self.two_way.chunks(copies=4):
+            out[first:last] = info.class_information(self.logs, counts)
+        return self._clip(out)
+
+    @cached_property
+    def entropy(self) -> np.ndarray:
+        """(v,) H(f)."""
+        out = np.empty(self.engine.count)
+        for first, last, counts in self.two_way.chunks():
+            out[first:last] = info.entropy(self.logs, counts[:, :, 0])
+        return out
+
+    def _clip(self, values: np.ndarray) -> np.ndarray:
+        return np.maximum(values, 0.0) if self.correction == "none" else values
+
+    @cached_property
+    def _commonest(self) -> np.ndarray:
+        return self.coding.zero.astype(int) if self.coding.sparse else self.two_way.commonest()
+
+    def links(self, features: list[int], target: Any = None) -> dict[int, np.ndarray]:
+        """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features`."""
+        commonest = tuple(int(self._commonest[s]) for s in features)
+        two_way = self.two_way
+        if target is not None:
+            (two_way,) = self.engine.run(TwoWay(self.coding, target))
+        wanted = PairInformation(self.coding, target or self.target, tuple(features), commonest, self.logs, two_way)
+        return self.engine.once(wanted)[0]
+
+    def label_pairs(self, labels: tuple[int, ...]) -> np.ndarray:
+        """(2, v) over pairs a < b of `labels`: Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)]."""
+        if len(labels) < 2:
+            return np.zeros((2, self.engine.count))
+        target = LabelPairs(labels)
+        two_way, logs = self.two_way, self.logs
+        if self.engine.profile.has_unknown:  # both labels of a pair must be known: over the rows without unknown labels
+            (two_way,) = self.engine.run(TwoWay(self.coding, Labels(self.engine.profile.q, whole=True)))
+            if not two_way.totals[0]:
+                raise DataError("every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr")
+            logs = info.CountLogs(int(two_way.totals[0]), 8 * (self.engine.profile.q + 2), self.correction)
+        step = max(1, PAIR_BYTES // (8 * self.coding.width * target.size))
+        step = -(-step // self.coding.per_byte) * self.coding.per_byte
+        parts = []
+        for first in range(0, self.engine.count, step):
+            last = min(self.engine.count, first + step)
+            wanted = LabelPairSums(self.coding, target, first, last, logs, two_way)
+            parts += self.engine.once(wanted)
+        return np.concatenate(parts, axis=1)
+
+    def select(self, first: np.ndarray, criterion: Any, absorb: Any, count: int, target: Any = None) -> Scores:
+        """Greedy selection; `absorb(s, conditional, pair)` takes in a pick's links, `criterion(picks)` values the candidates."""
+
+        def report(done: int, total: int) -> None:
+            if self.engine.progress:
+                self.engine.progress("features picked", done, total)
+
+        path = greedy.forward(
+            first,
+            criterion,
+            lambda s, link: absorb(s, link[0], link[1]),
+            lambda features: self.links(list(features), target),
+            min(count, self.engine.count),
+            self.engine.ahead,
+            report,
+        )
+        return Scores(first, path)
+
+
+class CountingMethod(Method):
+    """A method that starts from two-way counts."""
+
+    parameters = COUNTING
+
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+        if p.get("labels") == "lp":
+            return [LabelsetCounts()]
+        return [TwoWay(engine.coding(p["num_bins"], p["binning"]), engine.labels())]
+
+
+__all__ = ["BINNING", "COUNTING", "CORRECTION", "LABELS", "NUM_BINS", "Counting", "CountingMethod", "Everything"]

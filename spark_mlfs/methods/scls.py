@@ -1,0 +1,36 @@
+"""SCLS: scalable relevance evaluation for large label sets.
+
+R(f)·(1 − Σ_{s∈S} I(f; s)/H(f)). First pick: the argmax of R. The redundancy does not look at the labels, so a pick costs the same
+however many there are. Source: Lee & Kim, "SCLS: Multi-label feature selection based on scalable criterion for large label set", 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..statistics.contingency import Everything
+from ..statistics.runner import Engine
+from .base import Scores
+from .counting import Counting, CountingMethod
+
+
+class SCLS(CountingMethod):
+    """R(f)·(1 − Σ_s I(f; s)/H(f)): the redundancy is label-free."""
+
+    name = "scls"
+    title = "relevance scaled by label-free redundancy"
+    source = "Lee & Kim 2017"
+    greedy = True
+
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+        counting = Counting(engine, p)
+        relevance, entropy = counting.relevance, counting.entropy
+        share = np.zeros(engine.count)
+
+        def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
+            share[:] += pair / entropy  # a varying feature can fall into one bin only with quantile bins
+
+        return counting.select(relevance, lambda picks: relevance * (1 - share), absorb, count, Everything())

@@ -1,0 +1,156 @@
+"""Parameters as data: a name, a default and a constraint; one message format for all of them.
+
+Methods list their parameters with these; the pyspark.ml ``Param`` objects, the command line's ``--set`` and the
+documentation are generated from the same lists. Names are snake_case here and in the jobs (``num_bins``), camelCase on
+the estimators (``numBins``), as pyspark.ml has them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any
+
+from .errors import ParameterError
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of the listed words."""
+
+    options: tuple[str, ...]
+
+    def accept(self, value: Any) -> Any:
+        if isinstance(value, str) and value in self.options:
+            return value
+        raise ValueError
+
+    def __str__(self) -> str:
+        return "one of " + ", ".join(map(repr, self.options))
+
+
+@dataclass(frozen=True)
+class Integer:
+    """A whole number in [low, high]."""
+
+    low: int | None = None
+    high: int | None = None
+
+    def accept(self, value: Any) -> int:
+        if isinstance(value, str):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, Integral):
+            raise ValueError
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+            raise ValueError
+        return int(value)
+
+    def __str__(self) -> str:
+        return "a whole number" + _range(self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number in [low, high]; `above` excludes the lower end."""
+
+    low: float | None = None
+    high: float | None = None
+    above: bool = False
+
+    def accept(self, value: Any) -> float:
+        if isinstance(value, str):
+            value = float(value)
+        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+            raise ValueError
+        if self.low is not None and (value < self.low or (self.above and value == self.low)):
+            raise ValueError
+        if self.high is not None and value > self.high:
+            raise ValueError
+        return float(value)
+
+    def __str__(self) -> str:
+        if self.above and self.high is None:
+            return f"a number above {self.low:g}"
+        return "a number" + _range(self.low, self.high, "above " if self.above else "")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or false."""
+
+    def accept(self, value: Any) -> bool:
+        if isinstance(value, str) and value.lower() in ("true", "false"):
+            return value.lower() == "true"
+        if isinstance(value, bool):
+            return value
+        raise ValueError
+
+    def __str__(self) -> str:
+        return "true or false"
+
+
+@dataclass(frozen=True)
+class Optional:
+    """Another constraint, or None (``none`` on the command line)."""
+
+    of: Choice | Integer | Number | Flag
+
+    def accept(self, value: Any) -> Any:
+        if value is None or (isinstance(value, str) and value.lower() == "none"):
+            return None
+        return self.of.accept(value)
+
+    def __str__(self) -> str:
+        return f"{self.of}, or None"
+
+
+def _range(low: float | None, high: float | None, prefix: str = "") -> str:
+    if low is not None and high is not None:
+        return f" from {prefix}{low:g} to {high:g}"
+    if low is not None:
+        return f", at least {low:g}"
+    return f", at most {high:g}" if high is not None else ""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a method: its snake_case name, default, constraint and a line of documentation."""
+
+    name: str
+    default: Any
+    constraint: Choice | Integer | Number | Flag | Optional
+    doc: str
+
+    @property
+    def camel(self) -> str:
+        """The name as pyspark.ml writes it: ``num_bins`` becomes ``numBins``."""
+        head, *rest = self.name.split("_")
+        return head + "".join(word.capitalize() for word in rest)
+
+    def accept(self, value: Any) -> Any:
+        """`value` in its proper type; `ParameterError` where the constraint does not hold."""
+        try:
+            return self.constraint.accept(value)
+        except (ValueError, TypeError, OverflowError):
+            raise ParameterError(f"{self.name} must be {self.constraint}, not {value!r}") from None
+
+
+def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """Every parameter's value, defaults filled in; snake_case and camelCase names are both understood.
+
+    Raises `ParameterError` for an unknown name (listing the near ones) and for a value out of its range.
+    """
+    known = {p.name: p for p in parameters}
+    by_camel = {p.camel: p.name for p in known.values()}
+    values = {name: p.default for name, p in known.items()}
+    for name, value in given.items():
+        snake = name if name in known else by_camel.get(name)
+        if snake is None:
+            near = get_close_matches(name, [*known, *by_camel], n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ParameterError(f"{owner} has no parameter {name!r}; {hint}it takes: {', '.join(known) or 'none'}")
+        values[snake] = known[snake].accept(value)
+    return values

@@ -1,0 +1,179 @@
+"""Label columns of every accepted form, and what they become inside a block: CSR lists of positive and unknown labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ..errors import DataError, ParameterError, worker_errors
+from ..schema import attribute_names
+
+FORMS = ("auto", "tags", "ids", "multihot")
+MAX_TAGS = 1_000_000
+
+
+@dataclass(frozen=True)
+class LabelSource:
+    """How to read one label column.
+
+    `kind`        "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids" (array of label numbers), "tags" (array of strings)
+    `vocabulary`  tags only: the tags in label order
+    `names`       the labels' names, where the column tells them
+    """
+
+    kind: str
+    vocabulary: tuple[str, ...] | None = None
+    names: tuple[str, ...] | None = None
+
+
+def label_source(frame: DataFrame, column: str, form: str = "auto") -> tuple[LabelSource, Column]:
+    """How `column` holds its labels, and the Spark expression the packer reads.
+
+    ``VectorUDT``            multi-hot; NaN is unknown
+    ``array<string>``        tags; labels are the distinct tags in alphabetical order (one job)
+    ``array<float|double>``  multi-hot; null or NaN is unknown
+    ``array<int|bigint…>``   label numbers from 0, or multi-hot: a row with a repeated or null entry can only be multi-hot, so
+                             ``form="auto"`` looks for one (one job); ``"ids"`` and ``"multihot"`` decide without looking
+    """
+    if form not in FORMS:
+        raise ParameterError(f"labelsForm must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
+    kind = frame.schema[column].dataType
+    if isinstance(kind, VectorUDT):
+        names = attribute_names(frame, column)
+        return LabelSource("vector", names=tuple(names) if names else None), F.col(column)
+    if isinstance(kind, T.ArrayType):
+        element = kind.elementType
+        if isinstance(element, T.StringType):
+            tags = _vocabulary(frame, column)
+            return LabelSource("tags", vocabulary=tags, names=tags), F.col(column)
+        if isinstance(element, (T.FloatType, T.DoubleType, T.DecimalType, T.BooleanType)):
+            return LabelSource("multihot"), F.col(column).cast("array<double>")
+        if isinstance(element, (T.ByteType, T.ShortType, T.IntegerType, T.LongType)):
+            if form == "auto":
+                form = "multihot" if _looks_multihot(frame, column) else "ids"
+            return LabelSource(form), F.col(column).cast("array<double>" if form == "multihot" else "array<bigint>")
+    raise ParameterError(
+        f"labels column {column!r} is {kind.simpleString()}; give a multi-hot vector, array<string> tags, array<int> label "
+        "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
+    )
+
+
+def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
+    tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null").distinct().limit(MAX_TAGS + 1)
+    with worker_errors():
+        found = sorted(row.tag for row in tags.collect())
+    if len(found) > MAX_TAGS:
+        raise DataError(f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent ones first")
+    if not found:
+        raise DataError(f"labels column {column!r} holds no tag in any row; check the column")
+    return tuple(found)
+
+
+def _looks_multihot(frame: DataFrame, column: str) -> bool:
+    entry = F.col(column)
+    repeated = F.size(F.array_distinct(entry)) < F.size(entry)
+    with worker_errors():
+        return bool(frame.select(F.max(repeated | F.exists(entry, lambda e: e.isNull()))).first()[0])
+
+
+@dataclass
+class LabelLists:
+    """Labels of some rows: CSR of the positive ones, CSR of the unknown ones, rows without any label information."""
+
+    indptr: np.ndarray
+    indices: np.ndarray
+    unknown_indptr: np.ndarray | None
+    unknown_indices: np.ndarray | None
+    unlabelled: np.ndarray | None  # positions of rows whose label cell is null: every label is unknown
+    width: int  # number of labels the rows themselves tell, 0 where they do not
+    problem: tuple[str, int] | None  # what is wrong, at which position
+
+
+def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
+    """The label cells of one Arrow batch as lists."""
+    rows = len(column)
+    unlabelled = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) if column.null_count else None
+    if source.kind == "vector":
+        positions, labels, values, width, problem = _vector_entries(column)
+    else:
+        lists = column
+        offsets = np.asarray(lists.offsets, np.int64)
+        lengths = np.diff(offsets)
+        if unlabelled is not None:
+            lengths = lengths.copy()
+            lengths[unlabelled] = 0
+        flat = lists.flatten()
+        positions = np.repeat(np.arange(rows), lengths)
+        problem, width = None, 0
+        if source.kind == "tags":
+            labels = pc.index_in(flat, value_set=pa.array(source.vocabulary, flat.type)).fill_null(-1).to_numpy()
+            keep = labels >= 0  # null tags say nothing
+            positions, labels = positions[keep], labels[keep]
+            values, width = np.ones(len(labels)), len(source.vocabulary)
+        elif source.kind == "ids":
+            labels = flat.fill_null(-1).to_numpy(zero_copy_only=False)
+            values = np.ones(len(labels))
+            bad = np.flatnonzero(labels < 0)
+            if len(bad):
+                problem = ("a label number is null or negative; label numbers count from 0", int(positions[bad[0]]))
+        else:
+            values = flat.fill_null(np.nan).to_numpy(zero_copy_only=False)
+            full = lengths if unlabelled is None else np.delete(lengths, unlabelled)
+            width = int(full[0]) if len(full) else 0
+            if len(full) and (full != width).any():
+                where = int(np.flatnonzero(lengths != width)[0])
+                problem = (f"its multi-hot label array has {lengths[where]} entries where others have {width}", where)
+            labels = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    positive = values == 1
+    unknown = np.isnan(values)
+    wrong = ~(positive | unknown | (values == 0))
+    if problem is None and wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        problem = (f"label {int(labels[at])} is {values[at]:g}; labels are 0, 1 or unknown (null or NaN)", int(positions[at]))
+    indptr, indices = _lists(rows, positions[positive], labels[positive])
+    more = _lists(rows, positions[unknown], labels[unknown]) if unknown.any() else (None, None)
+    return LabelLists(indptr, indices, *more, unlabelled, width, problem)
+
+
+def _vector_entries(column: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, tuple[str, int] | None]:
+    """(row, slot, value) of the stored entries of VectorUDT cells, their width, and a row of another width."""
+    kind, size, indices, values = column.flatten()
+    rows = len(column)
+    dense = kind.fill_null(0).to_numpy(zero_copy_only=False) == 1
+    absent = column.is_null().to_numpy(zero_copy_only=False)
+    lengths = np.asarray(pc.list_value_length(values).fill_null(0).to_numpy(zero_copy_only=False), np.int64)
+    width = np.where(dense, lengths, size.fill_null(0).to_numpy(zero_copy_only=False))
+    flat = values.flatten().to_numpy(zero_copy_only=False)
+    positions = np.repeat(np.arange(rows), lengths)
+    slots = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    if not dense.all():
+        slots[~dense[positions]] = indices.flatten().to_numpy(zero_copy_only=False)
+    present = np.flatnonzero(~absent)
+    if not len(present):
+        return positions, slots, flat, 0, None
+    first = int(width[present[0]])
+    other = present[width[present] != first]
+    problem = None
+    if len(other):
+        problem = (f"its label vector has size {width[other[0]]} where others have {first}", int(other[0]))
+    return positions, slots, flat, first, problem
+
+
+def _lists(rows: int, positions: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """CSR (indptr, indices) of (row, label) pairs, each row's labels ascending and named once."""
+    order = np.lexsort((labels, positions))
+    positions, labels = positions[order], labels[order].astype(np.int32)
+    if len(labels):
+        fresh = np.ones(len(labels), bool)
+        fresh[1:] = (positions[1:] != positions[:-1]) | (labels[1:] != labels[:-1])
+        positions, labels = positions[fresh], labels[fresh]
+    indptr = np.zeros(rows + 1, np.int32)
+    np.cumsum(np.bincount(positions, minlength=rows), out=indptr[1:])
+    return indptr, labels

@@ -1,0 +1,71 @@
+"""Reading: a format becomes the canonical frame ``id, features, labels``. `load` finds the reader by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from ..errors import ParameterError
+from .arff import arff
+from .libsvm import libsvm
+from .lines import near
+from .samples import PlantedTruth, numbers, planted, planted_truth
+from .tables import table
+from .text import text
+
+__all__ = ["PlantedTruth", "READERS", "arff", "libsvm", "load", "numbers", "planted", "planted_truth", "table", "text"]
+
+# name -> (reader, arguments the name fixes). Samples take no path.
+READERS: dict[str, tuple[Callable[..., DataFrame], dict[str, Any]]] = {
+    "arff": (arff, {}),
+    "libsvm": (libsvm, {}),
+    "parquet": (table, {"format": "parquet"}),
+    "delta": (table, {"format": "delta"}),
+    "csv": (table, {"format": "csv"}),
+    "json": (table, {"format": "json"}),
+    "table": (table, {"format": "table"}),
+    "text": (text, {}),
+    "numbers": (numbers, {}),
+    "planted": (planted, {}),
+}
+
+
+def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **options: Any) -> DataFrame:
+    """Read `path` by the reader called `format`, with that reader's options; see `READERS`.
+
+    `path` is one path, a list, a folder or a glob (plain, ``.gz``, ``.bz2``), a table name for ``table``, None for the
+    samples ``numbers`` and ``planted``. For ``text`` the option ``source`` names the format of the table that holds the
+    text (default "table"). An unknown format or option raises `ParameterError` listing those there are.
+    """
+    if format not in READERS:
+        raise ParameterError(f"format={format!r} is not known: {near(str(format), READERS, every=len(READERS))}")
+    reader, fixed = READERS[format]
+    known = [p for p in inspect.signature(reader).parameters if p not in ("spark", "path") and p not in fixed]
+    if reader is text:
+        known[known.index("format")] = "source"
+    for name in options:
+        if name not in known:
+            raise ParameterError(
+                f"option {name!r} is not known for format {format!r}; its options are {', '.join(known)}"
+            )
+    call = partial(reader, spark)
+    if "path" in inspect.signature(reader).parameters:
+        if path is None:
+            raise ParameterError(f"format {format!r} needs a path")
+        call = partial(call, path)
+    elif path is not None:
+        raise ParameterError(f"format {format!r} takes no path (it makes its rows); pass path=None")
+    if reader is text and "source" in options:
+        options["format"] = options.pop("source")
+    needed = [
+        p.name
+        for p in inspect.signature(call).parameters.values()
+        if p.default is inspect.Parameter.empty and p.name not in options and p.name not in fixed
+    ]
+    if needed:
+        raise ParameterError(f"format {format!r} needs the option {needed[0]!r}; its options are {', '.join(known)}")
+    return call(**fixed, **options)

@@ -1,0 +1,244 @@
+"""Multi-label LIBSVM text: ``1,5,7 3:0.5 10:1`` — the labels of the row, then its features as index:value.
+
+A row without labels starts with its first ``index:value``. ``#`` starts a comment, blank lines are not rows. Rows become
+sparse vectors; a stored zero is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ..errors import DataError, ParameterError, worker_errors
+from ..schema import FEATURES, LABELS, with_names
+from . import vectors
+from .lines import Lines, open_text, parse, small_text
+from .tokens import Irregular, Tokens, number, numbers, table_of
+from .vectors import Vectors
+
+
+def libsvm(
+    spark: SparkSession,
+    path: str | Sequence[str],
+    label_base: int = 0,
+    feature_base: int = 1,
+    num_features: int | None = None,
+    num_labels: int | None = None,
+    feature_names: str | Sequence[str] | None = None,
+    label_names: str | Sequence[str] | None = None,
+) -> DataFrame:
+    """Read multi-label LIBSVM files into the canonical frame ``id, features, labels``.
+
+    Parameters
+        path            one path, a list, a folder or a glob; plain, ``.gz`` or ``.bz2``
+        label_base      number of the first label (0 or 1); feature_base: index of the first feature (1 or 0)
+        num_features, num_labels   sizes; taken from the names, else the largest found in one scan of the data
+        feature_names, label_names   a list, or the path of a text file with one name a line; default ``f<index>`` and
+                        ``l<number>`` in the file's own counting
+
+    Raises `DataError` naming ``file:line`` and the remedy for what cannot be read (a row's on an action),
+    `ParameterError` for a wrong argument.
+    """
+    for name, base in (("label_base", label_base), ("feature_base", feature_base)):
+        if base not in (0, 1):
+            raise ParameterError(f"{name}={base!r}: it is 0 or 1, the number of the first one in the file")
+    features_named, num_features = _names(spark, "feature", feature_names, num_features)
+    labels_named, num_labels = _names(spark, "label", label_names, num_labels)
+    files = open_text(spark, path, comment="#", header=False)
+    if num_features is None or num_labels is None:
+        read = partial(_read, label_base=label_base, feature_base=feature_base, num_labels=num_labels, num_features=num_features)
+        sized = parse(files, partial(_extent, read=read))
+        with worker_errors():
+            found = sized.mapInArrow(_sizes, "features int, labels int").agg(F.max("features"), F.max("labels")).first()
+        num_features = num_features or found[0]
+        num_labels = num_labels or found[1]
+        for what, size in (("feature", num_features), ("label", num_labels)):
+            if not size:
+                raise DataError(f"{files.names[0]}: no row has a {what}; pass num_{what}s if that is right")
+    frame = parse(
+        files,
+        partial(
+            _parse,
+            label_base=label_base,
+            feature_base=feature_base,
+            num_features=int(num_features),
+            num_labels=int(num_labels),
+        ),
+    )
+    features_named = features_named or [f"f{k + feature_base}" for k in range(num_features)]
+    labels_named = labels_named or [f"l{k + label_base}" for k in range(num_labels)]
+    return with_names(with_names(frame, FEATURES, features_named), LABELS, labels_named)
+
+
+def _names(
+    spark: SparkSession, what: str, names: str | Sequence[str] | None, size: int | None
+) -> tuple[list[str] | None, int | None]:
+    if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
+        raise ParameterError(f"num_{what}s={size!r}: it is a positive int")
+    if names is None:
+        return None, size
+    if isinstance(names, str):
+        names = [n.strip() for n in small_text(spark, names, f"{what} names").splitlines() if n.strip()]
+    names = [str(n) for n in names]
+    if not names:
+        raise ParameterError(f"{what}_names is empty: give one name per {what}")
+    twice = next((n for n in names if names.count(n) > 1), None) if len(set(names)) < len(names) else None
+    if twice is not None:
+        raise ParameterError(f"{what}_names: {twice!r} is given twice; names are unique")
+    if size is not None and size != len(names):
+        raise ParameterError(f"num_{what}s={size} but there are {len(names)} {what}_names; they must agree")
+    return names, len(names)
+
+
+Triples = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # label row, label, feature row, index, value
+
+_SEPARATORS = table_of(b" \t\r\n,:")
+_COMMA, _COLON, _HASH = 0x2C, 0x3A, 0x23
+
+
+def _parse(lines: Lines, num_features: int, num_labels: int, **bases: int) -> tuple[np.ndarray, Vectors, Vectors]:
+    label_row, label, row, index, value = _read(lines, num_features=num_features, num_labels=num_labels, **bases)
+    n = len(lines.text)
+    return (
+        np.arange(n),
+        vectors.sparse(n, num_features, row, index, value),
+        vectors.sparse(n, num_labels, label_row, label, np.ones(len(label))),
+    )
+
+
+def _extent(lines: Lines, read: partial) -> tuple[np.ndarray, Vectors, Vectors]:
+    """One row per batch whose vectors are as long as the largest index and label of the batch; no values."""
+    _, label, _, index, _ = read(lines)
+    nothing = np.empty(0, np.int64)
+    return (
+        np.array([0]),
+        vectors.sparse(1, int(index.max(initial=-1)) + 1, nothing, nothing, np.empty(0)),
+        vectors.sparse(1, int(label.max(initial=-1)) + 1, nothing, nothing, np.empty(0)),
+    )
+
+
+def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    features = labels = 0
+    for batch in batches:
+        features = max(features, vectors.from_arrow(batch.column(1)).size)
+        labels = max(labels, vectors.from_arrow(batch.column(2)).size)
+    yield pa.RecordBatch.from_arrays(
+        [pa.array([features], pa.int32()), pa.array([labels], pa.int32())], ["features", "labels"]
+    )
+
+
+def _read(
+    lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None
+) -> Triples:
+    try:
+        found = _fast(lines.text)
+    except Irregular:
+        found = _slow(lines, label_base, feature_base, num_features, num_labels)
+    label_row, label, row, index, value = found
+    label, index = label - label_base, index - feature_base
+    for numbers_, size in ((label, num_labels), (index, num_features)):
+        if len(numbers_) and (numbers_.min() < 0 or (size is not None and numbers_.max() >= size)):
+            _slow(lines, label_base, feature_base, num_features, num_labels)  # names the line
+    for rows, numbers_ in ((label_row, label), (row, index)):
+        key = rows * (int(numbers_.max(initial=0)) + 1) + numbers_
+        if len(key) > 1 and not (key[1:] > key[:-1]).all() and len(np.unique(key)) < len(key):
+            _slow(lines, label_base, feature_base, num_features, num_labels)
+    return label_row, label, row, index, value
+
+
+def _fast(text: pa.Array) -> Triples:
+    """All rows at once: tokens and what follows each of them."""
+    tokens = Tokens(text, _SEPARATORS)
+    if (tokens.data == _HASH).any() or (tokens.per_row == 0).any():
+        raise Irregular
+    after = tokens.data[tokens.ends]  # the byte that ends the token: , or : or white space
+    comma, colon = after == _COMMA, after == _COLON
+    # A mark stands between two tokens without space, so every , and : ends a token and the next starts right after it.
+    if (tokens.data == _COMMA).sum() != comma.sum() or (tokens.data == _COLON).sum() != colon.sum():
+        raise Irregular
+    marked = np.flatnonzero(comma | colon)
+    if len(marked) and (marked[-1] + 1 >= len(tokens) or (tokens.starts[marked + 1] != tokens.ends[marked] + 1).any()):
+        raise Irregular
+    row = tokens.row
+    count = np.where(colon[tokens.first], 0, 1 + np.bincount(row[comma], minlength=len(text)))  # labels of each row
+    place = tokens.place - np.repeat(count, tokens.per_row)
+    is_label = place < 0
+    is_index, is_value = (place >= 0) & (place % 2 == 0), (place > 0) & (place % 2 == 1)
+    if not np.array_equal(comma, place < -1) or not np.array_equal(colon, is_index) or is_index.sum() != is_value.sum():
+        raise Irregular
+    strings = tokens.strings()
+
+    def chosen(flags: np.ndarray, whole: bool) -> np.ndarray:
+        found = numbers(strings.filter(pa.array(flags)))
+        if not whole:
+            if np.isnan(found).any():
+                raise Irregular
+            return found
+        with np.errstate(invalid="ignore"):
+            as_int = found.astype(np.int64)
+        if np.isnan(found).any() or not (as_int == found).all():
+            raise Irregular
+        return as_int
+
+    return row[is_label], chosen(is_label, True), row[is_index], chosen(is_index, True), chosen(is_value, False)
+
+
+def _slow(
+    lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None
+) -> Triples:
+    """Row by row, with the place of whatever is wrong."""
+    label_rows, labels, rows, indices, values = [], [], [], [], []
+    for position in range(len(lines.text)):
+        where = lines.at(position)
+        words = lines.line(position).partition("#")[0].split()
+        seen: set[int] = set()
+        if words and ":" not in words[0]:
+            for text in words.pop(0).split(","):
+                label = _whole(text, "label", where, label_base, num_labels)
+                if label in seen:
+                    raise DataError(f"{where}: label {label} is given twice; keep one")
+                seen.add(label)
+                label_rows.append(position)
+                labels.append(label)
+        seen = set()
+        for word in words:
+            index_text, colon, value_text = word.partition(":")
+            if not colon:
+                raise DataError(f"{where}: {word[:40]!r} is not index:value; write a row as 'labels index:value ...'")
+            index = _whole(index_text, "feature index", where, feature_base, num_features)
+            if index in seen:
+                raise DataError(f"{where}: feature index {index} is given twice; keep one")
+            seen.add(index)
+            try:
+                value = number(value_text)
+            except ValueError:
+                raise DataError(f"{where}: {word[:40]!r}: the value is not a finite number; correct it") from None
+            rows.append(position)
+            indices.append(index)
+            values.append(value)
+    return (
+        np.array(label_rows, np.int64),
+        np.array(labels, np.int64),
+        np.array(rows, np.int64),
+        np.array(indices, np.int64),
+        np.array(values, np.float64),
+    )
+
+
+def _whole(text: str, what: str, where: str, base: int, size: int | None) -> int:
+    try:
+        value = number(text)
+    except ValueError:
+        value = np.nan
+    if value != np.floor(value) or np.isnan(value):
+        raise DataError(f"{where}: {what} {text[:40]!r} is not a whole number; correct it")
+    if value < base or (size is not None and value >= base + size):
+        last = "" if size is None else f"..{base + size - 1}"
+        option = "label_base and num_labels" if what == "label" else "feature_base and num_features"
+        raise DataError(f"{where}: {what} {text} is outside {base}{last or ' and up'}; check {option}")
+    return int(value)

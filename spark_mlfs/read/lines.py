@@ -1,0 +1,399 @@
+"""Text files as numbered lines: what the ARFF and LIBSVM readers share.
+
+A row id is the 0-based number of the row over the given files in the given order (a glob's or folder's files sorted by
+name). It depends neither on the partitioning nor on the split size: one small job counts the lines and rows of every
+split, unless there is one file in one split, and a row's number is that of the splits before its own plus its place in
+its split. The table of counts holds for one way of splitting the files; where Spark splits them differently when the
+rows are read, the reader refuses rather than number the rows wrongly.
+"""
+
+from __future__ import annotations
+
+import difflib
+import posixpath
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ..errors import DataError, ParameterError, worker_errors
+from .vectors import FRAME, Vectors
+
+
+def near(name: str, known: Iterable[str], every: int = 12) -> str:
+    """"did you mean …" for an unknown name, or the known names where none is close."""
+    known = [str(k) for k in known]
+    close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.6)
+    if close:
+        return "did you mean " + " or ".join(repr(c) for c in close) + "?"
+    return "there are " + ", ".join(repr(k) for k in known[:every]) + (", …" if len(known) > every else "")
+
+
+def paths_of(path: str | Sequence[str]) -> list[str]:
+    """The `path` argument of a reader as a list."""
+    paths = [path] if not isinstance(path, (list, tuple)) else list(path)
+    if not paths or not all(str(p) for p in paths):
+        raise ParameterError("path is empty: give a path, a glob or a list of them")
+    return [str(p) for p in paths]
+
+
+def plain(uri: str) -> str:
+    """A file's URI as a person writes it (Spark percent-encodes it, and writes ``file:`` with one slash or three)."""
+    return re.sub(r"^file:/+", "/", unquote(uri))
+
+
+def escape_glob(path: str) -> str:
+    return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
+
+
+def checked(load: Callable[[], DataFrame], what: str) -> DataFrame:
+    """`load()` with Spark's "no such path" turned into a `DataError`."""
+    try:
+        frame = load()
+        _ = frame.schema  # on Connect the path is looked up only here
+        return frame
+    except Exception as error:
+        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+            raise DataError(f"{what}: no such file; give a path that Spark can read from every worker") from None
+        raise
+
+
+@dataclass
+class Split:
+    """What a worker must know of one split: the lines and rows before it."""
+
+    line: int
+    row: int
+
+
+@dataclass
+class TextFiles:
+    """The files of one `load`: the frame of their lines, and their numbering."""
+
+    frame: DataFrame
+    names: list[str]
+    splits: dict[tuple[str, int], Split] = field(default_factory=dict)
+    data_from: dict[str, int] = field(default_factory=dict)  # file -> line of @data, 0 where there is no header
+    header: list[str] = field(default_factory=list)  # lines of the first file up to @data
+    comment: str = "%"
+
+    @property
+    def single(self) -> bool:
+        return len(self.names) == 1
+
+
+def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, header: bool) -> TextFiles:
+    """Resolve `path`, read the header (ARFF) of the first file, count the splits where there is more than one."""
+    paths = paths_of(path)
+    names: list[str] = []
+    for item in paths:
+        found = checked(lambda item=item: spark.read.text(item), item).inputFiles()
+        if not found:
+            raise DataError(f"{item}: no file there; give the data file, a folder or a glob that matches some")
+        names += sorted(plain(f) for f in found)
+    twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise ParameterError(f"{twice[0]} is given twice; row ids would not be unique: give each file once")
+    frame = spark.read.text(paths).select(
+        "value",
+        F.col("_metadata.file_path").alias("file"),
+        F.col("_metadata.file_block_start").alias("start"),
+        F.col("_metadata.file_block_length").alias("length"),
+        F.col("_metadata.file_size").alias("bytes"),
+    )
+    files = TextFiles(frame, names, comment=comment)
+    if files.single and _read_head(files, header):
+        files.frame = frame.select("value", "start")
+        return files
+    _count(files, header)
+    files.frame = frame.select("value", "start") if files.single else frame.select("value", "start", "file")
+    return files
+
+
+def is_data_marker(line: str) -> bool:
+    return bool(re.match(r"\s*@data(\s|%|$)", line, re.IGNORECASE))
+
+
+def _read_head(files: TextFiles, header: bool) -> bool:
+    """Read a single file up to its first row. False where it has several splits (then the count job finds all)."""
+    # Data lines are cut to one character: a header may need many lines and a data line may be very long.
+    value = F.col("value")
+    short = F.when(value.rlike(r"^[\s\ufeff]*[@%#]"), value).otherwise(F.substring(F.regexp_replace(value, r"^\s+", ""), 1, 1))
+    wanted = 1024
+    while True:
+        with worker_errors():
+            head = files.frame.select(short.alias("value"), "start", "length", "bytes").head(wanted)
+        if any(r["start"] != 0 or r["length"] != r["bytes"] for r in head):
+            return False
+        lines = [r["value"] for r in head]
+        whole = len(lines) < wanted
+        marker = next((k for k, line in enumerate(lines) if is_data_marker(line)), None) if header else -1
+        if marker is None:
+            if whole:
+                raise _no_data(files.names[0], lines)
+        elif any(t and t[0] != files.comment for t in map(str.strip, lines[marker + 1 :])):
+            files.header = lines[: marker + 1]
+            files.data_from = {files.names[0]: marker + 1}
+            files.splits = {(files.names[0], 0): Split(0, 0)}
+            return True
+        elif whole:
+            raise _no_rows(files.names[0], header)
+        wanted *= 8
+
+
+def _no_data(name: str, lines: Sequence[str]) -> DataError:
+    if not any(line.strip() for line in lines):
+        return DataError(f"{name}:1: the file is empty; an ARFF file needs @relation, @attribute lines, @data and rows")
+    return DataError(f"{name}:{len(lines)}: no @data line up to the end of the file; put @data between header and rows")
+
+
+def _no_rows(name: str, header: bool) -> DataError:
+    where = "after @data" if header else "in the file"
+    return DataError(f"{name}:1: no row {where}; give a file with at least one row")
+
+
+def _count(files: TextFiles, header: bool) -> None:
+    """Lines and rows of every split, and the headers, in one job."""
+    with worker_errors():
+        found = (
+            files.frame.select("value", "start", "file")
+            .mapInArrow(
+                partial(_count_splits, comment=files.comment, header=header),
+                "file string, start long, lines long, rows long, marker long, after long, head binary",
+            )
+            .collect()
+        )
+    by_file: dict[str, list] = {}
+    for r in found:
+        by_file.setdefault(plain(r["file"]), []).append(r)
+    row = 0
+    reference: list[str] | None = None
+    for name in files.names:
+        line, first_row, marker = 0, row, None
+        head: list[str] = []
+        for r in sorted(by_file.get(name, []), key=lambda r: r["start"]):
+            files.splits[name, r["start"]] = Split(line, row)
+            if header and marker is None:
+                head += zlib.decompress(r["head"]).decode().split("\n")[:-1]
+                if r["marker"]:
+                    marker = line + r["marker"]
+                    row += r["after"]
+            else:
+                row += r["rows"]
+            line += r["lines"]
+        if header and marker is None:
+            raise _no_data(name, ["x"] * line if line else [])
+        if row == first_row:
+            raise _no_rows(name, header)
+        files.data_from[name] = marker or 0
+        if reference is None:
+            reference, files.header = _declared(head), head
+        elif header and _declared(head) != reference:
+            raise _different_header(files.names[0], reference, name, _declared(head))
+
+
+def _declared(head: Sequence[str]) -> list[str]:
+    """The attribute lines of a header, white space made equal."""
+    lines = (re.sub(r"\s+", " ", h.strip()) for h in head)
+    return [re.sub(r"\s*([{},])\s*", r"\1", h[10:].strip()) for h in lines if h[:10].lower() == "@attribute"]
+
+
+def _different_header(first: str, reference: list[str], name: str, declared: list[str]) -> DataError:
+    for k, (a, b) in enumerate(zip(reference, declared, strict=False)):
+        if a != b:
+            return DataError(
+                f"{name}: attribute {k + 1} is {b[:60]!r} but {a[:60]!r} in {first}; load files of one header together"
+            )
+    return DataError(
+        f"{name}: {len(declared)} attributes but {len(reference)} in {first}; load files of one header together"
+    )
+
+
+def _text_column(column: pa.Array) -> pa.Array:
+    """The lines without surrounding white space, as plain Arrow strings."""
+    if not pa.types.is_string(column.type):
+        column = column.cast(pa.string())
+    return pc.ascii_trim_whitespace(column)
+
+
+def _is_row(lines: pa.Array, comment: str) -> np.ndarray:
+    data, offsets = raw_bytes(lines)
+    lengths = np.diff(offsets)
+    first = np.zeros(len(lines), np.uint8)
+    some = lengths > 0
+    first[some] = data[offsets[:-1][some]]
+    return some & (first != ord(comment))
+
+
+def raw_bytes(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of a string column without nulls, and the n+1 offsets into them; no copy."""
+    _, offsets, data = strings.buffers()
+    n = len(strings)
+    if n == 0 or offsets is None:
+        return np.empty(0, np.uint8), np.zeros(n + 1, np.int32)
+    offsets = np.frombuffer(offsets, np.int32, n + 1, strings.offset * 4)
+    return (np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)), offsets
+
+
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str | None, int, int, int]]:
+    """The pieces of a batch that come from one split: file, start, and the rows from..to."""
+    starts = np.asarray(batch.column(1))
+    change = starts[1:] != starts[:-1]
+    files = None
+    if batch.num_columns > 2:
+        files = batch.column(2)
+        change = change | np.asarray(pc.not_equal(files[1:], files[:-1]))
+    edges = [0, *(np.flatnonzero(change) + 1).tolist(), batch.num_rows]
+    for a, b in zip(edges[:-1], edges[1:], strict=True):
+        if b > a:
+            yield (files[a].as_py() if files is not None else None), int(starts[a]), a, b
+
+
+def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool) -> Iterator[pa.RecordBatch]:
+    counted: dict[tuple, list] = {}
+    for batch in batches:
+        for file, start, a, b in _runs(batch):
+            entry = counted.setdefault((file, start), [0, 0, 0, 0, []])
+            lines = _text_column(batch.column(0).slice(a, b - a))
+            rows = _is_row(lines, comment)
+            if header and not entry[2]:
+                data, offsets = raw_bytes(lines)
+                first = np.zeros(len(lines), np.uint8)
+                some = np.diff(offsets) > 0
+                first[some] = data[offsets[:-1][some]]
+                # A header line starts with @ or % (or the byte order mark's first byte).
+                marker = None
+                held = np.isin(first, np.frombuffer(b"@%\xef", np.uint8))
+                for k in np.flatnonzero(held):
+                    text = lines[int(k)].as_py()
+                    if is_data_marker(text):
+                        marker = int(k)
+                        break
+                upto = len(lines) if marker is None else marker + 1
+                if _header_like(held, rows):  # line for line: a message about the header gives the line
+                    entry[4] += [lines[k].as_py() if held[k] else lines[k].as_py()[:1] for k in range(upto)]
+                if marker is not None:
+                    entry[2] = entry[0] + marker + 1
+                    entry[3] = int(rows[marker + 1 :].sum())
+            elif header:
+                entry[3] += int(rows.sum())
+            entry[0] += len(lines)
+            entry[1] += int(rows.sum())
+    if counted:
+        lines_, rows_, marker_, after_, head = zip(*counted.values(), strict=True)
+        packed = [zlib.compress("".join(h + "\n" for h in one).encode()) for one in head]
+        yield pa.RecordBatch.from_arrays(
+            [
+                pa.array([file for file, _ in counted], pa.string()),
+                pa.array([start for _, start in counted], pa.int64()),
+                *(pa.array(v, pa.int64()) for v in (lines_, rows_, marker_, after_)),
+                pa.array(packed, pa.binary()),
+            ],
+            ["file", "start", "lines", "rows", "marker", "after", "head"],
+        )
+
+
+def _header_like(held: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether a piece of a file may belong to its header: a piece of rows only need not be sent to the driver."""
+    return bool((held & rows).any()) or not rows.any()
+
+
+@dataclass
+class Lines:
+    """Rows of one split on a worker: their text, true line numbers, row ids and the file."""
+
+    text: pa.Array
+    numbers: np.ndarray
+    ids: np.ndarray
+    file: str
+
+    def at(self, position: int) -> str:
+        return f"{self.file}:{int(self.numbers[position])}"
+
+    def line(self, position: int) -> str:
+        return self.text[int(position)].as_py()
+
+
+def parse(files: TextFiles, parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]]) -> DataFrame:
+    """The canonical frame without names: `parser` turns lines into (kept rows, features, labels) on the workers."""
+    return files.frame.mapInArrow(
+        partial(
+            _parse_splits,
+            parser=parser,
+            splits={key: (s.line, s.row) for key, s in files.splits.items()},
+            data_from=files.data_from,
+            only=files.names[0] if files.single else None,
+            comment=files.comment,
+        ),
+        FRAME,
+    )
+
+
+def _parse_splits(
+    batches: Iterator[pa.RecordBatch],
+    parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]],
+    splits: dict[tuple[str, int], tuple[int, int]],
+    data_from: dict[str, int],
+    only: str | None,
+    comment: str,
+) -> Iterator[pa.RecordBatch]:
+    current, line, row = None, 0, 0
+    for batch in batches:
+        for file, start, a, b in _runs(batch):
+            name = only if file is None else plain(file)
+            if (name, start) != current:
+                current = (name, start)
+                if current not in splits:
+                    raise DataError(
+                        f"{name}: Spark splits the file differently now than when its rows were counted; load it again, "
+                        "and keep spark.sql.files.maxPartitionBytes and spark.sql.files.minPartitionNum fixed"
+                    )
+                line, row = splits[current]
+            text = _text_column(batch.column(0).slice(a, b - a))
+            numbers = np.arange(line + 1, line + 1 + len(text))
+            line += len(text)
+            keep = _is_row(text, comment) & (numbers > data_from[name])
+            if not keep.all():
+                text, numbers = text.filter(pa.array(keep)), numbers[keep]
+            if not len(text):
+                continue
+            ids = np.arange(row, row + len(text))
+            row += len(text)
+            kept, features, labels = parser(Lines(text, numbers, ids, name))
+            if len(kept):
+                yield pa.RecordBatch.from_arrays(
+                    [pa.array(ids[kept]), features.to_arrow(), labels.to_arrow()], ["id", "features", "labels"]
+                )
+
+
+def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, str]]:
+    """Path and text of the files beside a data file whose name matches `pattern`, sorted by name."""
+    folder = escape_glob(posixpath.dirname(data_file) or ".")
+    found = (
+        spark.read.format("binaryFile")
+        .option("pathGlobFilter", pattern)
+        .load(folder)
+        .where("length < 16777216")
+        .select("path", "content")
+        .collect()
+    )
+    return sorted((plain(r["path"]), bytes(r["content"]).decode("utf-8", "replace")) for r in found)
+
+
+def small_text(spark: SparkSession, path: str, what: str) -> str:
+    """The whole text of one small file (labels, names) from anywhere Spark can read."""
+    found = checked(lambda: spark.read.format("binaryFile").load(path), f"{what} {path}").select("content").head(2)
+    if len(found) != 1:
+        raise ParameterError(f"{what} {path}: {len(found)} files match; give the path of one file")
+    content = bytes(found[0]["content"])
+    if content[:2] == b"\x1f\x8b":
+        content = zlib.decompress(content, 47)
+    return content.decode("utf-8-sig", "replace")

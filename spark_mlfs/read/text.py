@@ -1,0 +1,109 @@
+"""Raw text as features: tokens counted by Spark ML's own stages, the vocabulary as feature names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer, StopWordsRemover, Tokenizer
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
+
+from ..errors import DataError, ParameterError, worker_errors
+from ..schema import FEATURES, with_names
+from .tables import assemble, columns_of, open_table
+
+
+def text(
+    spark: SparkSession,
+    path: str | Sequence[str] | DataFrame,
+    text: str,
+    labels: str | Sequence[str],
+    format: str = "table",
+    id: str | None = None,
+    label_delimiter: str | None = None,
+    pattern: str | None = r"\W+",
+    stop_words: str | Sequence[str] | None = None,
+    vocab_size: int = 10000,
+    min_df: float = 2,
+    binary: bool = False,
+    reader_options: dict[str, str] | None = None,
+) -> DataFrame:
+    """Bag-of-words features of a text column: ``id, features, labels`` as `tables` gives them.
+
+    Parameters
+        text            the string column; a null counts as empty text
+        labels, id, format, label_delimiter, reader_options   as in `tables.table`
+        pattern         what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space only
+        stop_words      a language of Spark's StopWordsRemover ("english", ...) or a list of words to leave out
+        vocab_size      the most frequent terms kept
+        min_df          rows a term must occur in: a count, or a share of the rows when below 1
+        binary          1 for presence instead of the count
+
+    Feature order: decreasing total count, ties in alphabetical order. CountVectorizer's own fit breaks ties by the
+    partitioning, so the vocabulary is counted here and given to its model.
+    """
+    if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or vocab_size < 1:
+        raise ParameterError(f"vocab_size={vocab_size!r}: it is a positive int")
+    if not min_df > 0:
+        raise ParameterError(f"min_df={min_df!r}: it is a number of rows, or a share below 1")
+    source = path if isinstance(path, DataFrame) else open_table(spark, path, format, reader_options)
+    columns = columns_of(source, text, "text")
+    kind = source.schema[columns[0]].dataType
+    if len(columns) != 1 or not isinstance(kind, StringType):
+        raise DataError(f"text: column {columns[0]!r} is {kind.simpleString()}; give one string column")
+    taken = set(source.columns)
+    raw, tokens, kept, counts = (_unused(n, taken) for n in ("_text", "_tokens", "_kept", "_counts"))
+    words = source.withColumn(raw, F.coalesce(F.col("`" + columns[0].replace("`", "``") + "`"), F.lit("")))
+    tokenizer = (
+        Tokenizer(inputCol=raw, outputCol=tokens)
+        if pattern is None
+        else RegexTokenizer(inputCol=raw, outputCol=tokens, pattern=pattern)
+    )
+    words = tokenizer.transform(words)
+    if stop_words is None:
+        kept = tokens
+    else:
+        words = StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=_stop_words(stop_words)).transform(words)
+    vocabulary = _vocabulary(words.select(F.col(kept).alias("t")), vocab_size, min_df)
+    if not vocabulary:
+        raise DataError(f"text: no term of column {columns[0]!r} occurs in {min_df} rows; lower min_df")
+    counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
+    frame = assemble(counter.transform(words), counts, labels, id, label_delimiter)
+    return with_names(frame, FEATURES, vocabulary)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _stop_words(stop_words: str | Sequence[str]) -> list[str]:
+    if not isinstance(stop_words, str):
+        return list(stop_words)
+    try:
+        return list(StopWordsRemover.loadDefaultStopWords(stop_words))
+    except Exception:
+        raise ParameterError(
+            f"stop_words={stop_words!r}: give a list of words or one of the languages of StopWordsRemover, as 'english'"
+        ) from None
+
+
+def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
+    """The most frequent terms that enough rows hold, in one order on any cluster."""
+    with worker_errors():
+        least = min_df if min_df >= 1 else min_df * tokens.count()
+        per_row = tokens.select(F.monotonically_increasing_id().alias("row"), F.explode("t").alias("term"))
+        terms = (
+            per_row.groupBy("row", "term")
+            .count()
+            .groupBy("term")
+            .agg(F.sum("count").alias("total"), F.count("*").alias("rows"))
+            .where(F.col("rows") >= least)
+            .orderBy(F.desc("total"), "term")
+            .limit(vocab_size)
+            .collect()
+        )
+    return [r["term"] for r in terms]

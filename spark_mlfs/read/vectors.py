@@ -1,0 +1,183 @@
+"""Batches of vectors as NumPy arrays, to and from the Arrow form of ``VectorUDT``; no row by row work.
+
+A ``VectorUDT`` column travels as ``struct<type:int8, size:int32, indices:list<int32>, values:list<double>>``: type 0 is
+sparse, type 1 is dense and then has neither size nor indices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql.types import LongType, StructField, StructType
+
+from ..schema import FEATURES, ID, LABELS
+
+FRAME = StructType(
+    [
+        StructField(ID, LongType(), False),
+        StructField(FEATURES, VectorUDT(), False),
+        StructField(LABELS, VectorUDT(), False),
+    ]
+)
+
+_INT32_MAX = 2**31 - 1
+
+
+@dataclass
+class Vectors:
+    """n vectors: `dense` (n flags), `lengths` (stored values of each), `indices` and `values` (all rows in order).
+
+    `indices` holds a position for every stored value of every row, dense rows included (they count 0..size-1), so that
+    per-column work needs no case distinction. `size` is the number of slots; `null` marks rows without a vector.
+    """
+
+    size: int
+    dense: np.ndarray
+    lengths: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
+    null: np.ndarray | None = None
+    sizes: np.ndarray | None = None  # of each received row: a table may hold vectors of different sizes
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def rows(self) -> np.ndarray:
+        """Row position of every stored value."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    def take(self, keep: np.ndarray) -> Vectors:
+        """The rows flagged in `keep`, in order."""
+        stored = np.repeat(keep, self.lengths)
+        return Vectors(
+            self.size,
+            self.dense[keep],
+            self.lengths[keep],
+            self.indices[stored],
+            self.values[stored],
+            None if self.null is None else self.null[keep],
+            None if self.sizes is None else self.sizes[keep],
+        )
+
+    def to_arrow(self) -> pa.StructArray:
+        sparse_lengths = np.where(self.dense, 0, self.lengths)
+        if self.dense.all():
+            indices = np.empty(0, np.int32)
+        elif self.dense.any():
+            indices = self.indices[np.repeat(~self.dense, self.lengths)]
+        else:
+            indices = self.indices
+        return pa.StructArray.from_arrays(
+            [
+                pa.array(self.dense.astype(np.int8)),
+                pa.array(np.full(len(self), self.size, np.int32), mask=self.dense),
+                pa.ListArray.from_arrays(
+                    pa.array(_offsets(sparse_lengths)), pa.array(indices.astype(np.int32)), mask=pa.array(self.dense)
+                ),
+                pa.ListArray.from_arrays(pa.array(_offsets(self.lengths)), pa.array(self.values.astype(np.float64))),
+            ],
+            ["type", "size", "indices", "values"],
+        )
+
+
+def _offsets(lengths: np.ndarray) -> np.ndarray:
+    offsets = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    if offsets[-1] > _INT32_MAX:
+        raise OverflowError("an Arrow batch holds more than 2^31 values: lower spark.sql.execution.arrow.maxRecordsPerBatch")
+    return offsets.astype(np.int32)
+
+
+def dense(matrix: np.ndarray) -> Vectors:
+    """Every row of an n×d matrix as a dense vector."""
+    n, size = matrix.shape
+    return Vectors(
+        size,
+        np.ones(n, bool),
+        np.full(n, size),
+        np.tile(np.arange(size, dtype=np.int32), n),
+        np.ascontiguousarray(matrix, np.float64).ravel(),
+    )
+
+
+def sparse(n: int, size: int, rows: np.ndarray, indices: np.ndarray, values: np.ndarray) -> Vectors:
+    """n sparse vectors from (row, index, value) triples in any order; zeros are not stored, NaN is."""
+    stored = values != 0
+    if not stored.all():
+        rows, indices, values = rows[stored], indices[stored], values[stored]
+    key = rows.astype(np.int64) * size + indices
+    if len(key) > 1 and not (key[1:] > key[:-1]).all():
+        order = np.argsort(key, kind="stable")
+        rows, indices, values = rows[order], indices[order], values[order]
+    return Vectors(size, np.zeros(n, bool), np.bincount(rows, minlength=n), indices, values)
+
+
+def sparse_from_matrix(matrix: np.ndarray) -> Vectors:
+    """The rows of an n×d matrix as sparse vectors."""
+    rows, indices = np.nonzero(matrix)
+    return sparse(*matrix.shape, rows, indices, matrix[rows, indices])
+
+
+def merge(parts: list[tuple[np.ndarray, Vectors]]) -> Vectors:
+    """One batch out of several, each with the row positions it fills."""
+    parts = [part for part in parts if len(part[0])]
+    if len(parts) == 1:
+        return parts[0][1]
+    positions = np.concatenate([p for p, _ in parts])
+    order = np.argsort(positions)
+    lengths = np.concatenate([v.lengths for _, v in parts])
+    starts = np.cumsum(lengths) - lengths
+    taken = lengths[order]
+    within = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
+    stored = np.repeat(starts[order], taken) + within
+    return Vectors(
+        parts[0][1].size,
+        np.concatenate([v.dense for _, v in parts])[order],
+        taken,
+        np.concatenate([v.indices for _, v in parts])[stored],
+        np.concatenate([v.values for _, v in parts])[stored],
+    )
+
+
+def from_arrow(column: pa.Array) -> Vectors:
+    """A received ``VectorUDT`` column. `size` is the largest of the batch."""
+    null = np.asarray(column.is_null())
+    fields = dict(zip([f.name for f in column.type], column.flatten(), strict=True))
+    types = np.asarray(fields["type"].fill_null(1)).astype(bool)
+    values, lengths = _flat(fields["values"])
+    given, _ = _flat(fields["indices"])
+    sizes = np.asarray(fields["size"].fill_null(0)).astype(np.int64)
+    sizes[types] = lengths[types]
+    indices = np.arange(len(values), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    if len(given):
+        indices[np.repeat(~types, lengths)] = given
+    size = int(sizes[~null].max()) if (~null).any() else 0
+    return Vectors(size, types, lengths, indices.astype(np.int32), values.astype(np.float64), null, sizes)
+
+
+def _flat(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The values of a list column and the length of each list (null: 0)."""
+    flat = column.flatten()
+    values = flat.to_numpy(zero_copy_only=False) if len(flat) else np.empty(0)
+    lengths = column.value_lengths().fill_null(0)
+    return values, np.asarray(lengths).astype(np.int64)
+
+
+def from_lists(column: pa.Array) -> Vectors:
+    """A received array<double> column as dense vectors; a null element is NaN."""
+    null = np.asarray(column.is_null())
+    values, lengths = _flat(column)
+    n = len(column)
+    return Vectors(
+        int(lengths[~null].max()) if (~null).any() else 0,
+        np.ones(n, bool),
+        lengths,
+        (np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)).astype(np.int32),
+        values.astype(np.float64),
+        null,
+        lengths,
+    )

@@ -1,0 +1,35 @@
+"""The canonical frame: row id, features, labels, with names. Readers return it; every stage may rely on it.
+
+Columns
+    ``id``        bigint, the row id: unique, independent of partitioning
+    ``features``  ``VectorUDT``, sparse or dense row by row, names in the ``ml_attr`` metadata
+    ``labels``    ``VectorUDT``, multi-hot of size q: 1 positive, 0 negative, NaN unknown; names in the metadata
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame
+
+ID, FEATURES, LABELS = "id", "features", "labels"
+
+
+def attribute_metadata(names: Sequence[str]) -> dict:
+    """``ml_attr`` metadata of a vector column whose slots carry `names`, as VectorAssembler and VectorSlicer write it."""
+    attributes = [{"idx": index, "name": str(name)} for index, name in enumerate(names)]
+    return {"ml_attr": {"attrs": {"numeric": attributes}, "num_attrs": len(attributes)}}
+
+
+def attribute_names(frame: DataFrame, column: str) -> list[str] | None:
+    """Slot names of a vector column from its ``ml_attr`` metadata, or None where it carries none (or not for every slot)."""
+    attributes = (frame.schema[column].metadata or {}).get("ml_attr", {}).get("attrs", {})
+    named = {a["idx"]: a["name"] for group in attributes.values() for a in group if "name" in a}
+    if not named or sorted(named) != list(range(len(named))):
+        return None
+    return [named[index] for index in range(len(named))]
+
+
+def with_names(frame: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
+    """`frame` with the slot names of a vector column set. Last step of a plan: on Connect a later projection drops them."""
+    return frame.withMetadata(column, attribute_metadata(names))

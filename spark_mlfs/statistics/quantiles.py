@@ -1,0 +1,153 @@
+"""Exact quantiles of every feature, without sorting or moving the data.
+
+A quantile with linear interpolation lies between two order statistics. In memory they come from one partial sort. Distributed, each is
+bracketed in the order of the floating-point numbers themselves (a double's bits, as an unsigned integer, are ordered like the double) and
+every scan cuts the bracket into 64 parts by counting, so eleven scans at most give the exact value, whatever the distribution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..prepare.blocks import Block, Profile
+from .base import State, Statistic
+
+PARTS = 64
+
+
+def interpolate(low: np.ndarray, high: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """NumPy's linear interpolation between two order statistics, operation by operation, so that the bits agree."""
+    step = high - low
+    return np.where(share >= 0.5, high - step * (1 - share), low + step * share)
+
+
+def _ranks(n: int, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    place = (n - 1) * shares
+    low = np.floor(place).astype(np.int64)
+    return low, np.minimum(low + 1, n - 1), place - low
+
+
+def exact_quantiles(x: np.ndarray | sp.csr_matrix, features: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """(len(features), len(shares)) quantiles of the columns of a matrix in memory."""
+    low, high, fraction = _ranks(x.shape[0], shares)
+    out = np.empty((len(features), len(shares)))
+    wanted = np.unique(np.concatenate([low, high]))
+    columns = x.tocsc() if sp.issparse(x) else None
+    for index, feature in enumerate(features):
+        if columns is None:
+            values = x[:, feature].astype(np.float64)
+        else:
+            values = np.zeros(x.shape[0])
+            part = slice(columns.indptr[feature], columns.indptr[feature + 1])
+            values[columns.indices[part]] = columns.data[part]
+        values = np.partition(values, wanted)
+        out[index] = interpolate(values[low], values[high], fraction)
+    return out
+
+
+def to_key(values: np.ndarray) -> np.ndarray:
+    """Doubles as uint64 of the same order; -0.0 counts as 0.0."""
+    bits = (np.asarray(values, np.float64) + 0.0).view(np.uint64)
+    sign = np.uint64(1) << np.uint64(63)
+    return np.where(bits & sign, ~bits, bits | sign)
+
+
+def from_key(keys: np.ndarray) -> np.ndarray:
+    sign = np.uint64(1) << np.uint64(63)
+    return np.where(keys & sign, keys & ~sign, ~keys).view(np.float64)
+
+
+@dataclass
+class CountsBelow(Statistic):
+    """How many values of each feature lie strictly below each of its edges; (v, edges) int64. `edges` are ordered keys."""
+
+    edges: np.ndarray
+    step: int
+    layout: str = "rows"
+
+    def key(self) -> Hashable:
+        return "counts below", self.step, self.edges.tobytes()
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        counts = np.zeros(self.edges.shape, np.int64)
+        columns = block.x.tocsc() if block.sparse else None
+        zero = to_key(np.zeros(1))
+        for index, feature in enumerate(profile.varying):
+            if columns is None:
+                values = block.x[:, feature]
+            else:
+                values = columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
+            keys = np.sort(to_key(values))
+            counts[index] = np.searchsorted(keys, self.edges[index], side="left")
+            if columns is not None:
+                counts[index] += (block.n - len(keys)) * (zero < self.edges[index])
+        return {"counts": counts}
+
+    def finish(self, state: State, profile: Profile) -> np.ndarray:
+        return state["counts"]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return self.edges.nbytes
+
+
+@dataclass
+class QuantileBounds:
+    """Brackets [low, high] (keys, inclusive) of the order statistics of rank `rank`, for every feature and rank."""
+
+    low: np.ndarray
+    high: np.ndarray
+    rank: np.ndarray
+    shares: tuple[Any, ...]
+    step: int = 0
+
+    @staticmethod
+    def start(profile: Profile, shares: np.ndarray) -> QuantileBounds:
+        low_rank, high_rank, fraction = _ranks(profile.n, shares)
+        rank = np.unique(np.concatenate([low_rank, high_rank]))
+        v = profile.varying
+        shape = (len(v), len(rank))
+        low = np.broadcast_to(to_key(profile.low[v])[:, None], shape).copy()
+        high = np.broadcast_to(to_key(profile.high[v])[:, None], shape).copy()
+        return QuantileBounds(low, high, rank, (low_rank, high_rank, fraction))
+
+    @property
+    def done(self) -> bool:
+        return bool((self.low == self.high).all())
+
+    def _edges(self) -> np.ndarray:
+        """(v, ranks, PARTS - 1) cutting keys: low + width·j / PARTS, in integers that cannot overflow."""
+        width = self.high - self.low
+        part, rest = width // np.uint64(PARTS), width % np.uint64(PARTS)
+        j = np.arange(1, PARTS, dtype=np.uint64)
+        edges = self.low[..., None] + part[..., None] * j + (rest[..., None] * j) // np.uint64(PARTS)
+        return np.maximum(edges, np.minimum(self.low + np.uint64(1), self.high)[..., None])
+
+    def statistic(self) -> CountsBelow:
+        return CountsBelow(np.sort(self._edges().reshape(len(self.low), -1), axis=1), self.step)
+
+    def narrow(self, counts: np.ndarray) -> QuantileBounds:
+        edges = np.sort(self._edges().reshape(len(self.low), -1), axis=1)
+        low, high = self.low.copy(), self.high.copy()
+        one = np.uint64(1)
+        for r, rank in enumerate(self.rank):
+            below = counts <= rank  # value >= edge
+            above = counts > rank  # value < edge
+            at_least = np.where(below, edges, np.uint64(0)).max(axis=1)
+            less_than = np.where(above, edges, np.uint64(2**64 - 1)).min(axis=1)
+            low[:, r] = np.maximum(low[:, r], at_least)
+            high[:, r] = np.where(above.any(axis=1), np.minimum(high[:, r], less_than - one), high[:, r])
+        return QuantileBounds(low, high, self.rank, self.shares, self.step + 1)
+
+
+def quantiles_from_bounds(bounds: QuantileBounds) -> np.ndarray:
+    low_rank, high_rank, fraction = bounds.shares
+    values = from_key(bounds.low)
+    place = {int(rank): index for index, rank in enumerate(bounds.rank)}
+    low = values[:, [place[int(r)] for r in low_rank]]
+    high = values[:, [place[int(r)] for r in high_rank]]
+    return interpolate(low, high, fraction)

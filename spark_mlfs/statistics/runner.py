@@ -1,0 +1,591 @@
+"""Where statistics are computed: one job for all of them, or one task for everything.
+
+`Engine` is what a method sees: it asks for statistics and gets results. `LocalEngine` holds all rows in memory, inside one task.
+`SparkEngine` runs one ``mapInArrow`` job per request over persisted blocks, whatever the number of statistics in it; states are merged
+in each task, then on the driver, or, when they are many or large, by key on the executors first. Both give the same bits.
+"""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+from pyspark.sql import DataFrame
+
+from ..errors import BudgetError, worker_errors
+from ..prepare.blocks import GROUPS, Block, Packed, Profile, concatenate, group_of, persist
+from ..prepare.discretise import CodedBlock, Coding, code_block, concatenate_coded, inner_edges, plan_coding
+from ..solvers.information import CountLogs
+from . import contingency
+from .base import State, Statistic, compact, cut, decode, encode, paste
+from .quantiles import QuantileBounds, exact_quantiles, quantiles_from_bounds
+
+SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
+DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
+DRIVER_BYTES = 1 << 30  # one merged state that the driver takes
+CODED_BYTES = 8 << 20
+STATE_SCHEMA = "statistic int, piece int, position bigint, state binary"
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS on one thread inside a task: Spark already runs one task per core."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+@dataclass
+class Cost:
+    """What a run has cost so far: Spark jobs started and passes over the data, bytes taken to the driver."""
+
+    jobs: int = 0
+    scans: int = 0
+    driver_bytes: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class Engine:
+    """What a method may ask of the data. Features are the varying ones, numbered 0..v-1 in their order."""
+
+    ahead = 1  # how many link vectors a greedy method should ask for at once
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.cost = Cost()
+        self.progress: Callable[[str, int, int], None] | None = None
+        self._results: dict[Hashable, Any] = {}
+        self._codings: dict[tuple[int, str], Coding] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of varying features."""
+        return len(self.profile.varying)
+
+    def run(self, *statistics: Statistic) -> list[Any]:
+        """The results of the statistics, in order; those not computed before share one scan."""
+        fresh = {s.key(): s for s in statistics if s.key() not in self._results}
+        if fresh:
+            self._results.update(self._compute(fresh))
+        return [self._results[s.key()] for s in statistics]
+
+    def once(self, *statistics: Statistic) -> list[Any]:
+        """As `run`, for results nobody asks for twice: they are not kept."""
+        found = self._compute({s.key(): s for s in statistics})
+        return [found[s.key()] for s in statistics]
+
+    def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
+        raise NotImplementedError
+
+    def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
+        """The discretisation of the training data."""
+        key = (num_bins, binning)
+        if key not in self._codings:
+            edges = None
+            if binning == "quantile":
+                shares = np.arange(1, num_bins) / num_bins
+                edges = inner_edges(self.quantiles(shares))
+            self._codings[key] = plan_coding(self.profile, num_bins, binning, edges)
+        return self._codings[key]
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        """(v, len(shares)) exact quantiles of the varying features, linear interpolation."""
+        raise NotImplementedError
+
+    def cell_information(
+        self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs
+    ) -> np.ndarray:
+        """(v,) I(f; target | X_S) in nats, S = `selected` jointly."""
+        raise NotImplementedError
+
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+        """`work(values (rows, w), groups (rows,))` over slices of complete columns of the varying features, for the rows that
+        `target` puts into a group; its results end to end."""
+        raise NotImplementedError
+
+    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+        """`work(x, block)` with all rows in one memory: x (n, v) standardised, rows in the order of their ids."""
+        raise NotImplementedError
+
+    def labels(self) -> contingency.Labels:
+        """Binary relevance: all rows, each label, and each label's unknown rows where there are any."""
+        p = self.profile
+        watch = range(p.q) if p.unlabelled else np.flatnonzero(p.unknown)
+        return contingency.Labels(p.q, tuple(int(i) for i in watch))
+
+    def logs(self, n: int | None = None, correction: str = "none") -> CountLogs:
+        """Fixed-point c log c for counts up to n (all rows)."""
+        return CountLogs(self.profile.n if n is None else n, 8 * (self.profile.q + 2), correction)
+
+
+class LocalEngine(Engine):
+    """All rows in this process: the kernels run on them one after the other, no job in between."""
+
+    def __init__(self, profile: Profile, blocks: list[Block]) -> None:
+        super().__init__(profile)
+        self.rows = concatenate(blocks)
+        self._coded: dict[tuple[int, str], CodedBlock] = {}
+        self._groups: list[Block] | None = None
+
+    def _blocks(self, statistic: Statistic) -> list[Any]:
+        if statistic.layout == "rows":
+            return [self.rows]
+        if statistic.layout == "groups":
+            if self._groups is None:
+                self._groups = [block for _, block in split_groups(self.rows)]
+            return self._groups
+        coding = statistic.coding
+        if coding.key not in self._coded:
+            self._coded[coding.key] = code_block(self.rows, coding)
+        return [self._coded[coding.key]]
+
+    def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
+        self.cost.scans += 1
+        out = {}
+        for key, statistic in statistics.items():
+            state: State | None = None
+            for block in self._blocks(statistic):
+                part = statistic.partial(block, self.profile)
+                state = part if state is None else statistic.merge(state, part)
+            out[key] = statistic.finish(state, self.profile)
+        return out
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        return exact_quantiles(self.rows.x, self.profile.varying, shares)
+
+    def cell_information(
+        self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs
+    ) -> np.ndarray:
+        return self.once(contingency.CellInformation(coding, target, selected, logs))[0]
+
+    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+        block = _sorted([self.rows])
+        x = block.dense()[:, self.profile.varying].astype(np.float64)
+        x -= x.mean(axis=0)
+        x /= x.std(axis=0)
+        return work(x, block)
+
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+        rows, groups = target.groups(self.rows)
+        order = np.argsort(self.rows.ids[rows], kind="stable")
+        x = self.rows.x[rows[order]]
+        features = self.profile.varying
+        step = max(1, (32 << 20) // (8 * max(1, len(rows))))
+        out = []
+        for a in range(0, len(features), step):
+            part = x[:, features[a : a + step]]
+            out.append(work((part.toarray() if sp.issparse(part) else part).astype(np.float64), groups[order]))
+        return np.concatenate(out)
+
+
+def split_groups(block: Block) -> Iterator[tuple[int, Block]]:
+    """The rows of a block by group, each sorted by row id (equal ids by their values' order of arrival)."""
+    groups = group_of(block.ids)
+    order = np.lexsort((block.ids, groups))
+    groups = groups[order]
+    edges = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1], [True]]))
+    for a, z in zip(edges[:-1], edges[1:], strict=True):
+        yield int(groups[a]), block.take(order[a:z])
+
+
+class SparkEngine(Engine):
+    """Persisted blocks on the executors; every request is one job."""
+
+    ahead = 8
+
+    def __init__(self, packed: Packed, driver_bytes: int = DRIVER_BYTES) -> None:
+        super().__init__(packed.profile)
+        self.packed = packed
+        self.driver_bytes = driver_bytes
+        self.parallelism = max(2, packed.profile.partitions)
+        self._frames: dict[Hashable, tuple[DataFrame, bool]] = {}
+
+    def release(self) -> None:
+        for frame, persisted in self._frames.values():
+            if persisted:
+                frame.unpersist()
+        self._frames.clear()
+
+    def _keep(self, key: Hashable, frame: DataFrame) -> DataFrame:
+        if key not in self._frames:
+            self._frames[key] = (frame, persist(frame))
+        return self._frames[key][0]
+
+    def raw(self) -> DataFrame:
+        return self.packed.frame.where("block is not null").select("block")
+
+    def coded(self, coding: Coding) -> DataFrame:
+        return self._keep(("coded", coding.key), self.raw().mapInArrow(Recode(coding), "block binary"))
+
+    def grouped(self) -> DataFrame:
+        """Raw blocks by group of row ids: (position, block), a group's blocks together and sorted."""
+        spread = self.raw().mapInArrow(spread_groups, "position bigint, block binary")
+        tasks = min(GROUPS, self.parallelism)
+        gathered = spread.repartition(tasks, "position").sortWithinPartitions("position")
+        return self._keep("groups", gathered.mapInArrow(gather_groups, "position bigint, block binary"))
+
+    def by_cells(self, coding: Coding, selected: tuple[int, ...]) -> DataFrame:
+        """Coded blocks with every joint cell of `selected` in one of them."""
+        spread = self.coded(coding).mapInArrow(SpreadCells(coding, selected, self.parallelism * 4), "position bigint, block binary")
+        gathered = spread.repartition(self.parallelism, "position")
+        return self._keep(("cells", coding.key, selected), gathered.mapInArrow(gather_coded, "block binary"))
+
+    def _frame(self, statistic: Statistic) -> tuple[Hashable, DataFrame]:
+        if statistic.layout == "rows":
+            return "rows", self.raw()
+        if statistic.layout == "groups":
+            return "groups", self.grouped()
+        if statistic.layout == "coded":
+            return ("coded", statistic.coding.key), self.coded(statistic.coding)
+        # once cells are many, rows stay where the first of them put them: finer cells split within a block
+        spread = next((key for key in self._frames if key[0] == "cells" and key[1] == statistic.coding.key), None)
+        if spread is None:
+            return (key := ("cells", statistic.coding.key, statistic.selected)), self.by_cells(statistic.coding, key[2])
+        return spread, self._frames[spread][0]
+
+    def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
+        jobs: dict[Hashable, tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
+        for key, statistic in statistics.items():
+            place, frame = self._frame(statistic)
+            jobs.setdefault(place, (frame, []))[1].append((key, statistic))
+        out: dict[Hashable, Any] = {}
+        for place, (frame, members) in jobs.items():
+            states = self._job(frame, [s for _, s in members], place == "groups")
+            for (key, statistic), state in zip(members, states, strict=True):
+                out[key] = statistic.finish(state, self.profile)
+        return out
+
+    def _job(self, frame: DataFrame, statistics: list[Statistic], ordered: bool) -> list[State]:
+        sizes = [s.state_bytes(self.profile) for s in statistics]
+        for statistic, size in zip(statistics, sizes, strict=True):
+            if size > self.driver_bytes:
+                raise BudgetError(
+                    f"{type(statistic).__name__} needs {size >> 20} MB on the driver, more than driverBytes = "
+                    f"{self.driver_bytes >> 20} MB: raise driverBytes, lower numBins, or screen the features first "
+                    "(--screen chi2:10000)"
+                )
+        copies = GROUPS if ordered else self.parallelism
+        direct = sum(sizes) * copies <= DIRECT_BYTES
+        pieces = 1 if direct else min(64, max(self.parallelism, -(-max(sizes) * copies // DIRECT_BYTES)))
+        task = Partials([s.lean() for s in statistics], self.profile, pieces, ordered)
+        rows = frame.mapInArrow(task, STATE_SCHEMA)
+        if not direct:
+            merge = MergeStates([s.lean() for s in statistics])
+            rows = rows.repartition(min(self.parallelism, pieces * len(statistics)), "statistic", "piece").mapInArrow(
+                merge, STATE_SCHEMA
+            )
+        started = time.perf_counter()
+        with worker_errors():
+            found = rows.collect()
+        self.cost.jobs += 1
+        self.cost.scans += 1
+        self.cost.driver_bytes += sum(len(row.state) for row in found)
+        self.cost.seconds["statistics"] = self.cost.seconds.get("statistics", 0.0) + time.perf_counter() - started
+        return collect_states(statistics, [(r.statistic, r.piece, r.position, r.state) for r in found], pieces)
+
+    def cell_information(
+        self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs
+    ) -> np.ndarray:
+        few = contingency.CellCounts(coding, target, selected, logs)
+        if few.state_bytes(self.profile) <= DIRECT_BYTES and not any(key[0] == "cells" for key in self._frames):
+            return self.once(few)[0]
+        return self.once(contingency.CellInformation(coding, target, selected, logs))[0]
+
+    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+        size = 8 * self.profile.n * self.count
+        if size > self.driver_bytes:
+            raise BudgetError(
+                f"this needs all {self.profile.n} rows of {self.count} features in one task, {size >> 20} MB, more than "
+                f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, sample the rows, or screen the features first"
+            )
+        self.cost.jobs += 1
+        return run_in_one_task(self.packed, InMemory(work))
+
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+        slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.count // (64 << 20))))
+        spread = self.raw().mapInArrow(SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary")
+        gathered = spread.repartition(self.parallelism, "position").sortWithinPartitions("position")
+        with worker_errors():
+            rows = gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary").collect()
+        self.cost.jobs += 1
+        self.cost.scans += 1
+        return np.concatenate([decode(bytes(row.block))["result"] for row in sorted(rows, key=lambda r: r.position)])
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        bounds = QuantileBounds.start(self.profile, shares)
+        while not bounds.done:
+            (counts,) = self.once(bounds.statistic())
+            bounds = bounds.narrow(counts)
+        return quantiles_from_bounds(bounds)
+
+
+def collect_states(statistics: list[Statistic], rows: list[tuple[int, int, int, Any]], pieces: int) -> list[State]:
+    """Merge the states that arrived, each statistic's in the order of their positions."""
+    out = []
+    for index, statistic in enumerate(statistics):
+        parts: list[State] = []
+        for piece in range(pieces):
+            state: State | None = None
+            for _, _, _, data in sorted((r for r in rows if r[0] == index and r[1] == piece), key=lambda r: r[2]):
+                part = decode(bytes(data))
+                state = part if state is None else statistic.merge(state, part)
+            if state is not None:
+                parts.append(state)
+        state = parts[0] if len(parts) == 1 else paste(parts)
+        out.append(_writable(state))
+    return out
+
+
+def _writable(state: State) -> State:
+    return {
+        name: value.astype(np.int64) if isinstance(value, np.ndarray) and value.dtype == np.int32 else value
+        for name, value in state.items()
+    }
+
+
+def _binary(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
+    for value in batch.column(batch.schema.get_field_index(name)):
+        yield memoryview(value.as_buffer())
+
+
+def _blocks(data: memoryview) -> Any:
+    state = decode(data)
+    return CodedBlock.from_state(state) if "n" in state else Block.from_state(state)
+
+
+@dataclass
+class Partials:
+    """Worker side of a job: the statistics' states over the blocks of a task (per block where `ordered`)."""
+
+    statistics: list[Statistic]
+    profile: Profile
+    pieces: int
+    ordered: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        states: list[State | None] = [None] * len(self.statistics)
+        with one_thread():
+            position: int | None = None
+            for batch in batches:
+                places = batch.column(0).to_pylist() if self.ordered else None
+                for number, data in enumerate(_binary(batch, "block")):
+                    if places is not None and position is not None and places[number] != position:
+                        yield from self._emit(states, position)
+                        states = [None] * len(self.statistics)
+                    position = places[number] if places is not None else 0
+                    block = _blocks(data)
+                    for index, statistic in enumerate(self.statistics):
+                        part = statistic.partial(block, self.profile)
+                        before = states[index]
+                        states[index] = part if before is None else statistic.merge(before, part)
+            if position is not None:
+                yield from self._emit(states, position)
+
+    def _emit(self, states: list[State | None], position: int) -> Iterator[pa.RecordBatch]:
+        for index, state in enumerate(states):
+            for piece, part in enumerate(cut(state, self.pieces) if self.pieces > 1 else [state]):
+                yield _state_row(index, piece, position, part)
+
+
+def _state_row(index: int, piece: int, position: int, state: State) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([index], pa.int32()),
+            pa.array([piece], pa.int32()),
+            pa.array([position], pa.int64()),
+            pa.array([encode(compact(state))], pa.binary()),
+        ],
+        names=["statistic", "piece", "position", "state"],
+    )
+
+
+@dataclass
+class MergeStates:
+    """Worker side of a merge by key: all states of one piece of one statistic, in the order of their positions."""
+
+    statistics: list[Statistic]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
+        for batch in batches:
+            statistic, piece, position = (batch.column(i).to_pylist() for i in range(3))
+            for number, data in enumerate(batch.column(3)):
+                held.setdefault((statistic[number], piece[number]), []).append((position[number], data.as_py()))
+        for (index, piece), parts in held.items():
+            state: State | None = None
+            for _, data in sorted(parts, key=lambda p: p[0]):
+                part = decode(data)
+                state = part if state is None else self.statistics[index].merge(state, part)
+            yield _state_row(index, piece, 0, state)
+
+
+@dataclass(frozen=True)
+class Recode:
+    """Raw blocks to coded blocks of a size the counting kernels like."""
+
+    coding: Coding
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: list[CodedBlock] = []
+        size = 0
+        for batch in batches:
+            for data in _binary(batch, "block"):
+                coded = code_block(Block.decode(data), self.coding)
+                size += coded.codes.nbytes if coded.codes is not None else coded.onehot.indices.nbytes
+                held.append(coded)
+                if size >= CODED_BYTES:
+                    yield _block_row(concatenate_coded(held).encode())
+                    held, size = [], 0
+        if held:
+            yield _block_row(concatenate_coded(held).encode())
+
+
+def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
+    if position is None:
+        return pa.RecordBatch.from_arrays([pa.array([data], pa.binary())], names=["block"])
+    return pa.RecordBatch.from_arrays(
+        [pa.array([position], pa.int64()), pa.array([data], pa.binary())], names=["position", "block"]
+    )
+
+
+def spread_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Raw blocks cut by the group of their rows."""
+    for batch in batches:
+        for data in _binary(batch, "block"):
+            for group, part in split_groups(Block.decode(data)):
+                yield _block_row(part.encode(), group)
+
+
+def gather_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The parts of each group (they arrive together) as one block sorted by row id."""
+    group: int | None = None
+    held: list[Block] = []
+    for batch in batches:
+        for place, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
+            if held and place != group:
+                yield _block_row(_sorted(held).encode(), group)
+                held = []
+            group = place
+            held.append(Block.decode(bytes(data)))
+    if held:
+        yield _block_row(_sorted(held).encode(), group)
+
+
+def _sorted(blocks: list[Block]) -> Block:
+    block = concatenate(blocks)
+    return block.take(np.argsort(block.ids, kind="stable"))
+
+
+@dataclass(frozen=True)
+class SpreadCells:
+    """Coded blocks cut by the hash of their rows' joint cell of some features."""
+
+    coding: Coding
+    selected: tuple[int, ...]
+    buckets: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ..prepare.blocks import mix
+
+        for batch in batches:
+            for data in _binary(batch, "block"):
+                block = CodedBlock.decode(data)
+                cell = np.zeros(block.n, np.uint64)
+                for s in self.selected:
+                    cell = mix(cell.view(np.int64)) + block.feature(self.coding, s)
+                bucket = (mix(cell.view(np.int64)) % np.uint64(self.buckets)).astype(np.int64)
+                for b in np.unique(bucket):
+                    yield _block_row(block.take(np.flatnonzero(bucket == b)).encode(), int(b))
+
+
+def gather_coded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All coded parts of a task as one block."""
+    held = [CodedBlock.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
+    if held:
+        yield _block_row(concatenate_coded(held).encode())
+
+
+@dataclass(frozen=True)
+class SpreadColumns:
+    """Raw blocks cut into slices of columns, with row ids and groups."""
+
+    features: np.ndarray
+    target: Any
+    slices: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for data in _binary(batch, "block"):
+                block = Block.decode(data)
+                rows, groups = self.target.groups(block)
+                x = block.x[rows]
+                for index, features in enumerate(np.array_split(self.features, self.slices)):
+                    yield _block_row(encode({"x": x[:, features], "ids": block.ids[rows], "groups": groups}), index)
+
+
+@dataclass(frozen=True)
+class WorkOnColumns:
+    """All parts of a slice of columns, rows in the order of their ids, through a function."""
+
+    work: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        place: int | None = None
+        held: list[State] = []
+        with one_thread():
+            for batch in batches:
+                for position, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
+                    if held and position != place:
+                        yield self._result(held, place)
+                        held = []
+                    place = position
+                    held.append(decode(bytes(data)))
+            if held:
+                yield self._result(held, place)
+
+    def _result(self, parts: list[State], place: int) -> pa.RecordBatch:
+        ids = np.concatenate([p["ids"] for p in parts])
+        order = np.argsort(ids, kind="stable")
+        x = np.concatenate([p["x"].toarray() if sp.issparse(p["x"]) else p["x"] for p in parts])[order]
+        groups = np.concatenate([p["groups"] for p in parts])[order]
+        return _block_row(encode({"result": self.work(x.astype(np.float64), groups)}), place)
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """`Engine.in_memory` inside a task."""
+
+    work: Callable[[np.ndarray, Block], Any]
+
+    def __call__(self, engine: LocalEngine) -> Any:
+        return engine.in_memory(self.work)
+
+
+@dataclass
+class InOneTask:
+    """Worker side of a small run: every block in one task, the whole method there, its result pickled."""
+
+    work: Callable[[LocalEngine], Any]
+    profile: Profile
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        blocks = [Block.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
+        with one_thread():
+            result = pickle.dumps(self.work(LocalEngine(self.profile, blocks)), protocol=5)
+        yield pa.RecordBatch.from_arrays([pa.array([result], pa.binary())], names=["result"])
+
+
+def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Any]) -> Any:
+    """`work(engine)` over all rows, in one task of one job; its result here."""
+    rows = packed.frame.where("block is not null").select("block").coalesce(1)
+    with worker_errors():
+        (row,) = rows.mapInArrow(InOneTask(work, packed.profile), "result binary").collect()
+    return pickle.loads(bytes(row.result))

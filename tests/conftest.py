@@ -1,0 +1,32 @@
+"""Fixtures every test shares: the real data sets and one Spark session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder of the real data sets (``MLFS_DATA``, or ``../shared/data`` beside the repository)."""
+    if not DATA.is_dir():
+        pytest.skip(f"the real data sets are not at {DATA}; set MLFS_DATA")
+    return DATA
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """One local session for the whole run: two threads, few shuffle partitions, no UI (each costs seconds otherwise)."""
+    from spark_mlfs.session import local_session
+
+    session = local_session(
+        "tests",
+        {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"},
+    )
+    yield session
+    session.stop()
