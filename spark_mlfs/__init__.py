@@ -1,0 +1,28 @@
+"""Multi-label feature selection on Apache Spark.
+
+    import spark_mlfs
+    frame = spark_mlfs.read.arff(spark, "scene.arff", labels="scene.xml")
+    model = spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=50).fit(frame)
+    model.ranking
+"""
+
+from . import errors, read
+from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
+from .estimator import *  # noqa: F403
+from .estimator import __all__ as _estimators
+from .registry import METHODS
+from .session import local_session
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "METHODS",
+    "BudgetError",
+    "DataError",
+    "ParameterError",
+    "SparkMlfsError",
+    "errors",
+    "local_session",
+    "read",
+    *_estimators,
+]

@@ -25,7 +25,7 @@ from pyspark.sql import types as T
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names
-from ..statistics.base import State, decode, encode
+from ..statistics.base import State, binary_array, decode, encode
 from .labels import LabelSource, _vector_entries, label_source, read_labels
 
 BLOCK_BYTES = 16 << 20
@@ -178,7 +178,12 @@ class Block(LabelledRows):
         """The block of some of the rows, in the given order."""
         return Block(self.x[rows], self.ids[rows], *self.take_labels(rows))
 
-    def encode(self) -> bytes:
+    def part(self, first: int, last: int) -> Block:
+        """The block of a run of rows; dense features are not copied."""
+        rows = np.arange(first, last)
+        return Block(self.x[first:last], self.ids[first:last], *self.take_labels(rows))
+
+    def encode(self) -> bytearray:
         state: State = {"x": self.x, "ids": self.ids, "lp": self.label_indptr, "li": self.label_indices}
         optional = {"up": self.unknown_indptr, "ui": self.unknown_indices, "ul": self.unlabelled}
         return encode(state | {name: value for name, value in optional.items() if value is not None})
@@ -283,7 +288,7 @@ class Profile:
             problem,
         )
 
-    def encode(self) -> bytes:
+    def encode(self) -> bytearray:
         return encode({k: v for k, v in vars(self).items() if k != "varying"})
 
     @staticmethod
@@ -378,7 +383,7 @@ class Pack:
         pieces = max(1, -(-block.nbytes // BLOCK_BYTES))
         cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
         for a, z in zip(cuts[:-1], cuts[1:], strict=True):
-            piece = block if len(cuts) == 2 else block.take(np.arange(a, z))
+            piece = block if len(cuts) == 2 else block.part(a, z)
             profile = profile_block(piece, labels.width)
             hashes = batch.column(3).to_numpy(zero_copy_only=False)[a:z].astype(np.int64).view(np.uint64)
             with np.errstate(over="ignore"):
@@ -395,7 +400,7 @@ def _nothing() -> Block:
 
 def _row(rows: int, block: bytes | None, summary: bytes | None) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
-        [pa.array([rows], pa.int64()), pa.array([block], pa.binary()), pa.array([summary], pa.binary())],
+        [pa.array([rows], pa.int64()), binary_array(block), binary_array(summary)],
         names=["rows", "block", "summary"],
     )
 
@@ -568,7 +573,7 @@ def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     for batch in batches:
         profile = profile.merge(_merge([value.as_py() for value in batch.column(0)]))
     if profile.n:
-        yield pa.RecordBatch.from_arrays([pa.array([profile.encode()], pa.binary())], names=["summary"])
+        yield pa.RecordBatch.from_arrays([binary_array(profile.encode())], names=["summary"])
 
 
 def _refuse(packed: Packed, features: str, labels: str) -> None:

@@ -65,21 +65,27 @@ class Coding:
             count += 1
         return count
 
+    @cached_property
+    def last(self) -> np.ndarray:
+        """(v,) uint8 highest code of each feature."""
+        return (self.bins - 1).astype(np.uint8)
+
     def column_codes(self, values: np.ndarray, columns: np.ndarray | slice) -> np.ndarray:
-        """Codes of values whose last axis (or every entry) belongs to `columns` of the varying features, as uint8."""
-        binary = self.binary[columns]
+        """Codes, as uint8, of training values whose last axis (or every entry) belongs to `columns` of the varying features."""
         if self.edges is None:
-            low, high = self.low[columns], self.high[columns]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                codes = np.floor((values - low) * self.num_bins / (high - low))
-            codes = np.clip(codes, 0, self.num_bins - 1)
+            scaled = np.subtract(values, self.low[columns], dtype=np.float64)
+            scaled *= self.num_bins
+            scaled /= self.high[columns] - self.low[columns]
+            codes = scaled.astype(np.int32).astype(np.uint8)  # not negative, so truncation is floor; via int32 it is vectorised
         else:
-            codes = np.zeros(np.broadcast_shapes(values.shape, binary.shape))
+            codes = np.zeros(np.broadcast_shapes(values.shape, self.low[columns].shape), np.uint8)
             for j in range(self.edges.shape[1]):
                 codes += self.edges[columns, j] < values
-        if binary.any():
-            codes = np.where(binary, values != 0, codes)
-        return codes.astype(np.uint8)
+            binary = self.binary[columns]
+            if binary.any():
+                codes = np.where(binary, values != 0, codes).astype(np.uint8)
+        # the maximum belongs to the last bin, and 1 of a binary feature is code 1
+        return np.minimum(codes, self.last[columns], out=codes)
 
 
 def plan_coding(profile: Profile, num_bins: int, binning: str, edges: np.ndarray | None = None) -> Coding:
@@ -97,7 +103,7 @@ def plan_coding(profile: Profile, num_bins: int, binning: str, edges: np.ndarray
         np.zeros(len(v), np.uint8),
     )
     # 0 may lie outside the range of a feature without zeros; then any code serves as the unstored one
-    return replace(coding, zero=coding.column_codes(np.zeros(len(v)), slice(None)))
+    return replace(coding, zero=coding.column_codes(np.clip(0.0, coding.low, coding.high), slice(None)))
 
 
 def inner_edges(quantiles: np.ndarray) -> np.ndarray:
@@ -122,7 +128,7 @@ class CodedBlock(LabelledRows):
     unknown_indices: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
 
-    def encode(self) -> bytes:
+    def encode(self) -> bytearray:
         state: State = {"n": self.n, "lp": self.label_indptr, "li": self.label_indices}
         if self.onehot is not None:
             state |= {"oi": self.onehot.indices, "op": self.onehot.indptr, "ow": self.onehot.shape[1]}

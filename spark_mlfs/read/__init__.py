@@ -12,7 +12,6 @@ from pyspark.sql import DataFrame, SparkSession
 from ..errors import ParameterError
 from .arff import arff
 from .libsvm import libsvm
-from .lines import near
 from .samples import PlantedTruth, numbers, planted, planted_truth
 from .tables import table
 from .text import text
@@ -42,7 +41,7 @@ def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **o
     text (default "table"). An unknown format or option raises `ParameterError` listing those there are.
     """
     if format not in READERS:
-        raise ParameterError(f"format={format!r} is not known: {near(str(format), READERS, every=len(READERS))}")
+        raise ParameterError(f"format={format!r} is not known; the formats are {', '.join(READERS)}")
     reader, fixed = READERS[format]
     known = [p for p in inspect.signature(reader).parameters if p not in ("spark", "path") and p not in fixed]
     if reader is text:

@@ -90,10 +90,10 @@ def _impute(
             return f"row {ids[row].as_py()}: feature {names[slot] if names else slot!r}"
 
         kept, settled = settle(features, missing, where, means)
-        if len(kept) < batch.num_rows:
-            batch = batch.take(pa.array(kept))
-        if batch.num_rows:
-            yield batch.set_column(at, batch.schema.names[at], settled.to_arrow())
+        if len(kept):
+            columns = [c if len(kept) == batch.num_rows else c.take(pa.array(kept)) for c in batch.columns]
+            columns[at] = settled.to_arrow()
+            yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _means(frame: DataFrame) -> dict[int, float]:

@@ -283,7 +283,8 @@ class _Planted:
         place = {int(f): k for k, f in enumerate(truth.relevant)}
         self.source = np.array([place[int(f)] for f in truth.redundant_of], np.int64)
         self.dense_share = None if density is None else max(density, 0.1)
-        self.names = None
+        # So many draws with replacement that the expected number of distinct positions is density·d.
+        self.draws = 1.0 if density is None or d == 1 else float(np.log1p(-density) / np.log1p(-1 / d))
         # Reference rows have ids no data row has; the quantile of their scores is the threshold.
         reference = np.arange(8192) + (1 << 62)
         self.noise_scale, self.threshold = np.zeros(q), np.zeros(q)
@@ -334,8 +335,7 @@ class _Planted:
     def sparse_rows(self, ids: np.ndarray) -> tuple[Vectors, Vectors]:
         n = len(ids)
         values = self.relevant_values(ids)
-        # So many draws with replacement that the expected number of distinct positions is density·d.
-        draws = self.d * np.log1p(-self.density) / (self.d * np.log1p(-1 / self.d)) if self.d > 1 else 1.0
+        draws = self.draws
         key = keys(self.seed, 8, ids)
         most = int(np.floor(draws)) + 1
         bits = _draws(key, np.arange(most + 1))

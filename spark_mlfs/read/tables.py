@@ -31,8 +31,8 @@ from pyspark.sql.types import (
     BooleanType,
     DataType,
     FractionalType,
-    IntegralType,
     IntegerType,
+    IntegralType,
     LongType,
     NumericType,
     StringType,
@@ -306,7 +306,8 @@ def _rows(
         if not len(kept):
             continue
         if len(kept) < batch.num_rows:
-            batch = batch.take(pa.array(kept))
+            columns = [c.take(pa.array(kept)) for c in batch.columns]
+            batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
             ids = batch.column(0)
         if y_form == "asis":
             y = batch.column(1 + num_x)

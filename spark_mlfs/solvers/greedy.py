@@ -44,8 +44,8 @@ def forward(
 ) -> Path:
     """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`.
 
-    `links(features)` returns the link of each feature asked for; `ahead` is how many are asked for at once at first. A batch that was
-    used up doubles the next one's share of hits, so few requests serve many picks without counting much that is never used.
+    `links(features)` returns the link of each feature asked for; `ahead` is how many are asked for at once at first. As long as four in
+    five of what was asked for has been used, the next batch is half as large again: few requests, little counted in vain.
     """
     open_ = np.ones(len(first), bool)
     path = Path([], [])
@@ -63,6 +63,8 @@ def forward(
         if winner not in kept:
             wanted = [winner]
             if ahead > 1:
+                if path.batches and path.used >= 0.8 * path.asked:
+                    ahead = ahead * 3 // 2
                 left = count - len(path.picks) - 1  # the last pick needs no link
                 order = np.argsort(-np.where(open_, values, -np.inf), kind="stable")
                 size = min(ahead, max(1, left + 1), int(open_.sum()) + 1)

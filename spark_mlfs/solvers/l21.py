@@ -11,17 +11,21 @@ same step is W = s (sAs + beta I)^-1 s C, whose matrix is bounded below by beta,
     f with h(||w_i||) in place of ||w_i||,   h(t) = t if 2t >= eps, else t^2/eps + eps/4.
 
 The start is U = I; the solver stops at max|dW| <= 1e-9 max|W|. Two things make it quick without changing the optimum of
-the convex problem: Anderson extrapolation of the row norms, kept only when the objective does not rise, and setting rows aside once they shrink
-geometrically towards 0, checked against the optimality conditions at the end and brought back when they violate them.
+the convex problem: Anderson extrapolation of the row norms, kept only when the objective does not rise, and setting
+rows aside once they shrink geometrically towards 0, checked against the optimality conditions at the end and brought
+back when they violate them.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy import linalg
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from spark_mlfs.errors import ParameterError
-from spark_mlfs.solvers.gram import Solution, solve_positive
+import numpy as np
+from scipy import linalg, sparse
+
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.solvers.gram import GramStatistics, GramView, Solution, solve_positive
 
 _EPS = 1e-10  # of the largest 2||w_i||: the bound of U
 _MEMORY = 10  # iterates Anderson extrapolation looks back on
@@ -144,10 +148,11 @@ class _Reweighting:
             trace.append(value)
             image = np.maximum(2 * t, self.eps)
             if change <= self.tol * size:
-                W, t, value = self.bring_back(W, t, value)
-                if len(t) == len(image):
+                back = self.bring_back(W, t)
+                if back is None:
                     self.converged = True
                     break
+                W, t, value = back
                 x, images, residuals, extrapolated = np.maximum(2 * t, self.eps), [], [], False
                 continue
             if self.accelerate:
@@ -184,44 +189,32 @@ class _Reweighting:
         self.rows, self.Ar, self.Cr = before
         return W, t, value, np.ones(len(t), dtype=bool)
 
-    def bring_back(self, W, t, value):
+    def bring_back(self, W, t):
         """Check the rows out of play, or too small to have grown back, against ||C_i - A_i W|| <= beta/2.
 
-        A violating row takes its exact minimiser given the others (a descent step) and returns to play."""
+        A violating row takes its exact minimiser given the others (a descent step) and returns to play. None when all
+        rows satisfy the condition."""
         full = np.zeros_like(self.C, dtype=np.float64)
         full[self.rows] = W
-        norms = np.zeros(self.d)
-        norms[self.rows] = t
-        gradient = self.C - self.A @ full
-        small = norms < 1e-8 * norms.max()
-        curvature = np.diag(self.A)
-        gradient[small] += curvature[small, None] * full[small]
-        limit = 0.5 * self.beta
-        wrong = np.flatnonzero(small & (np.linalg.norm(gradient, axis=1) > limit * (1 + 1e-7)) & (curvature > 0))
-        if not len(wrong):
-            return W, t, value
-        block = self.A[np.ix_(wrong, wrong)]
-        entered = []
-        for j, i in enumerate(wrong):
-            g = gradient[i]
-            size = np.sqrt(g @ g)
-            if size <= limit * (1 + 1e-7):
-                continue
-            w = g * ((1 - limit / size) / curvature[i])
-            step = w - full[i]
-            full[i] = w
-            entered.append(i)
-            others = np.arange(len(wrong)) != j
-            gradient[wrong[others]] -= block[others, j, None] * step
-        # Rows too small to be in play are put at 0 with the rest, so that the set in play changes.
         norms = np.linalg.norm(full, axis=1)
-        rows = np.flatnonzero((norms >= 1e-8 * norms.max()) | np.isin(np.arange(self.d), self.rows))
-        if len(rows) == len(self.rows):
-            # All violators were in play already: leave one tiny row out so the caller goes on from the new point.
-            self.restrict(rows)
-            self._restarted = True
-        self.restrict(rows)
-        W, t = full[rows], norms[rows]
+        curvature = np.diag(self.A)
+        small = np.flatnonzero((norms < 1e-8 * norms.max()) & (curvature > 0))
+        gradient = self.C[small] - self.A[small] @ full + curvature[small, None] * full[small]
+        limit = 0.5 * self.beta * (1 + 1e-7)
+        wrong = np.linalg.norm(gradient, axis=1) > limit
+        if not wrong.any():
+            return None
+        small, gradient = small[wrong], gradient[wrong]
+        block = self.A[np.ix_(small, small)]
+        for j, i in enumerate(small):
+            size = np.linalg.norm(gradient[j])
+            w = gradient[j] * (1 - 0.5 * self.beta / size) / curvature[i] if size > limit else full[i]
+            moved = np.outer(block[:, j], w - full[i])
+            moved[j] = 0.0
+            gradient -= moved
+            full[i] = w
+        self.restrict(np.union1d(self.rows, small))
+        W, t = full[self.rows], np.linalg.norm(full[self.rows], axis=1)
         return W, t, self.objective(W, t)
 
 
@@ -240,3 +233,361 @@ def _anderson(images: list[np.ndarray], residuals: list[np.ndarray]) -> np.ndarr
         return None
     guess = images[-1] - weights @ dG
     return guess if np.isfinite(guess).all() else None
+
+
+# --- the methods -----------------------------------------------------------------------------------------------------
+
+
+def csfs(gram: GramView, mu: float = 1.0, **options) -> Solution:
+    """CSFS with every row labelled: min ||XW + 1b' - Y||^2 + mu ||W||_21 with s_i = 1. Chang et al. (AAAI 2014).
+
+    For unlabelled rows see `csfs_unlabelled`."""
+    return _with_intercept(gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options))
+
+
+def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options) -> Solution:
+    """OMFS once Y ~ VB is factorised: min ||XW - V||^2 + gamma ||W||_21, no intercept. Valadi et al., Eq. 3.
+
+    `gram` is `GramStatistics.uncentred(...)`, `cross` = X'V (v x c) in its coordinates, `constant` = ||V||^2."""
+    return minimise_l21(gram.G, cross, gamma, constant, **options)
+
+
+def msfs(
+    gram: GramView,
+    xlx: np.ndarray,
+    alpha: float = 0.1,
+    beta: float = 10.0,
+    rho: float = 0.5,
+    **options,
+) -> Solution:
+    """MSFS, Li & Zhai, Eq. 10, 13, given X'LX (v x v) of the sampled neighbourhood graph in the view's coordinates:
+
+        min 1/2 ||XW + 1b - Y||^2 + alpha/2 tr W'X'LXW + beta/2 (rho ||W||_21 + (1-rho) ||W||^2).
+
+    The problem is convex, so U starts at I (the paper: at random). rho = 0, alpha = 0 is ridge(beta); alpha = 0,
+    rho = 1 is fully labelled CSFS(beta)."""
+    if not 0 <= rho <= 1:
+        raise ParameterError(f"rho is {rho}; it must lie between 0 (Frobenius norm only) and 1 (l2,1 norm only)")
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if not value >= 0:
+            raise ParameterError(f"{name} is {value}; it must be at least 0")
+    A = gram.G + alpha * xlx if alpha else gram.G.copy()
+    A[np.diag_indices_from(A)] += beta * (1 - rho)
+    return _with_intercept(gram, minimise_l21(A, gram.C, beta * rho, float(np.trace(gram.S)), 0.5, **options))
+
+
+def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options) -> Solution:
+    """MSSL, Cai & Zhu (2018): min 1/2 ||XW + 1b - Y||^2 + alpha/2 tr W'L_f W + beta/2 ||W||_21.
+
+    L_f is `feature_laplacian` of the k nearest features, from the Gram matrix."""
+    if not alpha >= 0:
+        raise ParameterError(f"alpha is {alpha}; it must be at least 0")
+    A = gram.G
+    if alpha:
+        A = A + alpha * feature_laplacian(gram.G, gram.n, k).toarray()
+    return _with_intercept(gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **options))
+
+
+def _with_intercept(gram: GramView, solution: Solution) -> Solution:
+    solution.intercept = gram.offset_y.copy()
+    return solution
+
+
+def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
+    """Laplacian of the k-nearest-feature graph: binary weights, an edge if either feature lists the other.
+
+    d^2_ij = G_ii + G_jj - 2 G_ij (columns of the scaled X as points in n dimensions); neighbours are ordered by
+    round(d^2/n, 10), then index."""
+    if k < 1:
+        raise ParameterError(f"k is {k}; a feature graph needs at least 1 neighbour")
+    d = len(G)
+    k = min(k, d - 1)
+    if k < 1:
+        return sparse.csr_matrix((d, d))
+    square = np.diag(G)
+    neighbours = np.empty((d, k), dtype=np.int64)
+    for first in range(0, d, 512):  # blocks bound the memory
+        rows = np.arange(first, min(first + 512, d))
+        distance = np.round((square[rows, None] + square - 2 * G[rows]) / n, 10)
+        distance[np.arange(len(rows)), rows] = np.inf
+        kth = np.partition(distance, k - 1, axis=1)[:, k - 1]
+        for i, row in enumerate(rows):
+            near = np.flatnonzero(distance[i] <= kth[i])  # ascending index, so a stable sort settles the ties
+            neighbours[row] = near[np.argsort(distance[i, near], kind="stable")[:k]]
+    edges = sparse.csr_matrix((np.ones(d * k), (np.repeat(np.arange(d), k), neighbours.ravel())), shape=(d, d))
+    edges = edges.maximum(edges.T)
+    return (sparse.diags(np.asarray(edges.sum(axis=1)).ravel()) - edges).tocsr()
+
+
+def omfs_armijo(
+    gram: GramView,
+    cross: np.ndarray,
+    gamma: float = 0.8,
+    constant: float = 0.0,
+    tol: float = 1e-9,
+    max_iter: int = 20_000,
+) -> Solution:
+    """OMFS by the paper's own descent (Valadi et al., algorithm, steps 2-7): W <- W - step * gradient of
+
+        J(W) = ||XW - V||^2 + gamma sum_i sqrt(||w_i||^2 + e),    gradient 2(X'(XW - V) + gamma D W),
+
+    D = diag(1/(2 sqrt(||w_i||^2 + e))), the step by Armijo's rule. From W = 0. The first trial step is Barzilai and
+    Borwein's (the paper leaves it open), and e falls by tens to (1e-6 of the largest row norm)^2: a tiny e from the
+    outset stalls a gradient method. J falls with e too, so the trace never rises. Stops when, at the last e, the
+    gradient is below `tol` times its first size, or a window of 100 steps lowers J by less than `tol`^1.5 relative."""
+    if not gamma >= 0:
+        raise ParameterError(f"gamma is {gamma}; it must be at least 0")
+    A, C = gram.G, cross
+    W = np.zeros(C.shape)
+    q = C.shape[1]
+    if not np.any(C):
+        return Solution(W, np.zeros(q), [float(constant)], True, 0)
+    top = np.linalg.norm(C, axis=1).max()
+    scale = 2 * np.linalg.norm(C) / max(float(linalg.eigvalsh(A, subset_by_index=[len(A) - 1] * 2)[0]), 1e-300)
+    offset = float(constant)
+
+    def value(W, AW, e):
+        return (W * AW).sum() - 2 * (W * C).sum() + gamma * np.sqrt((W * W).sum(axis=1) + e).sum() + offset
+
+    def gradient(W, AW, e):
+        return 2 * (AW - C) + gamma * W / np.sqrt((W * W).sum(axis=1) + e)[:, None]
+
+    e, e_end = (1e-1 * scale) ** 2, 0.0
+    AW = np.zeros_like(W)
+    g = gradient(W, AW, e)
+    first = np.linalg.norm(g)
+    J = value(W, AW, e)
+    trace, step, converged, window = [], 1.0 / (2 * top + gamma / np.sqrt(e)), False, 0
+    for _ in range(max_iter):
+        size = float((g * g).sum())
+        direction = A @ g  # the quadratic part is known along the line from one product
+        while True:
+            W_new, AW_new = W - step * g, AW - step * direction
+            J_new = value(W_new, AW_new, e)
+            if J_new <= J - 1e-4 * step * size or step < 1e-300:
+                break
+            step *= 0.5
+        if J_new > J:
+            W_new, AW_new, J_new = W, AW, J
+        g_new = gradient(W_new, AW_new, e)
+        move, bend = W_new - W, g_new - g
+        W, AW, g, J = W_new, AW_new, g_new, J_new
+        trace.append(float(J))
+        window += 1
+        flat = window >= 100 and trace[-100] - J <= tol**1.5 * abs(J)
+        loose = e > e_end and window >= 20 and trace[-20] - J <= 1e-6 * abs(J)
+        if np.sqrt(size) <= tol * first or flat or loose or step < 1e-300:
+            e_end = (1e-6 * np.linalg.norm(W, axis=1).max()) ** 2
+            if e <= max(e_end, 1e-300):
+                converged = bool(np.sqrt(size) <= tol * first or flat)
+                if converged or step < 1e-300:
+                    break
+            else:
+                e, window = max(e / 100, e_end), 0
+                AW = A @ W
+                g, J = gradient(W, AW, e), value(W, AW, e)
+                step = min(step, 1.0)
+                continue
+        curve = (move * bend).sum()
+        step = float((move * move).sum() / curve) if curve > 0 else 2 * step
+        if len(trace) % 500 == 0:
+            AW = A @ W  # the running product drifts
+            g = gradient(W, AW, e)
+    return Solution(W, np.zeros(q), trace, converged, len(trace), {"e": e})
+
+
+# --- methods that scan the data once an iteration ---------------------------------------------------------------------
+
+
+@dataclass
+class WeightedGram:
+    """What one scan returns: statistics in the solver's coordinates and the rows' part of the objective."""
+
+    statistics: GramStatistics
+    loss: float
+
+
+def residual_weights(norms: np.ndarray, floor: float) -> tuple[np.ndarray, float]:
+    """RFS's row weights 1/(2 max(||r_i||, floor)) and the sum of the (Huberised) residual norms."""
+    return 0.5 / np.maximum(norms, floor), float(huber(norms, 2 * floor).sum())
+
+
+def residual_floor(Y: np.ndarray, counts: np.ndarray | None = None) -> float:
+    """1e-8 of mean ||y_i - mean y||, from the rows or from the distinct labelsets and their counts."""
+    Y = np.asarray(Y, dtype=np.float64)
+    counts = np.ones(len(Y)) if counts is None else np.asarray(counts, dtype=np.float64)
+    mean = counts @ Y / counts.sum()
+    return 1e-8 * float(counts @ np.linalg.norm(Y - mean, axis=1) / counts.sum())
+
+
+class ResidualReweighting:
+    """The scan of `rfs` over rows held in memory (dense X in the view's coordinates): small data, or one task."""
+
+    def __init__(self, X: np.ndarray, Y: np.ndarray, floor: float | None = None):
+        self.X, self.Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+        self.floor = residual_floor(self.Y) if floor is None else floor
+        self.scans = 0
+
+    def __call__(self, W: np.ndarray | None, b: np.ndarray | None) -> WeightedGram:
+        self.scans += 1
+        if W is None:
+            return WeightedGram(GramStatistics.from_rows(self.X, self.Y), float("nan"))
+        weights, loss = residual_weights(np.linalg.norm(self.X @ W + b - self.Y, axis=1), self.floor)
+        return WeightedGram(GramStatistics.from_rows(self.X, self.Y, weights), loss)
+
+
+def rfs(
+    weighted_gram: Callable[[np.ndarray | None, np.ndarray | None], WeightedGram],
+    gamma: float = 1.0,
+    tol: float = 1e-6,
+    max_iter: int = 200,
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Solution:
+    """RFS, Nie et al. (NIPS 2010): min ||XW + 1b' - Y||_21 + gamma ||W||_21.
+
+    `weighted_gram(W, b)` scans the rows once and returns the statistics weighted by R_ii = 1/(2||r_i||) (see
+    `residual_weights`) with the sum of residual norms at (W, b); with (None, None) it returns the unweighted ones,
+    whose loss is not read. Each iteration is one scan and W = (X'RX + gamma D)^-1 X'RY, from R = I/gamma, D = I: the
+    iterates of the paper's n x n form. The bias is a constant column without penalty. One more scan values the last W.
+
+    Stops at max|dW| <= tol max|W|. `tol` is 1e-6, not 1e-9, since every iteration costs a scan and scores are compared
+    to 1e-3."""
+    if not gamma > 0:
+        raise ParameterError(f"gamma is {gamma}; it must be positive")
+    if start is None:
+        found = weighted_gram(None, None).statistics
+        W, b = _rfs_step(found, gamma, np.ones(found.d), 1.0 / gamma)
+    else:
+        W, b = start
+    eps = _EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
+    trace: list[float] = []
+    converged = False
+    for iteration in range(1, max_iter + 1):
+        scan = weighted_gram(W, b)
+        norms = np.linalg.norm(W, axis=1)
+        trace.append(scan.loss + gamma * float(huber(norms, eps).sum()))
+        if converged or iteration == max_iter:
+            break
+        if eps == 0:
+            converged = True
+            break
+        W_new, b_new = _rfs_step(scan.statistics, gamma, np.maximum(2 * norms, eps), 1.0)
+        converged = bool(np.abs(W_new - W).max() <= tol * np.abs(W_new).max())
+        W, b = W_new, b_new
+    return Solution(W, b, trace, converged, len(trace), {"eps": eps})
+
+
+def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
+    """(X'RX + gamma D)^-1 X'RY and the bias, both centred by the R-weighted means; `weight` multiplies R."""
+    if not g.n > 0:
+        raise DataError("there are no rows to fit; check the filter or the fold")
+    A = weight * (g.xx - np.outer(g.sum_x, g.sum_x) / g.n)
+    C = weight * (g.xy - np.outer(g.sum_x, g.sum_y) / g.n)
+    W = reweighted_step(A, C, gamma, s2)
+    b = (g.sum_y / g.n + g.centre_y) - (g.sum_x / g.n + g.centre_x) @ W
+    return W, b
+
+
+@dataclass
+class FilledLabels:
+    """What one scan of `csfs_unlabelled` returns about F: X'HF (v x q), the mean of F, and ||HF||^2."""
+
+    C: np.ndarray
+    mean: np.ndarray
+    square: float
+
+
+class LabelFilling:
+    """The scan of `csfs_unlabelled` over rows held in memory: F = Y where known (not NaN), else clip(XW + b, 0, 1).
+
+    X dense, in the view's coordinates and centred over all rows."""
+
+    def __init__(self, X: np.ndarray, Y: np.ndarray):
+        self.X, self.Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+        self.unknown = np.isnan(self.Y)
+        self.scans = 0
+
+    def __call__(self, W: np.ndarray | None, b: np.ndarray | None) -> FilledLabels:
+        self.scans += 1
+        guess = 0.0 if W is None else np.clip(self.X @ W + b, 0.0, 1.0)
+        F = np.where(self.unknown, guess, self.Y)
+        mean = F.mean(axis=0)
+        F = F - mean
+        return FilledLabels(self.X.T @ F, mean, float((F * F).sum()))
+
+
+def csfs_unlabelled(
+    G: np.ndarray,
+    n: float,
+    fill_labels: Callable[[np.ndarray | None, np.ndarray | None], FilledLabels],
+    mu: float = 1.0,
+    tol: float = 1e-9,
+    max_iter: int = 300,
+) -> Solution:
+    """CSFS with unknown labels, Chang et al. (AAAI 2014), s_i = 1: over W, b and the unknown entries of F in [0, 1]
+
+        min ||XW + 1b' - F||^2 + mu ||W||_21.
+
+    `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes,
+    F = clip(XW + 1b', 0, 1) where unknown; with (None, None) unknown entries are 0, as the method starts. Given F the
+    rest is supervised CSFS, solved on the driver. The problem is jointly convex, so neither the start nor solving for
+    W fully (the paper: one reweighting per F) changes the optimum; Anderson extrapolation of (W, b), kept only when the
+    objective does not rise, saves scans when most rows are unlabelled. The objective is taken after F is updated."""
+    if not mu >= 0:
+        raise ParameterError(f"mu is {mu}; it must be at least 0")
+    eps = 0.0
+    inner = 1e-11
+
+    def fit(F: FilledLabels, start: np.ndarray | None):
+        nonlocal eps
+        found = minimise_l21(G, F.C, mu, F.square, start=start, tol=inner)
+        eps = eps or found.extra.get("eps", 0.0)
+        return found.weights, F.mean.copy()
+
+    def objective(W, b, F: FilledLabels) -> float:
+        fit_part = (W * (G @ W)).sum() - 2 * (W * F.C).sum() + F.square + n * ((F.mean - b) ** 2).sum()
+        return float(fit_part + mu * huber(np.linalg.norm(W, axis=1), eps).sum())
+
+    F = fill_labels(None, None)
+    W, b = fit(F, None)
+    F = fill_labels(W, b)
+    trace = [objective(W, b, F)]
+    converged, scans = False, 2
+    points: list[np.ndarray] = []
+    residuals: list[np.ndarray] = []
+    while scans < max_iter:
+        W_new, b_new = fit(F, W)
+        size = max(np.abs(W_new).max(), 1e-300)
+        if np.abs(W_new - W).max() <= tol * size:
+            F = fill_labels(W_new, b_new)
+            scans += 1
+            value = objective(W_new, b_new, F)
+            if value <= trace[-1]:
+                W, b = W_new, b_new
+                trace.append(value)
+            converged = True
+            break
+        image = np.concatenate([W_new.ravel(), b_new])
+        points.append(image)
+        residuals.append(image - np.concatenate([W.ravel(), b]))
+        del points[: -_MEMORY - 1], residuals[: -_MEMORY - 1]
+        if len(points) > 2:
+            guess = _anderson(points, residuals)
+            if guess is not None:
+                trial, trial_b = guess[: W.size].reshape(W.shape).copy(), guess[W.size :]
+                trial[~W_new.any(axis=1)] = 0.0
+                tried = fill_labels(trial, trial_b)
+                scans += 1
+                value = objective(trial, trial_b, tried)
+                if value <= trace[-1]:
+                    W, b, F = trial, trial_b, tried
+                    trace.append(value)
+                    continue
+                points, residuals = points[-1:], residuals[-1:]
+        F = fill_labels(W_new, b_new)
+        scans += 1
+        W, b = W_new, b_new
+        value = objective(W, b, F)
+        # Rounding of a difference of large sums is reported as no change.
+        trace.append(trace[-1] if trace[-1] < value <= trace[-1] + 1e-12 * max(F.square, abs(value)) else value)
+    return Solution(W, b, trace, converged, len(trace), {"scans": scans, "eps": eps})

@@ -12,6 +12,7 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ State = dict[str, Any]
 _ALIGN = 16
 
 
-def encode(state: State) -> bytes:
+def encode(state: State) -> bytearray:
     """A dict of arrays, CSR matrices and plain values as bytes: a JSON header, then the raw aligned buffers."""
     header: dict[str, Any] = {}
     buffers: list[np.ndarray] = []
@@ -53,7 +54,15 @@ def encode(state: State) -> bytes:
     for array in buffers:
         out[at : at + array.nbytes] = array.reshape(-1).view(np.uint8).data if array.nbytes else b""
         at += -(-array.nbytes // _ALIGN) * _ALIGN
-    return bytes(out)
+    return out
+
+
+def binary_array(data: bytearray | bytes | None) -> pa.Array:
+    """One binary cell as an Arrow array, without copying it."""
+    if data is None:
+        return pa.array([None], pa.binary())
+    offsets = pa.py_buffer(np.array([0, len(data)], np.int32))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, pa.py_buffer(data)])
 
 
 def decode(data: Any) -> State:

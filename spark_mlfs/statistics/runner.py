@@ -24,7 +24,7 @@ from ..prepare.blocks import GROUPS, Block, Packed, Profile, concatenate, group_
 from ..prepare.discretise import CodedBlock, Coding, code_block, concatenate_coded, inner_edges, plan_coding
 from ..solvers.information import CountLogs
 from . import contingency
-from .base import State, Statistic, compact, cut, decode, encode, paste
+from .base import State, Statistic, binary_array, compact, cut, decode, encode, paste
 from .quantiles import QuantileBounds, exact_quantiles, quantiles_from_bounds
 
 SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
@@ -401,7 +401,7 @@ def _state_row(index: int, piece: int, position: int, state: State) -> pa.Record
             pa.array([index], pa.int32()),
             pa.array([piece], pa.int32()),
             pa.array([position], pa.int64()),
-            pa.array([encode(compact(state))], pa.binary()),
+            binary_array(encode(compact(state))),
         ],
         names=["statistic", "piece", "position", "state"],
     )
@@ -450,9 +450,9 @@ class Recode:
 
 def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
     if position is None:
-        return pa.RecordBatch.from_arrays([pa.array([data], pa.binary())], names=["block"])
+        return pa.RecordBatch.from_arrays([binary_array(data)], names=["block"])
     return pa.RecordBatch.from_arrays(
-        [pa.array([position], pa.int64()), pa.array([data], pa.binary())], names=["position", "block"]
+        [pa.array([position], pa.int64()), binary_array(data)], names=["position", "block"]
     )
 
 
@@ -580,7 +580,7 @@ class InOneTask:
         blocks = [Block.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
         with one_thread():
             result = pickle.dumps(self.work(LocalEngine(self.profile, blocks)), protocol=5)
-        yield pa.RecordBatch.from_arrays([pa.array([result], pa.binary())], names=["result"])
+        yield pa.RecordBatch.from_arrays([binary_array(result)], names=["result"])
 
 
 def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Any]) -> Any:

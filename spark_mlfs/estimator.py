@@ -1,0 +1,438 @@
+"""pyspark.ml Estimators and one Model over every method: fit, transform, copy, save, load, Pipeline, names in and out.
+
+`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is also a class with the method's own parameters as
+pyspark.ml Params (`JMISelector(numBins=5, labels="br")`), generated from the method's parameter list. All fit to a
+`MultiLabelSelectorModel`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pyspark.ml import Estimator, Model
+from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.param import Param, Params
+from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol
+from pyspark.ml.util import (
+    DefaultParamsReadable,
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from . import params as spec
+from . import pipeline, registry
+from .errors import DataError, ParameterError
+from .methods.base import Method
+from .params import Choice, Integer, Number, Parameter
+from .prepare.labels import FORMS
+from .schema import attribute_names, with_names
+from .statistics.runner import DRIVER_BYTES
+
+SELECTION = (
+    Parameter("selection_mode", "numTopFeatures", Choice(("numTopFeatures", "percentile")), "how many features to keep"),
+    Parameter("num_top_features", 50, Integer(1), "features to keep, with selectionMode numTopFeatures; at most all"),
+    Parameter("percentile", 0.1, Number(0, 1, above=True), "share of the features to keep, with selectionMode percentile"),
+)
+FITTING = (
+    Parameter("labels_form", "auto", Choice(FORMS), "how an array column holds the labels"),
+    Parameter("driver_bytes", DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
+)
+
+
+def _declare(owner: type, parameters: tuple[Parameter, ...]) -> None:
+    """pyspark.ml Params, setters and getters of `parameters` on a class."""
+    for parameter in parameters:
+        name = parameter.camel
+        doc = f"{parameter.doc} ({parameter.constraint})"
+        setattr(owner, name, Param(Params._dummy(), name, doc, typeConverter=parameter.accept))
+        head = name[0].upper() + name[1:]
+
+        def setter(self: Any, value: Any, _name: str = name) -> Any:
+            return self._set(**{_name: value})
+
+        def getter(self: Any, _name: str = name) -> Any:
+            return self.getOrDefault(_name)
+
+        setter.__doc__, getter.__doc__ = f"Sets `{name}`: {doc}.", f"Value of `{name}`: {doc}."
+        setattr(owner, f"set{head}", setter)
+        setattr(owner, f"get{head}", getter)
+
+
+class _Selection(HasFeaturesCol, HasOutputCol):
+    """Params the estimators and the model share."""
+
+    def setFeaturesCol(self, value: str) -> Any:
+        """Sets `featuresCol`."""
+        return self._set(featuresCol=value)
+
+    def setOutputCol(self, value: str) -> Any:
+        """Sets `outputCol`."""
+        return self._set(outputCol=value)
+
+    def keep(self, width: int) -> int:
+        """How many of `width` features the selection keeps; `ParameterError` where more are asked for than there are."""
+        if self.getSelectionMode() == "percentile":
+            return max(1, int(self.getPercentile() * width))
+        count = self.getNumTopFeatures()
+        if count > width and self.isSet("numTopFeatures"):
+            raise ParameterError(f"numTopFeatures = {count} but the data have {width} features; give at most {width}")
+        return min(count, width)
+
+
+_declare(_Selection, SELECTION)
+
+
+class _MultiLabelEstimator(Estimator, _Selection, DefaultParamsReadable, MLWritable):
+    """Common part of the estimators."""
+
+    labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=str)
+    idCol = Param(
+        Params._dummy(),
+        "idCol",
+        "row id column name: unique and stable; without one a row is known by the hash of its content",
+        typeConverter=lambda value: None if value is None else str(value),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        defaults = {p.camel: p.default for p in (*SELECTION, *FITTING)}
+        self._setDefault(featuresCol="features", labelsCol="labels", idCol=None, **defaults)
+
+    def setLabelsCol(self, value: str) -> Any:
+        """Sets `labelsCol`."""
+        return self._set(labelsCol=value)
+
+    def getLabelsCol(self) -> str:
+        """Value of `labelsCol`."""
+        return self.getOrDefault("labelsCol")
+
+    def setIdCol(self, value: str | None) -> Any:
+        """Sets `idCol`."""
+        return self._set(idCol=value)
+
+    def getIdCol(self) -> str | None:
+        """Value of `idCol`."""
+        return self.getOrDefault("idCol")
+
+    def _method(self) -> tuple[str, Mapping[str, Any]]:
+        raise NotImplementedError
+
+    def _fit(self, dataset: DataFrame) -> MultiLabelSelectorModel:
+        from .prepare.blocks import pack
+
+        name, given = self._method()
+        pipeline.Request.of(name, given)  # a wrong parameter is told before any work
+        packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
+        try:
+            count = self.keep(packed.profile.d)
+            request = pipeline.Request.of(name, given, count)
+            (result,) = pipeline.rank(packed, [request], driver_bytes=self.getDriverBytes(), progress=self._progress)
+        finally:
+            packed.release()
+        return self._copyValues(MultiLabelSelectorModel.of(result))
+
+    def write(self) -> MLWriter:
+        return _Writer(self)
+
+    _progress: Any = None
+
+    def onProgress(self, report: Any) -> Any:
+        """Calls `report(what, done, total)` while fitting; returns the estimator."""
+        self._progress = report
+        return self
+
+
+_declare(_MultiLabelEstimator, FITTING)
+
+
+class MultiLabelSelector(_MultiLabelEstimator):
+    """Selects features of multi-label data with any registered method.
+
+    Parameters
+    ----------
+    method : name of the method (`spark_mlfs.METHODS` lists them), default "jmi"
+    methodParams : dict of the method's own parameters; they may also be given as keywords (``labels="lp"``, ``numBins=10``)
+    featuresCol : vector or array<number> column, sparse or dense
+    labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
+    outputCol : column of the selected features
+    selectionMode, numTopFeatures, percentile : how many to keep
+    idCol, labelsForm, driverBytes : see `explainParams`
+
+    Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a
+    statistic exceeds ``driverBytes``.
+    """
+
+    method = Param(Params._dummy(), "method", "name of the method", typeConverter=lambda value: registry.method(value).name)
+    methodParams = Param(Params._dummy(), "methodParams", "the method's own parameters", typeConverter=dict)
+
+    def __init__(self, method: str | None = None, methodParams: Mapping[str, Any] | None = None, **values: Any) -> None:
+        super().__init__()
+        self._setDefault(method="jmi", methodParams={})
+        self.setParams(method=method, methodParams=methodParams, **values)
+
+    def setParams(self, **values: Any) -> MultiLabelSelector:
+        """Sets several params; keywords that are not params of the selector are the method's."""
+        own = {k: v for k, v in values.items() if v is not None and self.hasParam(k)}
+        if "method" in own:
+            self._set(method=own.pop("method"))
+        further = {k: v for k, v in values.items() if not self.hasParam(k)}
+        if further or "methodParams" in own:
+            merged = {**self.getMethodParams(), **own.pop("methodParams", {}), **further}
+            registered = registry.method(self.getMethod())
+            spec.check(registered.parameters, merged, f"method {registered.name!r}")
+            self._set(methodParams=merged)
+        return self._set(**own)
+
+    def setMethod(self, value: str) -> MultiLabelSelector:
+        """Sets `method`."""
+        return self._set(method=value)
+
+    def getMethod(self) -> str:
+        """Value of `method`."""
+        return self.getOrDefault("method")
+
+    def setMethodParams(self, value: Mapping[str, Any]) -> MultiLabelSelector:
+        """Sets `methodParams`."""
+        return self._set(methodParams=dict(value))
+
+    def getMethodParams(self) -> dict[str, Any]:
+        """Value of `methodParams`."""
+        return self.getOrDefault("methodParams")
+
+    def _method(self) -> tuple[str, Mapping[str, Any]]:
+        return self.getMethod(), self.getMethodParams()
+
+
+def _class_name(name: str) -> str:
+    return registry.METHODS[name].__name__ + "Selector"
+
+
+def _generate(name: str, method: type[Method]) -> type:
+    """An estimator class of one method, with the method's parameters as Params."""
+    defaults = {p.camel: p.default for p in method.parameters}
+
+    def __init__(self: Any, **values: Any) -> None:
+        _MultiLabelEstimator.__init__(self)
+        self._setDefault(**defaults)
+        self.setParams(**values)
+
+    def setParams(self: Any, **values: Any) -> Any:
+        """Sets several params."""
+        for key in values:
+            if not self.hasParam(key):
+                valid = ", ".join(sorted(p.name for p in self.params))
+                raise ParameterError(f"{type(self).__name__} has no param {key!r}; it takes: {valid}")
+        return self._set(**values)
+
+    def _method(self: Any) -> tuple[str, Mapping[str, Any]]:
+        return name, {p.name: self.getOrDefault(p.camel) for p in method.parameters}
+
+    common = ["featuresCol", "labelsCol", "outputCol", "idCol", *(p.camel for p in (*SELECTION, *FITTING))]
+    keywords = [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(key, None)) for key in (*defaults, *common)
+    ]
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords]
+    )
+    members = {
+        "__doc__": f"{inspect.getdoc(method)}\n\nThe method's documentation: ``{method.__module__}``. Source: {method.source}.",
+        "__module__": __name__,
+        "__init__": __init__,
+        "setParams": setParams,
+        "_method": _method,
+    }
+    made = type(_class_name(name), (_MultiLabelEstimator,), members)
+    _declare(made, method.parameters)
+    return made
+
+
+SELECTORS: dict[str, type] = {name: _generate(name, method) for name, method in registry.METHODS.items()}
+globals().update({made.__name__: made for made in SELECTORS.values()})
+
+
+class MultiLabelSelectorModel(Model, _Selection, MLReadable, MLWritable):
+    """A ranking of features, and the transformer that keeps the best of them.
+
+    ranking : pandas frame with rank (from 1), index, name and score of every feature, best first
+    selectedFeatures : indices of the kept features in rank order (pyspark's own selectors give them unordered)
+    selectedFeatureNames : their names, in the same order
+    gains : of a greedy method, the criterion's value at each pick
+    objective, converged : of an iterative solver, the objective after each iteration and whether it converged
+    summary : method, parameters, sizes, seconds, Spark jobs
+
+    `transform` keeps the selected features in the order of their indices, as pyspark's selectors do. ``numTopFeatures`` may be changed on the
+    model; beyond what a greedy method picked, features follow by its first criterion.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(featuresCol="features", **{p.camel: p.default for p in SELECTION})
+        self._ranking = pd.DataFrame({"rank": [], "index": [], "name": [], "score": []})
+        self._extra: dict[str, Any] = {}
+
+    @staticmethod
+    def of(result: pipeline.Result) -> MultiLabelSelectorModel:
+        """The model of a run's result."""
+        model = MultiLabelSelectorModel()
+        model._ranking = result.ranking
+        path = result.scores.path
+        model._extra = {
+            "method": result.request.method,
+            "parameters": dict(result.request.parameters),
+            "rows": result.profile.n,
+            "features": result.profile.d,
+            "labels": result.label_names if len(result.label_names) <= 10_000 else len(result.label_names),
+            "named": result.named,
+            "fingerprint": f"{result.profile.fingerprint:016x}",
+            "gains": [] if path is None else path.gains,
+            "objective": result.scores.objective,
+            "converged": result.scores.converged,
+            "seconds": result.seconds,
+            "jobs": result.jobs,
+            "scans": result.scans,
+            "distributed": result.distributed,
+        }
+        return model
+
+    @property
+    def ranking(self) -> pd.DataFrame:
+        return self._ranking.copy()
+
+    @property
+    def selectedFeatures(self) -> list[int]:
+        return [int(i) for i in self._ranking["index"].iloc[: self.keep(len(self._ranking))]]
+
+    @property
+    def selectedFeatureNames(self) -> list[str]:
+        return list(self._ranking["name"].iloc[: self.keep(len(self._ranking))])
+
+    @property
+    def numFeatures(self) -> int:
+        return len(self._ranking)
+
+    @property
+    def gains(self) -> list[float]:
+        return list(self._extra.get("gains", []))
+
+    @property
+    def objective(self) -> list[float]:
+        return list(self._extra.get("objective", []))
+
+    @property
+    def converged(self) -> bool | None:
+        return self._extra.get("converged")
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged")}
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        column, output = self.getFeaturesCol(), self.getOutputCol()
+        if column not in dataset.columns:
+            raise ParameterError(f"there is no column {column!r}; the columns are {', '.join(dataset.columns)}")
+        if output in dataset.columns:
+            raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
+        indices = np.sort(self.selectedFeatures)
+        kind = dataset.schema[column].dataType
+        if isinstance(kind, T.ArrayType):
+            places = F.array(*(F.lit(int(i) + 1) for i in indices))
+            return dataset.withColumn(output, F.transform(places, lambda place: F.element_at(F.col(column), place)))
+        if not isinstance(kind, VectorUDT):
+            raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
+        names = self._ranking.sort_values("index")["name"].to_numpy()
+        indices = self._place(names, indices, attribute_names(dataset, column), column)
+        from pyspark.ml.feature import VectorSlicer
+
+        sliced = VectorSlicer(inputCol=column, outputCol=output, indices=[int(i) for i in indices]).transform(dataset)
+        kept = names[np.sort(self.selectedFeatures)]
+        return with_names(sliced, output, kept) if self._extra.get("named") else sliced
+
+    def _place(self, names: np.ndarray, indices: np.ndarray, found: list[str] | None, column: str) -> np.ndarray:
+        """Where the selected features are in a frame whose names are `found`: by name where both sides have names."""
+        if found is None or not self._extra.get("named"):
+            if found is not None and len(found) != len(names):
+                raise DataError(f"{column!r} has {len(found)} features, the selection was fitted on {len(names)}")
+            return indices
+        if len(found) == len(names) and all(found[i] == names[i] for i in indices):
+            return indices
+        place = {name: index for index, name in enumerate(found)}
+        missing = [names[i] for i in indices if names[i] not in place]
+        if missing:
+            some = ", ".join(map(repr, missing[:3]))
+            raise DataError(f"{column!r} lacks {len(missing)} of the selected features ({some}…); give the frame the training features")
+        return np.array([place[names[i]] for i in indices])
+
+    def copy(self, extra: Any = None) -> MultiLabelSelectorModel:
+        copied = super().copy(extra)
+        copied._ranking, copied._extra = self._ranking, dict(self._extra)
+        return copied
+
+    def write(self) -> MLWriter:
+        return _Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        return _ModelReader(cls)
+
+
+class _Writer(MLWriter):
+    """Params as JSON text in ``metadata/`` and a model's ranking as Parquet in ``data/``: readable by anything, written without the JVM."""
+
+    def __init__(self, instance: Any) -> None:
+        super().__init__()
+        self.instance = instance
+
+    def _handleOverwrite(self, path: str) -> None:
+        """Nothing: `saveImpl` writes with mode overwrite."""
+
+    def saveImpl(self, path: str) -> None:
+        spark, instance = self.sparkSession, self.instance
+        mode = "overwrite" if self.shouldOverwrite else "error"
+        extra = None
+        if isinstance(instance, MultiLabelSelectorModel):
+            extra = {"selection": json.loads(json.dumps(instance._extra, default=_plain))}
+            schema = "rank bigint, index bigint, name string, score double"
+            spark.createDataFrame(instance._ranking, schema).coalesce(1).write.mode(mode).parquet(f"{path}/data")
+        metadata = DefaultParamsWriter._get_metadata_to_save(instance, spark, extraMetadata=extra)
+        spark.createDataFrame([(metadata,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"cannot save {type(value).__name__}")
+
+
+class _ModelReader(MLReader):
+    def __init__(self, cls: type[MultiLabelSelectorModel]) -> None:
+        super().__init__()
+        self.cls = cls
+
+    def load(self, path: str) -> MultiLabelSelectorModel:
+        spark = self.sparkSession
+        text = spark.read.text(f"{path}/metadata").first()[0]
+        metadata = json.loads(text)
+        model = self.cls()
+        model._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(model, metadata)
+        model._extra = metadata["selection"]
+        ranking = spark.read.parquet(f"{path}/data").toPandas().sort_values("rank", ignore_index=True)
+        model._ranking = ranking
+        return model
+
+
+__all__ = ["MultiLabelSelector", "MultiLabelSelectorModel", *sorted(made.__name__ for made in SELECTORS.values())]
