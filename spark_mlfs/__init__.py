@@ -1,9 +1,9 @@
 """Multi-label feature selection on Apache Spark.
 
-    import spark_mlfs
-    frame = spark_mlfs.read.arff(spark, "scene.arff", labels="scene.xml")
-    model = spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=50).fit(frame)
-    model.ranking
+import spark_mlfs
+frame = spark_mlfs.read.arff(spark, "scene.arff", labels="scene.xml")
+model = spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=50).fit(frame)
+model.ranking
 """
 
 from . import errors, read

@@ -1,7 +1,7 @@
 """pyspark.ml Estimators and one Model over every method: fit, transform, copy, save, load, Pipeline, names in and out.
 
-`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is also a class with the method's own parameters as
-pyspark.ml Params (`JMISelector(numBins=5, labels="br")`), generated from the method's parameter list. All fit to a
+`MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is also a class with the method's own
+parameters as pyspark.ml Params (`JMISelector(numBins=5, labels="br")`), generated from the method's parameter list. All fit to a
 `MultiLabelSelectorModel`.
 """
 
@@ -272,8 +272,8 @@ class MultiLabelSelectorModel(Model, _Selection, MLReadable, MLWritable):
     objective, converged : of an iterative solver, the objective after each iteration and whether it converged
     summary : method, parameters, sizes, seconds, Spark jobs
 
-    `transform` keeps the selected features in the order of their indices, as pyspark's selectors do. ``numTopFeatures`` may be changed on the
-    model; beyond what a greedy method picked, features follow by its first criterion.
+    `transform` keeps the selected features in the order of their indices, as pyspark's selectors do. ``numTopFeatures`` may be
+    changed on the model; beyond what a greedy method picked, features follow by its first criterion.
     """
 
     def __init__(self) -> None:
@@ -371,7 +371,9 @@ class MultiLabelSelectorModel(Model, _Selection, MLReadable, MLWritable):
         missing = [names[i] for i in indices if names[i] not in place]
         if missing:
             some = ", ".join(map(repr, missing[:3]))
-            raise DataError(f"{column!r} lacks {len(missing)} of the selected features ({some}…); give the frame the training features")
+            raise DataError(
+                f"{column!r} lacks {len(missing)} of the selected features ({some}…); give the frame the training features"
+            )
         return np.array([place[names[i]] for i in indices])
 
     def copy(self, extra: Any = None) -> MultiLabelSelectorModel:
@@ -388,7 +390,8 @@ class MultiLabelSelectorModel(Model, _Selection, MLReadable, MLWritable):
 
 
 class _Writer(MLWriter):
-    """Params as JSON text in ``metadata/`` and a model's ranking as Parquet in ``data/``: readable by anything, written without the JVM."""
+    """Params as JSON text in ``metadata/`` and a model's ranking as Parquet in ``data/``: readable by anything, written without
+    the JVM."""
 
     def __init__(self, instance: Any) -> None:
         super().__init__()

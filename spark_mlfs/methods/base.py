@@ -1,7 +1,7 @@
 """What a method is: parameters, the statistics it needs, and the solver that turns them into scores. One file each.
 
-A method sees an `Engine` (all it may ask of the data) and returns `Scores` over the varying features. Constant features, names, ties, the
-ranking, transforming, saving, progress and reports are the base's and the estimator's business.
+A method sees an `Engine` (all it may ask of the data) and returns `Scores` over the varying features. Constant features, names,
+ties, the ranking, transforming, saving, progress and reports are the base's and the estimator's business.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ from ..statistics.runner import Engine
 class Scores:
     """What a method found, over the varying features.
 
-    `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective` the objective
-    after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name, for the manifest.
+    `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective`
+    the objective after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name,
+    for the manifest.
     """
 
     values: np.ndarray

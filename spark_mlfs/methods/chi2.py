@@ -1,8 +1,9 @@
 """χ² of the discretised feature against each label, or against the labelset.
 
-Σ (O − E)²/E over the table's cells, cells with E = 0 skipped. ``labels="br"`` combines the labels by ``aggregate``: sum, mean over all q, or max;
-``"lp"`` takes the labelset as one class. For a 2×2 table it equals n·r². The ranking is by the statistic, never by its p-value, which
-underflows. Source: Trohidis et al. 2008.
+Σ (O − E)²/E over the table's cells, cells with E = 0 skipped. ``labels="br"`` combines the labels by ``aggregate``:
+sum, mean over all q, or max; ``"lp"`` takes the labelset as one class. For a 2×2 table it equals n·r². The ranking is
+by the statistic, never by its p-value, which underflows.
+Source: Trohidis et al. 2008.
 """
 
 from __future__ import annotations

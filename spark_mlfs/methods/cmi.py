@@ -1,9 +1,9 @@
 """CMI: conditional mutual information.
 
-Greedy: the first pick maximises R (MIM); then Σ_l I(f; Y_l | X_S) (``labels="br"``, Eq. 4) or I(f; labelset | X_S) (``"lp"``, Eq. 3), S jointly.
-It saturates once the joint cells of X_S are singletons: picking stops when every gain is below 1e-10, the rest follow by R.
-Source: Sechidis, Nikolaou & Brown 2014 (there "X: none"). Rows alone in their cell, or whose cell agrees on all labels, carry no
-information and are dropped, so a pick costs less the further the selection is.
+Greedy: the first pick maximises R (MIM); then Σ_l I(f; Y_l | X_S) (``labels="br"``, Eq. 4) or I(f; labelset | X_S) (``"lp"``,
+Eq. 3), S jointly. It saturates once the joint cells of X_S are singletons: picking stops when every gain is below 1e-10, the
+rest follow by R. Source: Sechidis, Nikolaou & Brown 2014 (there "X: none"). Rows alone in their cell, or whose cell agrees on
+all labels, carry no information and are dropped, so a pick costs less the further the selection is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ class CMI(CountingMethod):
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         if engine.profile.has_unknown and p["labels"] == "br":
-            raise DataError("cmi needs every label known (joint cells cannot be counted over observed pairs): fill the unknown labels, drop such rows, or use jmi")
+            raise DataError(
+                "cmi needs every label known (joint cells cannot be counted over observed pairs): fill the unknown labels, "
+                "drop such rows, or use jmi"
+            )
         return select_jointly(Counting(engine, p), count)
 
 

@@ -94,12 +94,20 @@ class Counting:
 
     def links(self, features: list[int], target: Any = None) -> dict[int, np.ndarray]:
         """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features`."""
+        if self.engine.whole and self.coding.sparse and target is None and isinstance(self.target, Classes):
+            return {s: self._link_by_cells(s) for s in features}
         commonest = tuple(int(self._commonest[s]) for s in features)
         two_way = self.two_way
         if target is not None:
             (two_way,) = self.engine.run(TwoWay(self.coding, target))
         wanted = PairInformation(self.coding, target or self.target, tuple(features), commonest, self.logs, two_way)
         return self.engine.once(wanted)[0]
+
+    def _link_by_cells(self, s: int) -> np.ndarray:
+        """Labelsets of sparse data: most (code, labelset) pairs do not occur, and counting cells of s looks only at those that
+        do."""
+        conditional = self.engine.cell_information(self.coding, self.target, (s,), self.logs)
+        return np.stack([conditional, self.links([s], Everything())[s][1]])
 
     def label_pairs(self, labels: tuple[int, ...]) -> np.ndarray:
         """(2, v) over pairs a < b of `labels`: Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)]."""

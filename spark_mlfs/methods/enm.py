@@ -1,7 +1,7 @@
 """ENM: Euclidean norm of the per-label mutual informations.
 
-‖(I(f; Y_1), …, I(f; Y_q))‖₂. Source: Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using individual mutual
-information measures", 2020.
+‖(I(f; Y_1), …, I(f; Y_q))‖₂. Source: Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using
+individual mutual information measures", 2020.
 """
 
 from __future__ import annotations

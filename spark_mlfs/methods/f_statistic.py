@@ -2,8 +2,9 @@
 
 μ_l mean of x over the rows of label l, μ = Σ n_l μ_l / Σ n_l, Sb = Σ n_l (μ_l − μ)², Sw = Σ_l Σ_{i∈l} (x_i − μ_l)²;
 F = max(n − q, 1)/max(q − 1, 1) · Sb/Sw, the denominator floored at 1e-12·(Sb + Sw): 0/0 = 0, perfect separation 1e12.
-Source: Kong, Ding, Huang & Zhao 2012 (the GMBA paper's MLFS); their code divides by a sum of unweighted variances, which is not followed.
-Scale invariant, so no scaling is applied. A row counts once for each of its labels; unknown labels are not positive ones.
+Source: Kong, Ding, Huang & Zhao 2012 (the GMBA paper's MLFS); their code divides by a sum of unweighted variances, which is not
+followed. Scale invariant, so no scaling is applied. A row counts once for each of its labels; unknown labels are not positive
+ones.
 """
 
 from __future__ import annotations

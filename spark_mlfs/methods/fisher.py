@@ -1,7 +1,8 @@
 """Fisher score.
 
-``labels="br"`` (default): per label with the classes {in, out}, Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c over the rows where the label is known, mean over
-the labels that take both values; equals r²/(1 − r²) per label. ``"overlap"``: the labels as overlapping classes around the global mean.
+``labels="br"`` (default): per label with the classes {in, out}, Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c over the rows where the label
+is known, mean over the labels that take both values; equals r²/(1 − r²) per label. ``"overlap"``: the labels as overlapping
+classes around the global mean.
 ``"lp"``: the labelsets as classes. Denominators floored at 1e-12·(numerator + denominator). Source: Gu, Li & Han 2011.
 Scale invariant, so no scaling is applied.
 """
@@ -29,7 +30,7 @@ class Fisher(Method):
     title = "Fisher score"
     source = "Gu, Li & Han 2011"
     parameters = (
-        Parameter("labels", "br", Choice(("br", "overlap", "lp")), "mean over labels, labels as overlapping classes, or labelsets"),
+        Parameter("labels", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets"),
     )
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:

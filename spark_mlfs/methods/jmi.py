@@ -1,7 +1,8 @@
 """JMI: joint mutual information.
 
-Greedy: the first pick maximises R (MIM); then J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l) (``labels="br"``, Eq. 8) or Σ_s I((f, s); labelset) (``"lp"``,
-Eq. 6). By the chain rule I((f, s); Y) = I(s; Y) + I(f; Y | s), so each pick adds one three-way count. Unpicked features follow by R.
+Greedy: the first pick maximises R (MIM); then J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l) (``labels="br"``, Eq. 8) or Σ_s I((f,
+s); labelset) (``"lp"``, Eq. 6). By the chain rule I((f, s); Y) = I(s; Y) + I(f; Y | s), so each pick adds one
+three-way count. Unpicked features follow by R.
 Source: Sechidis, Nikolaou & Brown 2014 (there "X: partial").
 """
 

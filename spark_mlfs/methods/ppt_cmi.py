@@ -1,10 +1,10 @@
 """PPT with conditional mutual information: pruned problem transformation.
 
-Rows whose labelset occurs fewer than ``min_count`` times are dropped, the labelset is the class; then CMI (``criterion="cmi"``) or MIM (``"mim"``) under
-label powerset. Bins come from all training rows. ``estimator="plug-in"`` counts; ``"knn"`` is Ross' estimator for a discrete target,
-ψ(n) + ψ(k) − ⟨ψ(n_x)⟩ − ⟨ψ(m)⟩ with k_i = min(k, n_x − 1), m_i counting the row itself and the rows strictly nearer than its k-th neighbour of
-the same class, classes of one row dropped, values below 0 set to 0: on one standardised feature exact from one sort, on X_S ∪ {f} jointly
-in the maximum norm.
+Rows whose labelset occurs fewer than ``min_count`` times are dropped, the labelset is the class; then CMI (``criterion="cmi"``)
+or MIM (``"mim"``) under label powerset. Bins come from all training rows. ``estimator="plug-in"`` counts; ``"knn"`` is Ross'
+estimator for a discrete target, ψ(n) + ψ(k) − ⟨ψ(n_x)⟩ − ⟨ψ(m)⟩ with k_i = min(k, n_x − 1), m_i counting the row itself and the
+rows strictly nearer than its k-th neighbour of the same class, classes of one row dropped, values below 0 set to 0: on one
+standardised feature exact from one sort, on X_S ∪ {f} jointly in the maximum norm.
 Source: Doquire & Verleysen 2013; Ross 2014; scikit-learn's conventions.
 """
 

@@ -1,7 +1,8 @@
 """SCLS: scalable relevance evaluation for large label sets.
 
 R(f)·(1 − Σ_{s∈S} I(f; s)/H(f)). First pick: the argmax of R. The redundancy does not look at the labels, so a pick costs the same
-however many there are. Source: Lee & Kim, "SCLS: Multi-label feature selection based on scalable criterion for large label set", 2017.
+however many there are. Source: Lee & Kim, "SCLS: Multi-label feature selection based on scalable criterion for large label
+set", 2017.
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ def group_of(ids: np.ndarray) -> np.ndarray:
 
 
 class LabelledRows:
-    """What raw and coded blocks share: CSR lists of each row's positive and unknown labels, and rows without label information."""
+    """What raw and coded blocks share: CSR lists of each row's positive and unknown labels, and rows without label
+    information."""
 
     n: int
     label_indptr: np.ndarray
@@ -377,9 +378,7 @@ class Pack:
             yield _nothing(), Profile(n=len(ids), problem=(what, int(ids[row]), slot))
             return
         labels = read_labels(batch.column(1), self.source)
-        block = Block(
-            x, ids, labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled
-        )
+        block = Block(x, ids, labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled)
         pieces = max(1, -(-block.nbytes // BLOCK_BYTES))
         cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
         for a, z in zip(cuts[:-1], cuts[1:], strict=True):

@@ -543,7 +543,7 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
         raise Irregular from None
     if table.num_rows != n:
         raise Irregular
-    matrix = np.zeros((n, width))
+    matrix = np.zeros((width, n)).T  # filled column by column
     for k in range(width):
         if plan.ignored[k]:
             continue

@@ -233,7 +233,7 @@ def _labels(
                 raise ParameterError(
                     f"labels: column {columns[0]!r} is a string; pass label_delimiter=';' (what stands between its labels)"
                 )
-            parts = F.transform(F.split(column, _literal(delimiter)), F.trim)
+            parts = F.transform(F.split(column, _literal(delimiter)), lambda t: F.trim(t))
             return [F.filter(parts, lambda t: t != "")], "asis", None, ArrayType(StringType())
     for name in columns:
         if not _is_number(kinds[name]):

@@ -95,12 +95,15 @@ def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
     """The most frequent terms that enough rows hold, in one order on any cluster."""
     with worker_errors():
         least = min_df if min_df >= 1 else min_df * tokens.count()
-        per_row = tokens.select(F.monotonically_increasing_id().alias("row"), F.explode("t").alias("term"))
+        # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both counts in one pass.
+        every = F.transform("t", lambda t: F.struct(t.alias("term"), F.lit(1).alias("total"), F.lit(0).alias("rows")))
+        distinct = F.transform(
+            F.array_distinct("t"), lambda t: F.struct(t.alias("term"), F.lit(0).alias("total"), F.lit(1).alias("rows"))
+        )
         terms = (
-            per_row.groupBy("row", "term")
-            .count()
-            .groupBy("term")
-            .agg(F.sum("count").alias("total"), F.count("*").alias("rows"))
+            tokens.select(F.explode(F.concat(every, distinct)).alias("one"))
+            .groupBy(F.col("one.term").alias("term"))
+            .agg(F.sum("one.total").alias("total"), F.sum("one.rows").alias("rows"))
             .where(F.col("rows") >= least)
             .orderBy(F.desc("total"), "term")
             .limit(vocab_size)

@@ -70,7 +70,7 @@ def numbers(strings: pa.Array) -> np.ndarray:
     if missing is not None:
         strings = pc.if_else(unknown, pa.scalar(None, pa.string()), strings)
     try:
-        values = pc.cast(strings, pa.float64()).to_numpy(zero_copy_only=False)
+        values = pc.cast(strings, pa.float64()).to_numpy(zero_copy_only=False).copy()  # Arrow's is read-only
     except pa.ArrowInvalid:
         raise Irregular from None
     finite = np.isfinite(values)

@@ -1,7 +1,8 @@
 """Greedy forward selection with look-ahead.
 
-The caller supplies the terms that link a candidate f to a feature s already picked. They are asked for in batches: for the new winner
-and the candidates most likely to win next, kept, and used when their turn comes. The picks are exactly those of asking one by one.
+The caller supplies the terms that link a candidate f to a feature s already picked. They are asked for in batches: for the new
+winner and the candidates most likely to win next, kept, and used when their turn comes. The picks are exactly those of asking
+one by one.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def forward(
 ) -> Path:
     """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`.
 
-    `links(features)` returns the link of each feature asked for; `ahead` is how many are asked for at once at first. As long as four in
-    five of what was asked for has been used, the next batch is half as large again: few requests, little counted in vain.
+    `links(features)` returns the link of each feature asked for; `ahead` is how many are asked for at once at first. As long as
+    four in five of what was asked for has been used, the next batch is half as large again: few requests, little counted in vain.
     """
     open_ = np.ones(len(first), bool)
     path = Path([], [])

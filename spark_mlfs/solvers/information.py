@@ -1,12 +1,12 @@
 """Entropies and informations from integer counts, exact under any order of addition.
 
-n·H(X) = n log n − Σ c log c over the cells' counts c. Every c log c is rounded once to a multiple of 2^−s and kept as an int64, so
-sums of them are exact: the same counts give the same bits whatever the partitioning, and permuted cells (a column and its
-complement) tie exactly. The error of an information is below 1e-12 nats. The Miller–Madow correction, (cells − 1)/2n per entropy, is
-½ less per occupied cell, that is another table of c log c.
+n·H(X) = n log n − Σ c log c over the cells' counts c. Every c log c is rounded once to a multiple of 2^−s and kept as an int64,
+so sums of them are exact: the same counts give the same bits whatever the partitioning, and permuted cells (a column and its
+complement) tie exactly. The error of an information is below 1e-12 nats. The Miller–Madow correction, (cells − 1)/2n per
+entropy, is ½ less per occupied cell, that is another table of c log c.
 
-Arrays of counts have the axes (feature, its code, …, group); groups are class 0 = all rows, then one per label (binary relevance), or
-one per labelset (label powerset).
+Arrays of counts have the axes (feature, its code, …, group); groups are class 0 = all rows, then one per label (binary
+relevance), or one per labelset (label powerset).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def entropy(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
 def label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:
     """I(f; Y_l) for every feature and label, (F, q) nats.
 
-    `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q) rows with code v whose label l is
-    unknown: they are left out of that label's estimate.
+    `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q) rows with code v whose label l
+    is unknown: they are left out of that label's estimate.
     """
     everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
     observed = everything if unknown is None else everything - unknown
@@ -76,9 +76,7 @@ def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     return logs.nats(cells - codes - classes + logs(n), n)
 
 
-def conditional_label_information(
-    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None
-) -> np.ndarray:
+def conditional_label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:
     """Σ_l I(f; Y_l | s), (F,) nats, from `counts` (F, b, w, 1 + q) over the codes of f and of s."""
     everything, positive = counts[..., :1], counts[..., 1 : 1 + q]
     if unknown is None:
@@ -113,10 +111,13 @@ def pair_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     return logs.nats(cells - f - s + logs(n), n)
 
 
-def label_pair_information(logs: CountLogs, both: np.ndarray, first: np.ndarray, second: np.ndarray, every: np.ndarray) -> np.ndarray:
+def label_pair_information(
+    logs: CountLogs, both: np.ndarray, first: np.ndarray, second: np.ndarray, every: np.ndarray
+) -> np.ndarray:
     """I(f; Y_a | Y_b), (F, pairs) nats.
 
-    `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b, pairs) with the one and the other,
+    `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b, pairs) with the one and the
+    other,
     `every` (F, b, 1) or (F, b, pairs) all rows (in which both labels are known).
     """
     neither = every - first - second + both
@@ -152,21 +153,3 @@ def _chi(cells: np.ndarray, observed: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         parts = np.where(expected > 0, (cells - expected) ** 2 / expected, 0.0)
     return parts.sum(axis=1)
-
-
-def cell_label_information(logs: CountLogs, counts: np.ndarray, cell_counts: np.ndarray) -> np.ndarray:
-    """Fixed-point n·Σ_l I(f; Y_l | cell), (F,) int64: sums of it over disjoint sets of cells are exact.
-
-    `counts` (F, b, cells, 1 + q), group 0 all rows, then the labels; `cell_counts` (cells, 1 + q).
-    """
-    everything, positive = counts[..., :1], counts[..., 1:]
-    q = positive.shape[-1]
-    cells = (logs(positive) + logs(everything - positive)).sum(axis=(1, 2, 3))
-    labels = (logs(cell_counts[:, 1:]) + logs(cell_counts[:, :1] - cell_counts[:, 1:])).sum()
-    return cells - labels + q * (logs(cell_counts[:, 0]).sum() - logs(everything).sum(axis=(1, 2, 3)))
-
-
-def cell_class_information(logs: CountLogs, counts: np.ndarray, cell_counts: np.ndarray) -> np.ndarray:
-    """Fixed-point n·I(f; class | cell), (F,) int64, from `counts` (F, b, cells, classes) and `cell_counts` (cells, classes)."""
-    cells = logs(counts).sum(axis=(1, 2, 3)) - logs(counts.sum(axis=3)).sum(axis=(1, 2))
-    return cells - logs(cell_counts).sum() + logs(cell_counts.sum(axis=1)).sum()

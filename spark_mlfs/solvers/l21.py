@@ -133,6 +133,12 @@ class _Reweighting:
         )
         trace = [value]
         x = np.maximum(2 * t, self.eps)
+        if np.linalg.norm(self.C, axis=1).max() <= 0.5 * self.beta:
+            # W = 0 is optimal. The Huberised minimiser, about eps C / beta, still orders the features by ||C_i||.
+            W, t, value = self.step(np.full(self.d, self.eps))
+            if 2 * t.max() <= self.eps * (1 + 1e-9) and value <= trace[0]:
+                self.W, self.converged = W, True
+                return [*trace, value]
         images: list[np.ndarray] = []
         residuals: list[np.ndarray] = []
         extrapolated = False
@@ -331,68 +337,68 @@ def omfs_armijo(
 
         J(W) = ||XW - V||^2 + gamma sum_i sqrt(||w_i||^2 + e),    gradient 2(X'(XW - V) + gamma D W),
 
-    D = diag(1/(2 sqrt(||w_i||^2 + e))), the step by Armijo's rule. From W = 0. The first trial step is Barzilai and
-    Borwein's (the paper leaves it open), and e falls by tens to (1e-6 of the largest row norm)^2: a tiny e from the
-    outset stalls a gradient method. J falls with e too, so the trace never rises. Stops when, at the last e, the
-    gradient is below `tol` times its first size, or a window of 100 steps lowers J by less than `tol`^1.5 relative."""
+    D = diag(1/(2 sqrt(||w_i||^2 + e))), the step by Armijo's rule. From W = 0. Left open by the paper and chosen here:
+    the gradient is divided row by row by 2 (X'X)_ii + 2 gamma D_ii (without it rows near 0 stall the descent), the
+    first trial step is Barzilai and Borwein's, and e falls by hundreds to (1e-6 of the largest row norm)^2. J falls
+    with e, so the trace never rises. Stops when at the last e the scaled gradient is below `tol` times its first size,
+    or 100 steps lower J by less than 1e-12 relative."""
     if not gamma >= 0:
         raise ParameterError(f"gamma is {gamma}; it must be at least 0")
     A, C = gram.G, cross
-    W = np.zeros(C.shape)
+    W = np.zeros(C.shape, dtype=np.float64)
     q = C.shape[1]
     if not np.any(C):
         return Solution(W, np.zeros(q), [float(constant)], True, 0)
-    top = np.linalg.norm(C, axis=1).max()
-    scale = 2 * np.linalg.norm(C) / max(float(linalg.eigvalsh(A, subset_by_index=[len(A) - 1] * 2)[0]), 1e-300)
-    offset = float(constant)
+    curvature = 2 * np.diag(A)[:, None]
+
+    def smoothed(W, e):
+        return np.sqrt((W * W).sum(axis=1) + e)
 
     def value(W, AW, e):
-        return (W * AW).sum() - 2 * (W * C).sum() + gamma * np.sqrt((W * W).sum(axis=1) + e).sum() + offset
+        return float((W * AW).sum() - 2 * (W * C).sum() + gamma * smoothed(W, e).sum() + constant)
 
     def gradient(W, AW, e):
-        return 2 * (AW - C) + gamma * W / np.sqrt((W * W).sum(axis=1) + e)[:, None]
+        inverse = 1.0 / smoothed(W, e)[:, None]
+        return 2 * (AW - C) + gamma * inverse * W, curvature + gamma * inverse
 
-    e, e_end = (1e-1 * scale) ** 2, 0.0
+    e = float(np.max(np.linalg.norm(C, axis=1) / np.diag(A)) * 0.1) ** 2
     AW = np.zeros_like(W)
-    g = gradient(W, AW, e)
-    first = np.linalg.norm(g)
-    J = value(W, AW, e)
-    trace, step, converged, window = [], 1.0 / (2 * top + gamma / np.sqrt(e)), False, 0
+    J, (g, metric) = value(W, AW, e), gradient(W, AW, e)
+    first = None
+    trace: list[float] = []
+    step, converged, window = 1.0, False, 0
     for _ in range(max_iter):
-        size = float((g * g).sum())
-        direction = A @ g  # the quadratic part is known along the line from one product
-        while True:
-            W_new, AW_new = W - step * g, AW - step * direction
+        P = g / metric
+        slope = float((g * P).sum())
+        first = slope if first is None else first
+        AP = A @ P  # the quadratic is known along the line from this one product
+        accepted = False
+        while step > 1e-16:
+            W_new, AW_new = W - step * P, AW - step * AP
             J_new = value(W_new, AW_new, e)
-            if J_new <= J - 1e-4 * step * size or step < 1e-300:
+            if J_new <= J - 1e-4 * step * slope:
+                accepted = True
                 break
             step *= 0.5
-        if J_new > J:
-            W_new, AW_new, J_new = W, AW, J
-        g_new = gradient(W_new, AW_new, e)
-        move, bend = W_new - W, g_new - g
-        W, AW, g, J = W_new, AW_new, g_new, J_new
-        trace.append(float(J))
+        if accepted:
+            g_new, metric_new = gradient(W_new, AW_new, e)
+            curve = float(((W_new - W) * (g_new - g)).sum())
+            step = step * step * slope / curve if curve > 0 else 2 * step
+            W, AW, J, g, metric = W_new, AW_new, J_new, g_new, metric_new
+        trace.append(J)
         window += 1
-        flat = window >= 100 and trace[-100] - J <= tol**1.5 * abs(J)
-        loose = e > e_end and window >= 20 and trace[-20] - J <= 1e-6 * abs(J)
-        if np.sqrt(size) <= tol * first or flat or loose or step < 1e-300:
-            e_end = (1e-6 * np.linalg.norm(W, axis=1).max()) ** 2
-            if e <= max(e_end, 1e-300):
-                converged = bool(np.sqrt(size) <= tol * first or flat)
-                if converged or step < 1e-300:
-                    break
-            else:
+        e_end = (1e-6 * float(np.linalg.norm(W, axis=1).max())) ** 2
+        small = slope <= tol**2 * first
+        if e > e_end:
+            if small or not accepted or (window >= 20 and trace[-20] - J <= 1e-7 * abs(J)):
                 e, window = max(e / 100, e_end), 0
-                AW = A @ W
-                g, J = gradient(W, AW, e), value(W, AW, e)
-                step = min(step, 1.0)
-                continue
-        curve = (move * bend).sum()
-        step = float((move * move).sum() / curve) if curve > 0 else 2 * step
-        if len(trace) % 500 == 0:
+        elif small or not accepted or (window >= 100 and trace[-100] - J <= 1e-12 * abs(J)):
+            # No step that lowers J in float64 is the end as well: the descent is at its rounding.
+            converged = True
+            break
+        if window == 0 or len(trace) % 500 == 0:
             AW = A @ W  # the running product drifts
-            g = gradient(W, AW, e)
+            J, (g, metric), step = min(J, value(W, AW, e)), gradient(W, AW, e), max(min(step, 1.0), 1e-3)
     return Solution(W, np.zeros(q), trace, converged, len(trace), {"e": e})
 
 
@@ -440,41 +446,67 @@ def rfs(
     weighted_gram: Callable[[np.ndarray | None, np.ndarray | None], WeightedGram],
     gamma: float = 1.0,
     tol: float = 1e-6,
-    max_iter: int = 200,
-    start: tuple[np.ndarray, np.ndarray] | None = None,
+    max_iter: int = 300,
+    accelerate: bool = False,
 ) -> Solution:
     """RFS, Nie et al. (NIPS 2010): min ||XW + 1b' - Y||_21 + gamma ||W||_21.
 
     `weighted_gram(W, b)` scans the rows once and returns the statistics weighted by R_ii = 1/(2||r_i||) (see
     `residual_weights`) with the sum of residual norms at (W, b); with (None, None) it returns the unweighted ones,
     whose loss is not read. Each iteration is one scan and W = (X'RX + gamma D)^-1 X'RY, from R = I/gamma, D = I: the
-    iterates of the paper's n x n form. The bias is a constant column without penalty. One more scan values the last W.
+    iterates of the paper's n x n form. The bias is a constant column without penalty. `accelerate` extrapolates (W, b)
+    and keeps the result when the objective does not rise: the same optimum (the problem is convex) by other iterates.
 
-    Stops at max|dW| <= tol max|W|. `tol` is 1e-6, not 1e-9, since every iteration costs a scan and scores are compared
-    to 1e-3."""
+    `max_iter` bounds the scans. Stops at max|dW| <= tol max|W|; `tol` is 1e-6, not 1e-9, since every iteration costs a
+    scan and scores are compared to 1e-3."""
     if not gamma > 0:
         raise ParameterError(f"gamma is {gamma}; it must be positive")
-    if start is None:
-        found = weighted_gram(None, None).statistics
-        W, b = _rfs_step(found, gamma, np.ones(found.d), 1.0 / gamma)
-    else:
-        W, b = start
+    found = weighted_gram(None, None).statistics
+    W, b = _rfs_step(found, gamma, np.ones(found.d), 1.0 / gamma)
     eps = _EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
-    trace: list[float] = []
+
+    def objective(W, scan):
+        return scan.loss + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum())
+
+    scan = weighted_gram(W, b)
+    scans = 2
+    trace = [objective(W, scan)]
+    if eps == 0:
+        return Solution(W, b, trace, True, 1, {"eps": eps, "scans": scans})
     converged = False
-    for iteration in range(1, max_iter + 1):
-        scan = weighted_gram(W, b)
-        norms = np.linalg.norm(W, axis=1)
-        trace.append(scan.loss + gamma * float(huber(norms, eps).sum()))
-        if converged or iteration == max_iter:
-            break
-        if eps == 0:
-            converged = True
-            break
-        W_new, b_new = _rfs_step(scan.statistics, gamma, np.maximum(2 * norms, eps), 1.0)
+    points: list[np.ndarray] = []
+    residuals: list[np.ndarray] = []
+    while scans < max_iter and not converged:
+        s2 = np.maximum(2 * np.linalg.norm(W, axis=1), eps)
+        W_new, b_new = _rfs_step(scan.statistics, gamma, s2, 1.0)
         converged = bool(np.abs(W_new - W).max() <= tol * np.abs(W_new).max())
+        if accelerate and not converged:
+            image = np.concatenate([W_new.ravel(), b_new])
+            points.append(image)
+            residuals.append(image - np.concatenate([W.ravel(), b]))
+            del points[: -_MEMORY - 1], residuals[: -_MEMORY - 1]
+            guess = _anderson(points, residuals) if len(points) > 2 else None
+            if guess is not None:
+                trial, trial_b = guess[: W.size].reshape(W.shape), guess[W.size :]
+                # A row near 0 must keep its smallness: its weight in D is 1/(2||w_i||).
+                limit = np.linalg.norm(W_new, axis=1)
+                size = np.linalg.norm(trial, axis=1)
+                off = (size > 10 * limit) | (size < 0.1 * limit)
+                trial = np.where(off[:, None], W_new, trial)
+                tried = weighted_gram(trial, trial_b)
+                scans += 1
+                value = objective(trial, tried)
+                if value <= trace[-1]:
+                    W, b, scan = trial, trial_b, tried
+                    trace.append(value)
+                    continue
+                points, residuals = [], []
         W, b = W_new, b_new
-    return Solution(W, b, trace, converged, len(trace), {"eps": eps})
+        scan = weighted_gram(W, b)
+        scans += 1
+        value = objective(W, scan)
+        trace.append(trace[-1] if trace[-1] < value <= trace[-1] * (1 + 1e-12) else value)
+    return Solution(W, b, trace, converged, len(trace), {"eps": eps, "scans": scans})
 
 
 def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:

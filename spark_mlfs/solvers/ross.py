@@ -1,7 +1,8 @@
 """Ross' nearest-neighbour estimate of the mutual information between a continuous and a discrete variable.
 
-I = ψ(n) + ψ(k) − ⟨ψ(n_x)⟩ − ⟨ψ(m)⟩: n rows, n_x rows of the class of row i, k_i = min(k, n_x − 1), m_i the row itself and the rows strictly
-nearer than its k_i-th neighbour of the same class. Ross, "Mutual information between discrete and continuous data sets", 2014.
+I = ψ(n) + ψ(k) − ⟨ψ(n_x)⟩ − ⟨ψ(m)⟩: n rows, n_x rows of the class of row i, k_i = min(k, n_x − 1), m_i the row itself and the
+rows strictly nearer than its k_i-th neighbour of the same class. Ross, "Mutual information between discrete and continuous data
+sets", 2014.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> fl
 
 
 def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Distance of each value to its k-th nearest other value in its own sorted run [start, end): of the k + 1 windows of k + 1 sorted
-    values that hold it, the one that reaches least far."""
+    """Distance of each value to its k-th nearest other value in its own sorted run [start, end): of the k + 1 windows of k + 1
+    sorted values that hold it, the one that reaches least far."""
     n = len(values)
     at = np.arange(n)
     out = np.full(n, np.inf)

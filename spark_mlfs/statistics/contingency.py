@@ -1,9 +1,10 @@
 """Contingency counts: feature codes against groups of rows, two-way, three-way, and against pairs of labels.
 
-Everything here is one operation, `count`: how many rows with code v of feature f fall into each group, where a row may be in several
-groups (all rows, each of its labels, ...). A three-way count for a selected feature s is the same with the groups split by s; the rows in
-which s has its commonest code are left out and come back by subtraction from the two-way counts. Dense blocks hold several features
-to a byte, so one `bincount` serves them all; sparse blocks count through one product of CSR matrices, touching only what is stored.
+Everything here is one operation, `count`: how many rows with code v of feature f fall into each group, where a row may be in
+several groups (all rows, each of its labels, ...). A three-way count for a selected feature s is the same with the groups split
+by s; the rows in which s has its commonest code are left out and come back by subtraction from the two-way counts. Dense blocks
+hold several features to a byte, so one `bincount` serves them all; sparse blocks count through one product of CSR matrices,
+touching only what is stored.
 
 Counts are int64 and exact, whatever the partitioning.
 """
@@ -89,7 +90,8 @@ class Labels:
 
 @dataclass(frozen=True)
 class Classes:
-    """One group per kept labelset (label powerset); `hashes` (m,) sorted. Other rows, and rows with an unknown label, are in no group."""
+    """One group per kept labelset (label powerset); `hashes` (m,) sorted. Other rows, and rows with an unknown label, are in no
+    group."""
 
     hashes: np.ndarray
 
@@ -354,8 +356,8 @@ class TwoWay(Statistic):
 class PairInformation(Statistic):
     """For each listed feature s and every f: Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), in nats.
 
-    One three-way count a feature, N(f = v, s = w, group). `two_way` (driver side only) gives the rows where s has its commonest code.
-    Result: {s: (2, v)}; over `Everything` the first row is zero.
+    One three-way count a feature, N(f = v, s = w, group). `two_way` (driver side only) gives the rows where s has its commonest
+    code. Result: {s: (2, v)}; over `Everything` the first row is zero.
     """
 
     coding: Coding
@@ -460,9 +462,16 @@ class LabelPairSums(Statistic):
         if sp.issparse(both):
             slots = self.coding.offsets[-1]
             a = self.coding.offsets[first]
-            shifted = sp.csc_matrix((both.tocsc().data, both.tocsc().indices, np.concatenate(
-                [np.zeros(a, np.int64), both.tocsc().indptr, np.full(slots - self.coding.offsets[last], both.nnz)])),
-                shape=(both.shape[0], slots))
+            shifted = sp.csc_matrix(
+                (
+                    both.tocsc().data,
+                    both.tocsc().indices,
+                    np.concatenate(
+                        [np.zeros(a, np.int64), both.tocsc().indptr, np.full(slots - self.coding.offsets[last], both.nnz)]
+                    ),
+                ),
+                shape=(both.shape[0], slots),
+            )
             both = Counts(self.coding, state["totals"], shifted).dense(first, last)
         single = self.two_way.dense(first, last)
         every, positive = single[:, :, :1], single[:, :, 1:]
@@ -482,145 +491,3 @@ class LabelPairSums(Statistic):
 
     def state_bytes(self, profile: Profile) -> int:
         return (self.last - self.first) * self.coding.width * self.target.size * 8
-
-
-# ---- joint cells of the selected features (CMI) ----------------------------------------------------------------------------
-
-
-@dataclass
-class CellInformation(Statistic):
-    """Fixed-point n·I(f; target | X_S) of every feature, S jointly; its parts add up over sets of whole cells.
-
-    Needs every row of a cell in one block (`whole cells`): the engines see to that. Rows alone in their cell, and cells whose rows all have
-    the same labels, tell nothing and are dropped. Result: (v,) nats.
-    """
-
-    coding: Coding
-    target: Any
-    selected: tuple[int, ...]
-    logs: info.CountLogs
-    layout: str = field(default="cells", init=False)
-
-    def key(self) -> Hashable:
-        return "cells", self.coding.key, self.target.key(), self.selected
-
-    def partial(self, block: CodedBlock, profile: Profile) -> State:
-        out = np.zeros(len(self.coding.features), np.int64)
-        cells = self._cells(block)
-        rows, groups = groups_of(block, self.target)
-        inside = np.zeros(block.n, bool)
-        inside[rows] = True
-        cells, inside = self._informative(block, cells, inside)
-        keep = inside[rows]
-        rows, groups = rows[keep], groups[keep]
-        if len(rows):
-            compact = np.full(block.n, -1, np.int64)
-            compact[inside], count = _rank(cells[inside])
-            size = self.target.size
-            labels = isinstance(self.target, Labels)
-            step = max(1, (1 << 20) // (size * self.coding.width))  # cells at a time: bounds the tables
-            for start in range(0, count, step):
-                stop = min(count, start + step)
-                some = (compact[rows] >= start) & (compact[rows] < stop)
-                r, g = rows[some], (compact[rows[some]] - start) * size + groups[some]
-                self._add(block, out, r, g, stop - start, size, labels)
-        return {"sums": out}
-
-    def _add(self, block: CodedBlock, out: np.ndarray, rows: np.ndarray, groups: np.ndarray, cells: int, size: int, labels: bool) -> None:
-        cell_counts = np.bincount(groups, minlength=cells * size).reshape(cells, size)
-        width = self.coding.width
-        table = None
-        if block.onehot is not None:
-            table = counts_of(count_state(block, self.coding, rows, groups, cells * size), self.coding)
-        step = max(1, CHUNK_BYTES // (8 * cells * size * width))
-        step = -(-step // self.coding.per_byte) * self.coding.per_byte
-        for first in range(0, len(out), step):
-            last = min(len(out), first + step)
-            if table is not None:
-                counts = table.dense(first, last)
-            else:
-                counts = count_dense(block, self.coding, rows, groups, cells * size, first, last)
-            counts = counts.reshape(last - first, width, cells, size)
-            out[first:last] += _fixed_information(self.logs, counts, cell_counts, labels)
-
-    def _cells(self, block: CodedBlock) -> np.ndarray:
-        cells = np.zeros(block.n, np.int64)
-        count = 1
-        for s in self.selected:
-            if count > (1 << 62) // self.coding.width:
-                cells, count = _rank(cells)
-            cells = cells * self.coding.width + block.feature(self.coding, s)
-            count *= self.coding.width
-        return cells
-
-    @staticmethod
-    def _informative(block: CodedBlock, cells: np.ndarray, inside: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        rows = np.flatnonzero(inside)
-        rank, count = _rank(cells[rows])
-        hashes = block.labelset_hash[rows]
-        reference = np.zeros(count, np.uint64)
-        reference[rank] = hashes
-        mixed = np.zeros(count, bool)
-        mixed[rank[hashes != reference[rank]]] = True
-        kept = np.zeros(block.n, bool)
-        kept[rows[mixed[rank]]] = True
-        return cells, kept
-
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return self.logs.nats(state["sums"])
-
-    def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(self.coding.features)
-
-
-def _fixed_information(logs: info.CountLogs, counts: np.ndarray, cell_counts: np.ndarray, labels: bool) -> np.ndarray:
-    """Fixed-point n·I(f; target | cell) from counts (F, width, cells, size) and the cells' own (cells, size)."""
-    if labels:
-        return info.cell_label_information(logs, counts, cell_counts)
-    return info.cell_class_information(logs, counts, cell_counts)
-
-
-def _rank(values: np.ndarray) -> tuple[np.ndarray, int]:
-    """Values replaced by 0..count-1 in their order, and count."""
-    distinct, rank = np.unique(values, return_inverse=True)
-    return rank, len(distinct)
-
-
-@dataclass
-class CellCounts(Statistic):
-    """The same information as `CellInformation`, while the joint cells are few: N(f = v, cell, group) adds up over any blocks."""
-
-    coding: Coding
-    target: Any
-    selected: tuple[int, ...]
-    logs: info.CountLogs | None
-
-    def key(self) -> Hashable:
-        return "cell counts", self.coding.key, self.target.key(), self.selected
-
-    def lean(self) -> CellCounts:
-        return CellCounts(self.coding, self.target, self.selected, None)
-
-    @property
-    def cells(self) -> int:
-        return self.coding.width ** len(self.selected)
-
-    def partial(self, block: CodedBlock, profile: Profile) -> State:
-        cell = np.zeros(block.n, np.int64)
-        for s in self.selected:
-            cell = cell * self.coding.width + block.feature(self.coding, s)
-        rows, groups = groups_of(block, self.target)
-        return count_state(block, self.coding, rows, cell[rows] * self.target.size + groups, self.cells * self.target.size)
-
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        counts = counts_of(state, self.coding)
-        shape = (self.cells, self.target.size)
-        cell_counts = counts.totals.reshape(shape)
-        out = np.empty(len(self.coding.features), np.int64)
-        for first, last, part in counts.chunks(copies=4):
-            part = part.reshape(last - first, self.coding.width, *shape)
-            out[first:last] = _fixed_information(self.logs, part, cell_counts, isinstance(self.target, Labels))
-        return self.logs.nats(out)
-
-    def state_bytes(self, profile: Profile) -> int:
-        return table_bytes(self.coding, self.cells * self.target.size)

@@ -1,8 +1,8 @@
 """Where statistics are computed: one job for all of them, or one task for everything.
 
 `Engine` is what a method sees: it asks for statistics and gets results. `LocalEngine` holds all rows in memory, inside one task.
-`SparkEngine` runs one ``mapInArrow`` job per request over persisted blocks, whatever the number of statistics in it; states are merged
-in each task, then on the driver, or, when they are many or large, by key on the executors first. Both give the same bits.
+`SparkEngine` runs one ``mapInArrow`` job per request over persisted blocks, whatever the number of statistics in it; states are
+merged in each task, then on the driver, or, when they are many or large, by key on the executors first. Both give the same bits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..errors import BudgetError, worker_errors
 from ..prepare.blocks import GROUPS, Block, Packed, Profile, concatenate, group_of, persist
 from ..prepare.discretise import CodedBlock, Coding, code_block, concatenate_coded, inner_edges, plan_coding
 from ..solvers.information import CountLogs
-from . import contingency
+from . import cells, contingency
 from .base import State, Statistic, binary_array, compact, cut, decode, encode, paste
 from .quantiles import QuantileBounds, exact_quantiles, quantiles_from_bounds
 
@@ -57,6 +57,7 @@ class Engine:
     """What a method may ask of the data. Features are the varying ones, numbered 0..v-1 in their order."""
 
     ahead = 1  # how many link vectors a greedy method should ask for at once
+    whole = False  # whether all rows are in this process
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
@@ -100,9 +101,7 @@ class Engine:
         """(v, len(shares)) exact quantiles of the varying features, linear interpolation."""
         raise NotImplementedError
 
-    def cell_information(
-        self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs
-    ) -> np.ndarray:
+    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
         """(v,) I(f; target | X_S) in nats, S = `selected` jointly."""
         raise NotImplementedError
 
@@ -128,6 +127,8 @@ class Engine:
 
 class LocalEngine(Engine):
     """All rows in this process: the kernels run on them one after the other, no job in between."""
+
+    whole = True
 
     def __init__(self, profile: Profile, blocks: list[Block]) -> None:
         super().__init__(profile)
@@ -161,10 +162,8 @@ class LocalEngine(Engine):
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
         return exact_quantiles(self.rows.x, self.profile.varying, shares)
 
-    def cell_information(
-        self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs
-    ) -> np.ndarray:
-        return self.once(contingency.CellInformation(coding, target, selected, logs))[0]
+    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+        return self.once(cells.CellInformation(coding, target, selected, logs))[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
         block = _sorted([self.rows])
@@ -234,7 +233,9 @@ class SparkEngine(Engine):
 
     def by_cells(self, coding: Coding, selected: tuple[int, ...]) -> DataFrame:
         """Coded blocks with every joint cell of `selected` in one of them."""
-        spread = self.coded(coding).mapInArrow(SpreadCells(coding, selected, self.parallelism * 4), "position bigint, block binary")
+        spread = self.coded(coding).mapInArrow(
+            SpreadCells(coding, selected, self.parallelism * 4), "position bigint, block binary"
+        )
         gathered = spread.repartition(self.parallelism, "position")
         return self._keep(("cells", coding.key, selected), gathered.mapInArrow(gather_coded, "block binary"))
 
@@ -291,13 +292,11 @@ class SparkEngine(Engine):
         self.cost.seconds["statistics"] = self.cost.seconds.get("statistics", 0.0) + time.perf_counter() - started
         return collect_states(statistics, [(r.statistic, r.piece, r.position, r.state) for r in found], pieces)
 
-    def cell_information(
-        self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs
-    ) -> np.ndarray:
-        few = contingency.CellCounts(coding, target, selected, logs)
+    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+        few = cells.CellCounts(coding, target, selected, logs)
         if few.state_bytes(self.profile) <= DIRECT_BYTES and not any(key[0] == "cells" for key in self._frames):
             return self.once(few)[0]
-        return self.once(contingency.CellInformation(coding, target, selected, logs))[0]
+        return self.once(cells.CellInformation(coding, target, selected, logs))[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
         size = 8 * self.profile.n * self.count
@@ -451,9 +450,7 @@ class Recode:
 def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
     if position is None:
         return pa.RecordBatch.from_arrays([binary_array(data)], names=["block"])
-    return pa.RecordBatch.from_arrays(
-        [pa.array([position], pa.int64()), binary_array(data)], names=["position", "block"]
-    )
+    return pa.RecordBatch.from_arrays([pa.array([position], pa.int64()), binary_array(data)], names=["position", "block"])
 
 
 def spread_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

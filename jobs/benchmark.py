@@ -1,0 +1,280 @@
+"""Measures kernels and methods beside the bare NumPy/SciPy cost of the same arithmetic, in one run.
+
+    spark-submit jobs/benchmark.py [--case planted|real|sparse|kernels ...] [--data DIR] [--rows 100000] [--repeat 3] [--output
+    FILE]
+
+For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans, peak memory of the driver
+process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
+ratios. Run it with nothing else running.
+"""
+
+import os
+import sys
+
+_here = os.path.dirname(os.path.abspath(__file__))
+# select.py beside this file shadows the standard library's
+sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here]
+sys.path.append(os.path.dirname(_here))
+
+import argparse  # noqa: E402
+import json  # noqa: E402
+import platform  # noqa: E402
+import statistics  # noqa: E402
+import threading  # noqa: E402
+import time  # noqa: E402
+from pathlib import Path  # noqa: E402
+
+import numpy as np  # noqa: E402
+import scipy.sparse as sp  # noqa: E402
+
+
+class Meter:
+    """Wall and CPU seconds of this process and all its descendants, and the peak memory of the largest of each kind."""
+
+    def __enter__(self):
+        import psutil
+
+        self.me = psutil.Process()
+        self.peak = {}
+        self.stop = threading.Event()
+        self.before = self._cpu()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+        self.thread.start()
+        self.started = time.perf_counter()
+        return self
+
+    def _processes(self):
+        import psutil
+
+        for process in [self.me, *self.me.children(recursive=True)]:
+            try:
+                with process.oneshot():
+                    name = "driver" if process.pid == self.me.pid else "jvm" if "java" in process.name() else "worker"
+                    yield process.pid, name, process.cpu_times(), process.memory_info().rss
+            except psutil.Error:
+                continue
+
+    def _cpu(self):
+        return {pid: times.user + times.system for pid, _, times, _ in self._processes()}
+
+    def _watch(self):
+        while not self.stop.wait(0.05):
+            for _, name, _, memory in self._processes():
+                self.peak[name] = max(self.peak.get(name, 0), memory)
+
+    def __exit__(self, *error):
+        self.wall = time.perf_counter() - self.started
+        after = self._cpu()
+        self.cpu = sum(seconds - self.before.get(pid, 0.0) for pid, seconds in after.items())
+        self.stop.set()
+        self.thread.join()
+
+    def figures(self):
+        return {
+            "wall": round(self.wall, 3),
+            "cpu": round(self.cpu, 2),
+            **{f"{name} MB": memory >> 20 for name, memory in sorted(self.peak.items())},
+        }
+
+
+def measured(repeat, work):
+    """The run of median wall time out of `repeat`, after one that is not counted, and the last result."""
+    work()
+    runs = []
+    for _ in range(repeat):
+        with Meter() as meter:
+            result = work()
+        runs.append(meter)
+    return sorted(runs, key=lambda m: m.wall)[len(runs) // 2].figures(), result
+
+
+def bare(repeat, work):
+    """CPU seconds of plain NumPy/SciPy work in this process, the median of `repeat` on one thread."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        seconds = []
+        for _ in range(repeat):
+            started = time.process_time()
+            work()
+            seconds.append(time.process_time() - started)
+    return statistics.median(seconds)
+
+
+def local(frame):
+    """All rows of a frame in this process, and their profile: what the bare cost is measured on."""
+    from spark_mlfs.prepare.blocks import Block, concatenate, pack
+
+    packed = pack(frame, row_id="id")
+    rows = packed.frame.where("block is not null").select("block").collect()
+    block = concatenate([Block.decode(bytes(r.block)) for r in rows])
+    packed.release()
+    return block, packed.profile
+
+
+def three_way_cost(frame, picks, repeat):
+    """Bare cost of the three-way tables N(f = v, s = w, label) of the picks: `np.bincount` per feature over (row, label) pairs,
+    and the library's own kernel in one process without Spark."""
+    from spark_mlfs.prepare.discretise import code_block, plan_coding
+    from spark_mlfs.statistics.contingency import Labels, PairInformation, TwoWay, counts_of, groups_of
+
+    block, profile = local(frame)
+    coding = plan_coding(profile, 5, "width")
+    coded = code_block(block, coding)
+    target = Labels(profile.q)
+    rows, groups = groups_of(coded, target)
+    some = picks[:5]
+    if coding.sparse:
+        y = sp.csr_matrix((np.ones(len(rows), np.int32), (rows, groups)), shape=(coded.n, target.size))
+
+        def plain():
+            for s in some:
+                hit = np.flatnonzero(coded.feature(coding, s) != coding.zero[s])
+                coded.onehot[hit].T @ y[hit]
+
+    else:
+        codes = np.stack([coded.feature(coding, f) for f in range(len(coding.features))]).astype(np.int64)
+        width = coding.width
+
+        def plain():
+            for s in some:
+                base = (codes[s][rows] * target.size + groups) * width
+                for f in range(len(codes)):
+                    np.bincount(codes[f][rows] + base, minlength=width * width * target.size)
+
+    two_way = counts_of(TwoWay(coding, target).partial(coded, profile), coding)
+    common = coding.zero.astype(int) if coding.sparse else two_way.commonest()
+
+    def own():
+        for s in some:
+            PairInformation(coding, target, (s,), (int(common[s]),), None, None).partial(coded, profile)
+
+    scale = len(picks) / max(1, len(some))
+    return {"bare bincount cpu": round(bare(repeat, plain) * scale, 2), "own kernel cpu": round(bare(repeat, own) * scale, 2)}
+
+
+def jmi(spark, name, frame, repeat, count=50):
+    from spark_mlfs import pipeline
+
+    frame = frame.cache()
+    frame.count()
+    figures, (result,) = measured(repeat, lambda: pipeline.rank(frame, [pipeline.Request.of("jmi", {}, count)], row_id="id"))
+    path = result.scores.path
+    cost = three_way_cost(frame, path.picks[:-1], max(1, repeat - 1))
+    out = {
+        "case": f"jmi br K={count} {name}",
+        **figures,
+        "jobs": result.jobs,
+        "scans": result.scans,
+        "tables used/counted": f"{path.used}/{path.asked}",
+        "prepare wall": round(result.seconds["prepare"], 2),
+        **cost,
+        "cpu / bare": round(figures["cpu"] / max(cost["bare bincount cpu"], 1e-9), 2),
+        "wall / bare": round(figures["wall"] / max(cost["bare bincount cpu"], 1e-9), 2),
+    }
+    frame.unpersist()
+    return out
+
+
+def empty_job(spark, frame, repeat):
+    frame = frame.select("id")
+    return measured(repeat, lambda: frame.mapInArrow(lambda batches: batches, "id long").count())[0]["wall"]
+
+
+def mim_sparse(spark, name, frame, repeat):
+    from spark_mlfs import pipeline
+    from spark_mlfs.prepare.blocks import pack
+
+    frame = frame.cache()
+    frame.count()
+    request = [pipeline.Request.of("mim")]
+    whole, _ = measured(repeat, lambda: pipeline.rank(frame, request, row_id="id"))
+    packed = pack(frame, row_id="id")
+    figures, (result,) = measured(repeat, lambda: pipeline.rank(packed, request))
+    packed.release()
+    block, profile = local(frame)
+    x, y = block.csr().astype(np.float64), block.labels(profile.q)
+    one = bare(max(3, repeat), lambda: x.T @ y)
+    empty = empty_job(spark, frame, repeat)
+    frame.unpersist()
+    return {
+        "case": f"mim {name}, packed",
+        **figures,
+        "jobs": result.jobs,
+        "whole fit wall": whole["wall"],
+        "one SciPy pass": round(one, 4),
+        "empty job": round(empty, 3),
+        "wall / (3 passes + job)": round(figures["wall"] / (3 * one + empty), 2),
+    }
+
+
+def every_method(spark, name, frame, repeat):
+    from spark_mlfs import METHODS, pipeline
+
+    frame = frame.cache()
+    frame.count()
+    rows = []
+    for method in METHODS:
+        figures, (result,) = measured(
+            repeat, lambda method=method: pipeline.rank(frame, [pipeline.Request.of(method, {}, 50)], row_id="id")
+        )
+        rows.append({"case": f"{method} K=50 {name}", **figures, "jobs": result.jobs, "scans": result.scans})
+        show(rows[-1])
+    frame.unpersist()
+    return rows
+
+
+def show(row):
+    print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--case", nargs="+", default=["planted", "real", "sparse"], choices=["planted", "real", "sparse", "methods"]
+    )
+    parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--features", type=int, default=500)
+    parser.add_argument("--labels", type=int, default=10)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--output", help="write the figures as JSON lines")
+    args = parser.parse_args()
+
+    from spark_mlfs import local_session, read
+
+    spark = local_session("benchmark")
+    data = Path(args.data)
+    print(
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, Spark {spark.version}, NumPy {np.__version__}"
+    )
+
+    def arff(name, *files):
+        return read.arff(spark, [str(data / name / f) for f in files], labels=str(data / name / f"{name}.xml")).coalesce(1)
+
+    rows = []
+
+    def add(row):
+        show(row)
+        rows.append(row)
+
+    if "planted" in args.case:
+        for n in (args.rows // 10, args.rows):
+            frame = read.planted(spark, n, args.features, args.labels, seed=1, num_partitions=os.cpu_count())
+            add(jmi(spark, f"planted {n} x {args.features} x {args.labels}", frame, args.repeat))
+    if "real" in args.case:
+        add(jmi(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), args.repeat))
+        add(jmi(spark, "yeast", arff("yeast", "yeast.arff.gz"), args.repeat))
+    if "sparse" in args.case:
+        add(jmi(spark, "imdb", read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), args.repeat))
+        rcv1 = data / "rcv1sub1"
+        add(mim_sparse(spark, "rcv1sub1", read.libsvm(spark, str(rcv1 / "rcv1sub1.svm.gz"), num_labels=101), args.repeat))
+    if "methods" in args.case:
+        rows += every_method(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), args.repeat)
+    if args.output:
+        Path(args.output).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

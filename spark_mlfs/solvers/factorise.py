@@ -1,0 +1,119 @@
+"""Factorisations Y ~ VB of a label matrix, from its distinct labelsets and their counts.
+
+V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u a labelset and N_u
+its count the loss is sum_u N_u ||y_u - v_u B||^2 = ||Y - VB||^2 over the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spark_mlfs.errors import DataError, ParameterError
+
+FACTORIZERS = ("nmf", "svd")
+
+
+@dataclass
+class Factorisation:
+    """V (labelsets x c), B (c x q) with ||b_r|| = 1, and the loss after each iteration (never rising)."""
+
+    V: np.ndarray
+    B: np.ndarray
+    objective: list[float]
+    converged: bool
+    iterations: int
+
+
+def latent_width(q: int) -> int:
+    """c = ceil(0.3 q), at least 1; the arithmetic is exact (0.3 * 10 is not 3 in binary)."""
+    return max(1, -(-3 * q // 10))
+
+
+def truncated_svd(labelsets: np.ndarray, counts: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """U (one row per labelset, the rows of Y's U), S and V' of Y's c leading singular triples, from Y'Y (q x q).
+
+    c is lowered to the rank of Y (singular values above 1e-7 of the first). The largest entry of each right vector is
+    positive (the first of a tie), so the signs are the same everywhere."""
+    L = np.asarray(labelsets, dtype=np.float64)
+    N = np.asarray(counts, dtype=np.float64)
+    if L.ndim != 2 or len(L) != len(N):
+        raise DataError(f"{len(L)} labelsets came with {len(N)} counts; give one count per labelset")
+    if not 1 <= c:
+        raise ParameterError(f"c is {c}; the latent width must be at least 1")
+    values, vectors = np.linalg.eigh(L.T @ (N[:, None] * L))
+    order = np.argsort(-values, kind="stable")[: min(c, L.shape[1])]
+    S = np.sqrt(np.maximum(values[order], 0.0))
+    if not S[0] > 0:
+        raise DataError("every labelset is empty, so there is nothing to factorise; check the label columns")
+    order = order[S > 1e-7 * S[0]]
+    S = S[: len(order)]
+    Vt = vectors[:, order].T
+    size = np.abs(Vt)
+    lead = np.argmax(size > (1 - 1e-9) * size.max(axis=1, keepdims=True), axis=1)
+    Vt = Vt * np.where(Vt[np.arange(len(Vt)), lead] < 0, -1.0, 1.0)[:, None]
+    return (L @ Vt.T) / S, S, Vt
+
+
+def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Factorisation:
+    """V = U_c S_c, B = V_c' of the truncated SVD of Y: the least possible loss, with signed factors."""
+    c = latent_width(labelsets.shape[1]) if c is None else c
+    U, S, Vt = truncated_svd(labelsets, counts, c)
+    V = U * S
+    return Factorisation(V, Vt, [_loss(labelsets, counts, V, Vt)], True, 1)
+
+
+def nmf(
+    labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, tol: float = 1e-12, max_iter: int = 10_000
+) -> Factorisation:
+    """Non-negative Y ~ VB by multiplicative updates, V then B. Lee & Seung (2001), Euclidean loss.
+
+        V <- V o (Y B') / (V B B'),   B <- B o (V'NY) / (V'N V B),   N = diag(counts)
+
+    The start |U_c| sqrt(S), sqrt(S) |V_c'| of Y's truncated SVD involves no randomness. Stops when an iteration lowers
+    the loss by at most `tol` of ||Y||^2: the updates creep, and stopping earlier moves the scores of OMFS by per cents.
+    Afterwards the rows of B are scaled to length one, V the other way."""
+    c = latent_width(labelsets.shape[1]) if c is None else c
+    L = np.asarray(labelsets, dtype=np.float64)
+    if L.size and L.min() < 0:
+        raise DataError("labels must not be negative for a non-negative factorisation; use factorizer='svd'")
+    N = np.asarray(counts, dtype=np.float64)[:, None]
+    U, S, Vt = truncated_svd(L, counts, c)
+    V, B = np.abs(U) * np.sqrt(S), np.sqrt(S)[:, None] * np.abs(Vt)
+    size = float((N * L * L).sum())
+    tiny = 1e-300
+    trace = [_loss(L, counts, V, B)]
+    converged = False
+    for _ in range(max_iter):
+        V *= (L @ B.T) / np.maximum(V @ (B @ B.T), tiny)
+        NV = N * V
+        cross, inner = NV.T @ L, NV.T @ V
+        B *= cross / np.maximum(inner @ B, tiny)
+        value = size - 2 * float((B * cross).sum()) + float((inner * (B @ B.T)).sum())
+        # The loss is a sum of squares of size ||Y||^2: a rise within its rounding is none.
+        trace.append(trace[-1] if trace[-1] < value <= trace[-1] + 1e-13 * size else value)
+        if trace[-2] - trace[-1] <= tol * size:
+            converged = True
+            break
+    V, B = normalise(V, B)
+    return Factorisation(V, B, trace, converged, len(trace) - 1)
+
+
+def factorise(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, factorizer: str = "nmf") -> Factorisation:
+    """`nmf` or `svd` by name."""
+    if factorizer not in FACTORIZERS:
+        raise ParameterError(f"factorizer is {factorizer!r}; choose one of {', '.join(FACTORIZERS)}")
+    return nmf(labelsets, counts, c) if factorizer == "nmf" else svd(labelsets, counts, c)
+
+
+def normalise(V: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same product VB with ||b_r|| = 1; a row of zeros stays."""
+    size = np.linalg.norm(B, axis=1)
+    size = np.where(size > 0, size, 1.0)
+    return V * size, B / size[:, None]
+
+
+def _loss(L: np.ndarray, counts: np.ndarray, V: np.ndarray, B: np.ndarray) -> float:
+    residual = L - V @ B
+    return float(np.asarray(counts, dtype=np.float64) @ (residual * residual).sum(axis=1))

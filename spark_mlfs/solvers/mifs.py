@@ -1,0 +1,231 @@
+"""MIFS: joint label factorisation and feature selection. Jian et al. (IJCAI 2016); omfs.txt, Eq. 1.
+
+    min ||XW - V||^2 + a ||Y - VB||^2 + b tr V'LV + g ||W||_21        V n x c, B c x q, W d x c
+
+by exact block updates in the order W, B, V:
+
+    W = (X'X + gD)^-1 X'V (D = diag(1/(2||w_i||)), scaled form),   B = (V'V)^-1 V'Y,   (I + bL)V + a VBB' = XW + aYB'.
+
+As printed the problem has no minimiser: (tV, tW, B/t) with t -> 0 lowers every term but the second, so the number of
+iterations decides. `constraint="orthonormal"` (default) asks BB' = I; then B = PQ' from the SVD V'Y = PSQ'.
+`constraint="none"` is the paper's. Start: V = U_c S_c, B = V_c' of Y's truncated SVD, D = I.
+
+X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With b = 0, V = XP + YQ stays in the span
+of X and Y, so X'X, X'Y and Y'Y suffice; with b > 0 V is explicit and X enters through two products.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.solvers.factorise import latent_width, normalise, truncated_svd
+from spark_mlfs.solvers.gram import GramView, Solution, solve_positive
+from spark_mlfs.solvers.l21 import huber, reweighted_step
+
+CONSTRAINTS = ("orthonormal", "none")
+_EPS = 1e-10
+
+
+class _Latent(Protocol):
+    """V and what the updates need of it."""
+
+    def start(self, Vt: np.ndarray) -> None: ...
+    def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None: ...
+    def with_features(self) -> np.ndarray: ...
+    def with_labels(self) -> np.ndarray: ...
+    def with_itself(self) -> np.ndarray: ...
+    def misfit(self, W: np.ndarray) -> float: ...
+    def roughness(self) -> float: ...
+
+
+class _SpannedLatent:
+    """V = XP + YQ, seen only through the Gram matrices (no manifold term)."""
+
+    def __init__(self, gram: GramView):
+        self.G, self.C, self.S = gram.G, gram.C, gram.S
+
+    def start(self, Vt):
+        self.P, self.Q = np.zeros((len(self.G), len(Vt))), Vt.T.copy()
+
+    def update(self, W, B, alpha, beta):
+        M = np.eye(len(B)) + alpha * (B @ B.T)
+        both = np.linalg.solve(M, np.concatenate([W, alpha * B.T]).T).T
+        self.P, self.Q = both[: len(W)], both[len(W) :]
+
+    def with_features(self):
+        return self.G @ self.P + self.C @ self.Q
+
+    def with_labels(self):
+        return self.P.T @ self.C + self.Q.T @ self.S
+
+    def with_itself(self):
+        cross = self.P.T @ self.C @ self.Q
+        return self.P.T @ self.G @ self.P + cross + cross.T + self.Q.T @ self.S @ self.Q
+
+    def misfit(self, W):
+        D = W - self.P
+        return float(
+            (D * (self.G @ D)).sum() - 2 * (D * (self.C @ self.Q)).sum() + (self.Q * (self.S @ self.Q)).sum()
+        )
+
+    def roughness(self):
+        return 0.0
+
+
+class _ExplicitLatent:
+    """V as an n x c array; X only through X @ and X' @."""
+
+    def __init__(self, X: LinearOperator, Y: np.ndarray, L: sparse.spmatrix):
+        self.X, self.Y, self.L = X, Y, sparse.csr_matrix(L)
+
+    def start(self, Vt):
+        self.V = self.Y @ Vt.T
+
+    def update(self, W, B, alpha, beta):
+        rhs = self.X @ W + alpha * (self.Y @ B.T)
+        values, vectors = np.linalg.eigh(B @ B.T)  # the columns separate in this basis
+        V = _solve_shifted(self.L, beta, 1 + alpha * values, rhs @ vectors, self.V @ vectors)
+        self.V = V @ vectors.T
+
+    def with_features(self):
+        return self.X.rmatmat(self.V)
+
+    def with_labels(self):
+        return self.V.T @ self.Y
+
+    def with_itself(self):
+        return self.V.T @ self.V
+
+    def misfit(self, W):
+        return float(((self.X @ W - self.V) ** 2).sum())
+
+    def roughness(self):
+        return float((self.V * (self.L @ self.V)).sum())
+
+
+def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(shift_r I + beta L) x_r = rhs_r for every column, by conjugate gradients side by side, from x.
+
+    The shifts are at least 1, so the condition is at most 1 + 2 beta (largest degree): a few dozen products. A sparse
+    factorisation of a neighbour graph fills in instead."""
+    inverse = 1.0 / (shifts + beta * L.diagonal()[:, None])
+    r = rhs - (shifts * x + beta * (L @ x))
+    z = inverse * r
+    p, rz = z.copy(), (r * z).sum(axis=0)
+    goal = 1e-28 * (inverse * rhs * rhs).sum(axis=0)
+    for _ in range(5000):
+        if (rz <= goal).all():
+            break
+        h = shifts * p + beta * (L @ p)
+        bend = (p * h).sum(axis=0)
+        length = np.divide(rz, bend, out=np.zeros_like(rz), where=(bend > 0) & (rz > goal))
+        x = x + length * p
+        r = r - length * h
+        z = inverse * r
+        rz, last = (r * z).sum(axis=0), rz
+        p = z + np.divide(rz, last, out=np.zeros_like(rz), where=last > 0) * p
+    return x
+
+
+def mifs(
+    gram: GramView,
+    alpha: float = 1.0,
+    beta: float = 0.1,
+    gamma: float = 1.0,
+    c: int | None = None,
+    constraint: str = "orthonormal",
+    X: np.ndarray | sparse.spmatrix | LinearOperator | None = None,
+    Y: np.ndarray | None = None,
+    laplacian: sparse.spmatrix | None = None,
+    tol: float = 1e-9,
+    max_iter: int = 2000,
+) -> Solution:
+    """MIFS; the formulas are in the module's docstring.
+
+    gram       `uncentred` view: X'X, X'Y, Y'Y. With beta = 0 nothing else is read.
+    X, Y, laplacian   needed when beta > 0: X n x v in the view's coordinates, or a LinearOperator (its `matmat` and
+               `rmatmat` may be distributed products), Y n x q, and the n x n Laplacian (`heat_laplacian`).
+    c          latent width, default ceil(0.3 q), at most the rank of Y.
+
+    Stops at max|dW| <= tol max|W|. `objective` is the Huberised one after each cycle W, B, V. `extra` has B (rows of
+    length one; W is scaled with V accordingly) and, for beta = 0, P and Q of V = XP + YQ, else V."""
+    for name, value in (("alpha", alpha), ("beta", beta), ("gamma", gamma)):
+        if not value >= 0:
+            raise ParameterError(f"{name} is {value}; it must be at least 0")
+    if constraint not in CONSTRAINTS:
+        raise ParameterError(f"constraint is {constraint!r}; choose one of {', '.join(CONSTRAINTS)}")
+    q = gram.S.shape[0]
+    c = latent_width(q) if c is None else c
+    Vt = _label_directions(gram.S, c)
+    latent: _Latent
+    if beta > 0:
+        if X is None or Y is None or laplacian is None:
+            raise DataError("beta > 0 needs X, Y and the Laplacian of the rows' graph; pass them or set beta=0")
+        latent = _ExplicitLatent(aslinearoperator(X), np.asarray(Y, dtype=np.float64), laplacian)
+    else:
+        latent = _SpannedLatent(gram)
+    latent.start(Vt)
+    B = Vt
+    size = float(np.trace(gram.S))
+    s2, W, eps = np.ones(len(gram.G)), np.zeros((len(gram.G), len(Vt))), 0.0
+    trace: list[float] = []
+    converged = False
+    for _ in range(max_iter):
+        cross = latent.with_features()
+        new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
+        norms = np.linalg.norm(new, axis=1)
+        eps = eps or _EPS * 2 * float(norms.max(initial=0.0))
+        s2 = np.maximum(2 * norms, eps) if eps else s2
+        change, W = np.abs(new - W).max(initial=0.0), new
+        vy = latent.with_labels()
+        if constraint == "orthonormal":
+            left, _, right = np.linalg.svd(vy, full_matrices=False)
+            B = left @ right
+        else:
+            B = solve_positive(latent.with_itself(), vy)
+        latent.update(W, B, alpha, beta)
+        vy, vv = latent.with_labels(), latent.with_itself()
+        fit = size - 2 * float((B * vy).sum()) + float((B * (vv @ B)).sum())
+        value = latent.misfit(W) + alpha * fit + beta * latent.roughness() + gamma * float(huber(norms, eps).sum())
+        # Differences of sums as large as ||Y||^2: a rise within their rounding is reported as none.
+        slack = 1e-13 * (1 + alpha) * size
+        trace.append(trace[-1] if trace and trace[-1] < value <= trace[-1] + slack else value)
+        if change <= tol * np.abs(W).max(initial=0.0):
+            converged = True
+            break
+    scale = np.linalg.norm(B, axis=1)
+    scale = np.where(scale > 0, scale, 1.0)
+    extra: dict = {"eps": eps}
+    if beta > 0:
+        extra["V"], extra["B"] = normalise(latent.V, B)
+    else:
+        extra["P"], extra["Q"], extra["B"] = latent.P * scale, latent.Q * scale, B / scale[:, None]
+    return Solution(W * scale, np.zeros(len(Vt)), trace, converged, len(trace), extra)
+
+
+def _label_directions(S: np.ndarray, c: int) -> np.ndarray:
+    """V_c' of Y's truncated SVD, from S = Y'Y: the rows of S^(1/2) stand for the labelsets."""
+    values, vectors = np.linalg.eigh(S)
+    return truncated_svd((vectors * np.sqrt(np.maximum(values, 0.0))).T, np.ones(len(S)), c)[2]
+
+
+def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray, n: int | None = None) -> sparse.csr_matrix:
+    """Laplacian of the k-nearest-neighbour heat graph of the rows.
+
+    neighbours (n x k row numbers; -1: none) and squared (n x k, d^2): weight exp(-d^2/t), t the mean d^2 of the directed
+    edges, an edge if either end has the other among its k. t = 0 (all neighbours coincide) gives weight 1."""
+    n = len(neighbours) if n is None else n
+    rows = np.repeat(np.arange(len(neighbours)), neighbours.shape[1])
+    columns, d2 = neighbours.ravel(), squared.ravel()
+    real = columns >= 0
+    rows, columns, d2 = rows[real], columns[real], d2[real]
+    t = float(d2.mean()) if len(d2) else 0.0
+    weights = np.exp(-d2 / t) if t > 0 else np.ones(len(d2))
+    edges = sparse.csr_matrix((weights, (rows, columns)), shape=(n, n))
+    edges = edges.maximum(edges.T)
+    return (sparse.diags(np.asarray(edges.sum(axis=1)).ravel()) - edges).tocsr()
