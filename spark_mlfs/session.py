@@ -20,6 +20,7 @@ from pyspark.sql import SparkSession
 from .errors import SparkMlfsError
 
 MINIMUM_JAVA = 17
+PACKAGE = Path(__file__).resolve().parent
 
 _LAUNCHER = """#!/bin/sh
 # Starts the embedded Java without the module its runtime image does not contain.
@@ -89,6 +90,26 @@ def java_home() -> Path:
     return _own_java() or _embedded_java()
 
 
+def _send_package(spark: SparkSession) -> SparkSession:
+    """Run from a clone on a session that is not ours, the workers have no `spark_mlfs` to import: send them a zip of it, once a session.
+
+    Spark 4 has `addArtifacts` for that. On a cluster, and on Spark 3.5, install the wheel or pass it with --py-files.
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        distribution("spark_mlfs")
+    except PackageNotFoundError:
+        if PACKAGE.is_dir() and hasattr(spark, "addArtifacts") and id(spark) not in _sent:
+            folder = tempfile.mkdtemp(prefix="spark_mlfs-")
+            spark.addArtifacts(shutil.make_archive(f"{folder}/spark_mlfs", "zip", PACKAGE.parent, PACKAGE.name), pyfile=True)
+            _sent.add(id(spark))
+    return spark
+
+
+_sent: set[int] = set()
+
+
 def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None) -> SparkSession:
     """The active Spark session, or a new local one on all cores.
 
@@ -98,11 +119,14 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None) 
     """
     active = SparkSession.getActiveSession()
     if active is not None:
-        return active
+        return _send_package(active)
     if "SPARK_REMOTE" in os.environ or "DATABRICKS_RUNTIME_VERSION" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ:
-        return SparkSession.builder.appName(name).getOrCreate()  # someone else chose the master
+        return _send_package(SparkSession.builder.appName(name).getOrCreate())  # someone else chose the master
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the PATH's python3
+    found = os.environ.get("PYTHONPATH", "")
+    if str(PACKAGE.parent) not in found.split(os.pathsep):  # workers import the package by name
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE.parent), found)))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     defaults = {
         "spark.driver.memory": f"{max(1024, min(memory // 2, 16384))}m",

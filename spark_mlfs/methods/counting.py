@@ -94,7 +94,7 @@ class Counting:
 
     def links(self, features: list[int], target: Any = None) -> dict[int, np.ndarray]:
         """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features`."""
-        if self.engine.whole and self.coding.sparse and target is None and isinstance(self.target, Classes):
+        if target is None and self._cells_are_cheaper:
             return {s: self._link_by_cells(s) for s in features}
         commonest = tuple(int(self._commonest[s]) for s in features)
         two_way = self.two_way
@@ -103,9 +103,17 @@ class Counting:
         wanted = PairInformation(self.coding, target or self.target, tuple(features), commonest, self.logs, two_way)
         return self.engine.once(wanted)[0]
 
+    @cached_property
+    def _cells_are_cheaper(self) -> bool:
+        """Sparse data with many features, codes or labels: most cells of a three-way table are empty, and counting only the occupied ones
+        costs a few operations per stored entry instead of two per cell of the table."""
+        profile, coding = self.engine.profile, self.coding
+        if not (self.engine.whole and coding.sparse) or (profile.has_unknown and isinstance(self.target, Labels)):
+            return False
+        table = len(coding.features) * coding.width**2 * self.target.size
+        return table > 20 * profile.nonzero * (1 + profile.positive.sum() / profile.n)
+
     def _link_by_cells(self, s: int) -> np.ndarray:
-        """Labelsets of sparse data: most (code, labelset) pairs do not occur, and counting cells of s looks only at those that
-        do."""
         conditional = self.engine.cell_information(self.coding, self.target, (s,), self.logs)
         return np.stack([conditional, self.links([s], Everything())[s][1]])
 
