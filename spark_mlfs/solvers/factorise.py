@@ -65,7 +65,7 @@ def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Fact
 
 
 def nmf(
-    labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, tol: float = 1e-12, max_iter: int = 10_000
+    labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, tol: float = 1e-11, max_iter: int = 20_000
 ) -> Factorisation:
     """Non-negative Y ~ VB by multiplicative updates, V then B. Lee & Seung (2001), Euclidean loss.
 
@@ -100,7 +100,9 @@ def nmf(
     return Factorisation(V, B, trace, converged, len(trace) - 1)
 
 
-def factorise(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, factorizer: str = "nmf") -> Factorisation:
+def factorise(
+    labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, factorizer: str = "nmf"
+) -> Factorisation:
     """`nmf` or `svd` by name."""
     if factorizer not in FACTORIZERS:
         raise ParameterError(f"factorizer is {factorizer!r}; choose one of {', '.join(FACTORIZERS)}")

@@ -217,8 +217,8 @@ def _label_directions(S: np.ndarray, c: int) -> np.ndarray:
 def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray, n: int | None = None) -> sparse.csr_matrix:
     """Laplacian of the k-nearest-neighbour heat graph of the rows.
 
-    neighbours (n x k row numbers; -1: none) and squared (n x k, d^2): weight exp(-d^2/t), t the mean d^2 of the directed
-    edges, an edge if either end has the other among its k. t = 0 (all neighbours coincide) gives weight 1."""
+    neighbours (n x k row numbers; -1: none) and squared (n x k, d^2): weight exp(-d^2/t), t the mean d^2 of the
+    directed edges, an edge if either end has the other among its k. t = 0 (all neighbours coincide) gives weight 1."""
     n = len(neighbours) if n is None else n
     rows = np.repeat(np.arange(len(neighbours)), neighbours.shape[1])
     columns, d2 = neighbours.ravel(), squared.ravel()

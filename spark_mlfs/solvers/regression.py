@@ -3,8 +3,10 @@
     ridge         W = (G + a I)^-1 C
     elastic net   min (1/2n) ||HY - HXW||^2 + a [ rho P(W) + (1 - rho)/2 ||W||^2 ],   P = sum |w_ij|  or  sum_i ||w_i||
 
-LASSO is rho = 1. Coordinate descent is cyclic by ascending feature from W = 0, so of identical columns the first takes
-all; it ends when the duality gap is at most 1e-10. All q outputs of a coordinate move together, and a block of
+LASSO is rho = 1. Coordinate descent is cyclic by ascending feature from W = 0 and ends when the duality gap is at most
+1e-10. Of identical (or opposite) columns the first takes all where the optimum leaves that open, that is at rho = 1:
+the copies stay out. (Cyclic descent alone gives that only for neighbours; with other features between them it may
+split the weight.) All q outputs of a coordinate move together, and a block of
 coordinates shares one matrix product, which changes the order of the arithmetic but not of the updates. Between full
 sweeps only the rows in use are swept. LASSO's outputs are finished by an exact solve on their support (feature-sign
 search: Lee et al., NIPS 2006), the group form by guarded Anderson extrapolation and Newton steps.
@@ -80,10 +82,9 @@ def elastic_net(
         min (1/2n) ||HY - HXW||^2 + alpha [ rho P(W) + (1-rho)/2 ||W||^2 ]
 
     `group=True` takes P = ||W||_21 (one feature in or out for all outputs). `start` is a warm start (W of a
-    neighbouring alpha); the optimum does not depend on it, but where identical columns make it non-unique the choice
-    of the first column is promised only from W = 0. `tol` bounds the duality gap, in the units of the objective and
-    summed over outputs. `max_iter` counts sweeps; `objective` has one value per sweep. Zou & Hastie (2005);
-    Yuan & Lin (2006). `extra["gap"]` is the gap reached.
+    neighbouring alpha), on which a unique optimum does not depend. `tol` bounds the duality gap, in the units of the
+    objective and summed over outputs. `max_iter` counts sweeps; `objective` has one value per sweep.
+    Zou & Hastie (2005); Yuan & Lin (2006). `extra["gap"]` is the gap reached.
     """
     _not_negative("alpha", alpha)
     if not 0 <= rho <= 1:
@@ -110,6 +111,8 @@ class _Descent:
         self.curvature = np.maximum(np.diag(self.G), 0.0) + l2
         # A column that vanishes (possible in a subset of rows) has no curvature and must keep weight 0.
         self.usable = self.curvature > 1e-14 * max(self.curvature.max(), 1e-300)
+        self.copies = _copies(self.G) if l2 == 0 else []
+        self.usable[[j for j, _, _ in self.copies]] = False
 
     def penalty(self, W: np.ndarray) -> np.ndarray:
         """l1 P(W), per output (per problem for the group form)."""
@@ -123,7 +126,7 @@ class _Descent:
         rss = np.maximum(yy - wc - wr, 0.0)  # y'y - 2w'c + w'Gw, as w'Gw = w'c - w'r
         dual = R - self.l2 * W
         if self.group:
-            wc, rss, ww, yy = wc.sum(keepdims=True), rss.sum(keepdims=True), ww.sum(keepdims=True), yy.sum(keepdims=True)
+            wc, rss, ww, yy = (part.sum(keepdims=True) for part in (wc, rss, ww, yy))
             largest = np.array([np.linalg.norm(dual, axis=1).max()])
         else:
             largest = np.abs(dual).max(axis=0)
@@ -150,7 +153,6 @@ class _Descent:
                     size = np.sqrt(g @ g)
                     new = g * (max(1.0 - self.l1 / size, 0.0) / self.curvature[row]) if size > 0 else np.zeros_like(g)
                 else:
-                    # The slack keeps rounding out of a second identical column, which sits exactly on the threshold.
                     new = g - np.clip(g, -self.l1, self.l1)
                     new[np.abs(new) <= 1e-13 * self.l1] = 0.0
                     new /= self.curvature[row]
@@ -162,6 +164,9 @@ class _Descent:
     def run(self, W: np.ndarray, max_iter: int) -> Solution:
         d, q = W.shape
         everything = np.arange(d)
+        for copy, first, sign in self.copies:
+            W[first] += sign * W[copy]
+            W[copy] = 0.0
         open_ = np.arange(q)  # outputs still to be solved; the group form couples them all
         gaps = np.full(1 if self.group else q, np.inf)
         objectives = np.full(1 if self.group else q, np.inf)
@@ -189,6 +194,9 @@ class _Descent:
             # Rounding can hold the gap above a tolerance finer than it: stop when sweeps no longer improve it.
             idle = 0 if gaps.sum() < 0.5 * best_gap else idle + 1
             best_gap = min(best_gap, gaps.sum())
+            if idle >= 5 and self.copies:  # a near copy, whose own part is above the tolerance
+                self.usable[[j for j, _, _ in self.copies]] = True
+                self.copies, idle = [], 0
             if idle >= 200:
                 break
         reached = float(np.maximum(gaps, 0.0).sum()) / self.n
@@ -238,8 +246,8 @@ class _Descent:
     def newton_step(self, W: np.ndarray, C: np.ndarray, G: np.ndarray, yy: np.ndarray) -> np.ndarray:
         """One damped Newton step of the group form on its nonzero rows.
 
-        The Hessian is V -> (G + l2)V + l1 (v_i - u_i u_i'v_i)/||w_i||, u_i = w_i/||w_i||; conjugate gradients invert it,
-        preconditioned by the reweighting matrix G + l2 + l1 diag(1/||w_i||) and scaled by ||w_i||^(1/2) throughout."""
+        The Hessian is V -> (G + l2)V + l1 (v_i - u_i u_i'v_i)/||w_i||, u_i = w_i/||w_i||; conjugate gradients invert
+        it, preconditioned by the reweighting matrix G + l2 + l1 diag(1/||w_i||), all scaled by ||w_i||^(1/2)."""
         rows = np.flatnonzero(W.any(axis=1))
         w, c = W[rows], C[rows]
         A = G if len(rows) == len(G) else G[np.ix_(rows, rows)]
@@ -334,7 +342,7 @@ class _Descent:
             ratio = np.divide(-w, step, out=np.full(len(w), np.inf), where=step * w < 0)
             safe = float(min(1.0, ratio.min()))
             best, value = w, np.inf
-            # The first crossing always lowers the objective; longer steps with the crossed weights at 0 usually do more.
+            # The first crossing always lowers the objective; a longer step, crossed weights at 0, usually does more.
             for length in sorted({1.0, 0.5, 0.25, safe}, reverse=True):
                 trial = w + length * step
                 trial[(trial * w < 0) | (ratio <= length)] = 0.0
@@ -346,6 +354,21 @@ class _Descent:
             w = best
             W[support, l] = w
         return W
+
+
+def _copies(G: np.ndarray) -> list[tuple[int, int, float]]:
+    """(j, i, sign) for every column j equal to sign times an earlier column i, the first of its kind."""
+    size = np.sqrt(np.maximum(np.diag(G), 0.0))
+    found: dict[int, tuple[int, float]] = {}
+    for i in range(len(G)):
+        if i in found or size[i] == 0:
+            continue
+        row = G[i, i + 1 :]
+        rest = size[i + 1 :]
+        equal = (np.abs(row) >= (1 - 1e-12) * size[i] * rest) & (np.abs(rest - size[i]) <= 1e-12 * size[i])
+        for j in np.flatnonzero(equal) + i + 1:
+            found.setdefault(int(j), (i, 1.0 if G[i, j] > 0 else -1.0))
+    return [(j, i, sign) for j, (i, sign) in sorted(found.items())]
 
 
 def _not_negative(name: str, value: float) -> None:

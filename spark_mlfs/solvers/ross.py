@@ -28,11 +28,28 @@ def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
     values = x[order]
     neighbours = np.minimum(k, ends - starts - 1)
     radius = _kth_distance(values, starts, ends, neighbours)
-    all_values = np.sort(x)
-    # strictly nearer than the k-th: the largest double below the distance, as scikit-learn takes it
-    reach = np.nextafter(radius, 0)
-    inside = np.searchsorted(all_values, values + reach, "right") - np.searchsorted(all_values, values - reach, "left")
-    return _estimate(len(x), neighbours, ends - starts, np.maximum(inside, 1))
+    return _estimate(len(x), neighbours, ends - starts, _strictly_nearer(np.sort(x), values, radius))
+
+
+def _strictly_nearer(line: np.ndarray, values: np.ndarray, radius: np.ndarray) -> np.ndarray:
+    """How many of the sorted `line` have |a − value| < radius in floating point; at least 1, the value itself.
+
+    value ± radius is rounded, so the ends found by bisection are then moved over the values the rounding put on the wrong side.
+    """
+    first = np.searchsorted(line, values - radius, "left")
+    last = np.searchsorted(line, values + radius, "right")  # one past the end
+    size = len(line)
+    while len(move := np.flatnonzero((first < size) & (values - line[np.minimum(first, size - 1)] >= radius))):
+        first[move] = np.searchsorted(line, line[first[move]], "right")
+    while len(move := np.flatnonzero((first > 0) & (values - line[np.maximum(first - 1, 0)] < radius))):
+        first[move] = np.searchsorted(line, line[first[move] - 1], "left")
+    while len(move := np.flatnonzero((last > 0) & (line[np.maximum(last - 1, 0)] - values >= radius))):
+        last[move] = np.searchsorted(line, line[last[move] - 1], "left")
+    while len(move := np.flatnonzero((last < size) & (line[np.minimum(last, size - 1)] - values < radius))):
+        last[move] = np.searchsorted(line, line[last[move]], "right")
+    # radius 0: k rows equal to this one; scikit-learn counts the equal ones then
+    equal = np.searchsorted(line, values, "right") - np.searchsorted(line, values, "left")
+    return np.where(radius > 0, np.maximum(last - first, 1), equal)
 
 
 def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> float:
@@ -97,6 +114,7 @@ def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndar
                 distance = np.maximum(base, np.abs(candidates[some, f, None] - candidates[None, :, f]))
                 own = distance[:, members[c]]
                 radius = np.partition(own, kth, axis=1)[:, kth]  # the row itself is among them, at 0
+                # radius 0: the rows equal to this one, as scikit-learn counts
                 inside[some, f] = (distance <= np.nextafter(radius, 0)[:, None]).sum(axis=1)
     inside = np.maximum(inside, 1)
     return np.array([_estimate(n, neighbours, same, inside[:, f]) for f in range(v)])

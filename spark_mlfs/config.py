@@ -1,0 +1,249 @@
+"""Configuration of a run: a TOML file, flags laid over it, and one line for whatever is wrong with either.
+
+    [data]       path, format, options     what `spark_mlfs.read.load` takes
+    [method]     name, parameters          a registered method and its own parameters
+    [selection]  num_features | percentile
+    [run]        output, overwrite, seed, report, driver_bytes
+
+`conf/runs/quickstart.toml` explains each key. A flag that names another format or another method than the file's replaces that
+whole section, since the options and parameters of one are not those of the other.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from .errors import ParameterError
+from .pipeline import Request
+from .read import READERS
+from .registry import method as find_method
+from .statistics.runner import DRIVER_BYTES
+
+DEFAULT_FEATURES = 50
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Data(_Section):
+    """What to read."""
+
+    path: str | list[str] | None = Field(
+        None, description="file, folder, glob, list of them, or table name; none for the samples"
+    )
+    format: str | None = Field(None, description="name of a reader")
+    options: dict[str, Any] = Field(default_factory=dict, description="the reader's options")
+
+
+class MethodChoice(_Section):
+    """What to rank with."""
+
+    name: str = Field("jmi", description="name of a method")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
+
+
+class Selection(_Section):
+    """How many features to keep: a number or a share of them, not both."""
+
+    num_features: int | None = Field(
+        None, ge=1, description=f"features to keep; {DEFAULT_FEATURES} (at most all) if nothing is said"
+    )
+    percentile: float | None = Field(None, gt=0, le=1, description="share of the features to keep")
+
+    def count(self, width: int) -> int:
+        """How many of `width` features are kept; `ParameterError` where more are asked for than there are."""
+        if self.percentile is not None:
+            return max(1, int(self.percentile * width))
+        if self.num_features is None:
+            return min(DEFAULT_FEATURES, width)
+        if self.num_features > width:
+            raise ParameterError(f"num_features = {self.num_features} but the data have {width} features; give at most {width}")
+        return self.num_features
+
+
+class RunSettings(_Section):
+    """Where the results go, and how."""
+
+    output: str | None = Field(None, description="folder to write")
+    overwrite: bool = Field(False, description="replace the output of an earlier run")
+    seed: int = Field(0, description="seed of a method that draws at random")
+    report: bool = Field(True, description="write report.html")
+    driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20, description="largest statistic the driver takes, in bytes")
+
+
+class RunConfig(_Section):
+    """A run of `select`."""
+
+    data: Data = Field(default_factory=Data)
+    method: MethodChoice = Field(default_factory=MethodChoice)
+    selection: Selection = Field(default_factory=Selection)
+    run: RunSettings = Field(default_factory=RunSettings)
+
+    def request(self) -> Request:
+        """The checked method and parameters; the run's seed goes to a method that takes one and was not given its own."""
+        given = dict(self.method.parameters)
+        if any(p.name == "seed" for p in find_method(self.method.name).parameters):
+            given.setdefault("seed", self.run.seed)
+        return Request.of(self.method.name, given)
+
+
+def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:
+    """The configuration of `file` (or the defaults) with `flags` laid over it, complete and checked.
+
+    `flags` has the sections of the file and holds only what was given. Raises `ParameterError` naming the file and key, or
+    the flag.
+    """
+    below = _validated(_read_toml(file), file) if file else {}
+    above = _validated(flags, None)
+    merged = {section: _laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.model_fields}
+    if "num_features" in above.get("selection", {}) or "percentile" in above.get("selection", {}):
+        merged["selection"] = above["selection"]
+    config = RunConfig(**merged)
+    if config.data.format is None:
+        where = f"[data] format in {file}" if file else "--format"
+        raise ParameterError(f"which format do the data have? give {where}: {', '.join(READERS)}")
+    if config.run.output is None:
+        raise ParameterError(
+            "where should the results go? give " + (f"[run] output in {file}, or --output DIR" if file else "--output DIR")
+        )
+    config.data.options = {k: reader_option(config.data.format, k, v) for k, v in config.data.options.items()}
+    return config
+
+
+def _laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    kind = {"data": "format", "method": "name"}.get(section)
+    if kind and kind in above and above[kind] != below.get(kind, above[kind]):
+        return dict(above)
+    merged = {**below, **above}
+    for inner in ("options", "parameters"):
+        if inner in below and inner in above:
+            merged[inner] = {**below[inner], **above[inner]}
+    return merged
+
+
+def _read_toml(file: str) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    try:
+        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"{file}: no such configuration file; conf/runs/quickstart.toml is one to start from") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{file}: cannot be read as a configuration: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{file}: not valid TOML: {error}") from None
+
+
+def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+    """What a layer gives, in its proper types."""
+    try:
+        given = RunConfig.model_validate(dict(layer)).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise ParameterError(_explain(error.errors()[0], file)) from None
+    selection = given.get("selection", {})
+    if selection.get("num_features") is not None and selection.get("percentile") is not None:
+        where = f"{file}: [selection]" if file else "--num-features and --percentile"
+        raise ParameterError(f"{where}: give num_features or percentile, not both")
+    return given
+
+
+def _explain(error: Mapping[str, Any], file: str | None) -> str:
+    """One line for pydantic's first error."""
+    place = [str(part) for part in error["loc"] if part not in ("str", "list[str]")]
+    if error["type"] == "extra_forbidden":
+        *sections, key = place
+        fields = RunConfig.model_fields
+        known = list(fields[sections[0]].annotation.model_fields) if sections else list(fields)
+        owner = f"section [{sections[0]}]" if sections else "the configuration"
+        near = get_close_matches(key, known, n=1)
+        if near:
+            hint = f"did you mean {near[0]!r}? "
+        else:  # a key under the wrong heading is the likely slip
+            home = next((name for name, field in fields.items() if key in field.annotation.model_fields), None)
+            hint = f"it belongs in [{home}]; " if home else ""
+        return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
+    what = error["msg"].replace("Input should be", "must be").replace("valid ", "")
+    where = f"{file}: [{place[0]}] {'.'.join(place[1:])}".rstrip() if file else "--" + place[-1].replace("_", "-")
+    if len(place) == 1:
+        return f"{file}: [{place[0]}] must be a section (a table of keys), not {error['input']!r}"
+    return f"{where} {what}, not {error['input']!r}"
+
+
+def reader_option(format: str, name: str, value: Any) -> Any:
+    """A reader's option in the type its signature names: text from the command line becomes a number, true/false, none or a
+    JSON list where the option takes one; a column called 7 stays text. Unknown formats and options are left to `read.load`."""
+    reader = READERS.get(format)
+    signature = inspect.signature(reader[0]).parameters if reader else {}
+    if name not in signature or name in ("spark", "path"):
+        return value
+    kinds = str(signature[name].annotation)
+    if isinstance(value, str):
+        found = _from_text(value, kinds)
+    elif isinstance(value, int) and not isinstance(value, bool) and "int" not in kinds and "float" in kinds:
+        found = float(value)
+    else:
+        found = value
+    if isinstance(found, str) and not _fits(found, kinds) and "Sequence" in kinds:
+        found = [found]
+    if not _fits(found, kinds):
+        raise ParameterError(f"option {name!r} of format {format!r} must be {kinds.replace(' | ', ' or ')}, not {value!r}")
+    return found
+
+
+def _from_text(text: str, kinds: str) -> Any:
+    if "None" in kinds and text.lower() == "none":
+        return None
+    if "bool" in kinds and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for word, kind in (("int", int), ("float", float)):
+        if word in kinds:
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    if (text[:1] == "[" and "Sequence" in kinds) or (text[:1] == "{" and "dict" in kinds):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return text
+    return text
+
+
+def _fits(value: Any, kinds: str) -> bool:
+    if value is None:
+        return "None" in kinds
+    if isinstance(value, bool):
+        return "bool" in kinds
+    if isinstance(value, int):
+        return "int" in kinds or "float" in kinds
+    if isinstance(value, float):
+        return "float" in kinds
+    if isinstance(value, str):
+        return "str" in kinds.replace("Sequence[str]", "").replace("dict[str, str]", "")
+    if isinstance(value, Mapping):
+        return "dict" in kinds
+    return "Sequence" in kinds and isinstance(value, Sequence)
+
+
+def pairs(given: Sequence[str], flag: str) -> dict[str, Any]:
+    """``key=value`` arguments as a dict; a key given several times has the list of its values."""
+    found: dict[str, Any] = {}
+    for item in given:
+        key, separator, value = item.partition("=")
+        if not separator or not key.strip():
+            raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
+        key = key.strip()
+        if key in found:
+            value = [*(found[key] if isinstance(found[key], list) else [found[key]]), value]
+        found[key] = value
+    return found

@@ -1,0 +1,106 @@
+"""The report's figures, as HTML with inline SVG: no library, no script, nothing loaded from outside.
+
+A curve's SVG is stretched to the width it gets, while its axis labels are HTML placed by per cent: text keeps its size on a phone
+and on a wide screen alike. Bars are HTML for the same reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+
+from .tables import number
+
+MOST_POINTS = 1500  # of a curve: more cannot be told apart
+
+
+def ticks(low: float, high: float, about: int = 4) -> list[float]:
+    """Round numbers between `low` and `high`."""
+    span = high - low
+    if not span > 0:
+        return [low]
+    raw = span / about
+    unit = 10.0 ** math.floor(math.log10(raw))
+    step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= raw * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def curve(
+    values: Sequence[float],
+    x_title: str,
+    y_title: str,
+    mark: int | None = None,
+    mark_text: str = "",
+    names: Sequence[str] = (),
+    first: int = 1,
+) -> str:
+    """A line of `values` over the whole numbers from `first`; `mark` draws a line at that x; `names` of up to 100 points are
+    shown when they are pointed at."""
+    n = len(values)
+    if n < 2:
+        return ""
+    low, high = min(0.0, *values), max(0.0, *values)
+    if high == low:
+        high = low + 1.0
+    if min(values) > 0.5 * high:  # far from zero: show the shape
+        margin = 0.08 * (high - min(values)) or 0.5 * high
+        low = max(0.0, min(values) - margin)
+    high += 0.04 * (high - low)
+
+    def x(place: float) -> float:
+        return 100.0 * (place - first) / (n - 1)
+
+    def y(value: float) -> float:
+        return 100.0 * (1 - (value - low) / (high - low))
+
+    step = max(1, -(-n // MOST_POINTS))
+    places = sorted({*range(0, n, step), n - 1})
+    line = " ".join(f"{x(i + first):.3f},{y(values[i]):.3f}" for i in places)
+    # an area says "from zero": none where the axis starts elsewhere
+    area = f'<polygon class="area" points="0,{y(0.0):.3f} {line} 100,{y(0.0):.3f}"/>' if low <= 0 else ""
+    marks, labels = [], []
+    for value in ticks(low, high):
+        marks.append(f'<line class="grid" x1="0" x2="100" y1="{y(value):.3f}" y2="{y(value):.3f}"/>')
+        labels.append(f'<span class="ty" style="top:{y(value):.3f}%">{number(value, 3)}</span>')
+    across = sorted({first, *(int(t) for t in ticks(first, first + n - 1, 5) if t == int(t) and t > first)})
+    for place in across:
+        edge = " end" if x(place) > 96 else ""
+        labels.append(f'<span class="tx{edge}" style="left:{x(place):.3f}%">{number(place)}</span>')
+    if mark is not None and first < mark < first + n - 1:
+        marks.append(f'<line class="mark" x1="{x(mark):.3f}" x2="{x(mark):.3f}" y1="0" y2="100"/>')
+        side = "right:" + f"{100 - x(mark):.3f}%" if x(mark) > 60 else "left:" + f"{x(mark):.3f}%"
+        labels.append(f'<span class="note" style="{side}">{escape(mark_text)}</span>')
+    dots = ""
+    if names and n <= 100:
+        titles = [f"{i + first}. {name}: {number(value)}" for i, (name, value) in enumerate(zip(names, values, strict=False))]
+        dots = "".join(
+            f'<i class="dot" style="left:{x(i + first):.3f}%;top:{y(values[i]):.3f}%" title="{escape(title)}"></i>'
+            for i, title in enumerate(titles)
+        )
+    summary = f"{y_title} from {number(values[0])} at {first} to {number(values[-1])} at {first + n - 1}"
+    return (
+        f'<figure class="curve"><figcaption>{escape(y_title)}</figcaption><div class="plot">'
+        f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="{escape(summary)}">{"".join(marks)}'
+        f'{area}<polyline class="line" points="{line}"/></svg>'
+        f'{"".join(labels)}{dots}</div><div class="xtitle">{escape(x_title)}</div></figure>'
+    )
+
+
+def bar(share: float, kind: str = "") -> str:
+    """A bar of a share 0..1 of the cell it stands in."""
+    return f'<span class="bar {kind}"><b style="width:{100 * min(1.0, max(0.0, share)):.2f}%"></b></span>'
+
+
+def stack(parts: Sequence[tuple[str, float, str]]) -> str:
+    """One bar of several named parts (name, amount, text), with its legend."""
+    whole = sum(amount for _, amount, _ in parts) or 1.0
+    cells = "".join(
+        f'<b class="c{k % 6}" style="flex:{max(amount / whole, 0.004):.4f}" title="{escape(name)}: {escape(text)}"></b>'
+        for k, (name, amount, text) in enumerate(parts)
+    )
+    legend = "".join(
+        f'<li><i class="c{k % 6}"></i>{escape(name)} <span>{escape(text)}</span></li>' for k, (name, _, text) in enumerate(parts)
+    )
+    return f'<div class="stack">{cells}</div><ul class="legend">{legend}</ul>'

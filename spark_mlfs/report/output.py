@@ -1,0 +1,185 @@
+"""The folder a job writes: refused where it exists, written aside and put in place whole.
+
+A path without a scheme (or ``file:``) is on the driver's own file system. Everything is written into a hidden sibling folder
+which is renamed when it is complete; with ``overwrite`` the old folder is moved out of the way first and deleted last, so a
+failure leaves the old output and nothing else. Only a folder that an earlier run wrote is ever replaced.
+
+A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone, which can neither rename nor
+delete through its DataFrame interface: each part goes to its place directly, ``ranking.csv``, ``manifest.json`` and
+``report.html`` become folders holding one text file, and the manifest is written last: an output without it is not complete.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from ..errors import DataError, ParameterError
+
+MANIFEST = "manifest.json"
+MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: C:\ is a drive
+_SHARED = ("/Volumes/", "/Workspace/", "/dbfs/")  # mounts that Spark and Python see under one name, and file: does not reach
+
+
+def scheme_of(path: str) -> str:
+    """The scheme of a path, empty for the local file system."""
+    found = _SCHEME.match(path)
+    return "" if found is None or found[1].lower() == "file" else found[1].lower()
+
+
+def local_path(path: str) -> Path | None:
+    """A path of the driver's own file system, absolute and without links; None where it is elsewhere."""
+    if scheme_of(path):
+        return None
+    return Path(os.path.realpath(re.sub(r"^file:(//)?(?=/)", "", path, flags=re.IGNORECASE)))
+
+
+def _inside(path: str, pattern: str) -> bool:
+    """Whether `path` is, or lies in, what `pattern` stands for."""
+    parts, wanted = path.rstrip("/").split("/"), pattern.rstrip("/").split("/")
+    return len(parts) >= len(wanted) and all(fnmatch.fnmatchcase(a, b) or a == b for a, b in zip(parts, wanted, strict=False))
+
+
+def _canonical(path: str) -> str:
+    found = local_path(path)
+    if found is not None:
+        return str(found)
+    return re.sub(r"/{2,}", "/", re.sub(r"^s3[an]:", "s3:", path))
+
+
+class Output:
+    """A job's output folder. Use `check` before any work, then `writing`."""
+
+    def __init__(self, path: str, overwrite: bool) -> None:
+        self.path, self.overwrite = path.rstrip("/") or path, overwrite
+        self.local = local_path(path)
+        self.remote_exists = False
+
+    def check(self, inputs: Iterable[str] = (), spark: SparkSession | None = None) -> None:
+        """Refuse an output that exists (without overwrite), that is or contains an input, or lies in one.
+
+        Of a remote output only Spark can tell whether it exists: give the session.
+        """
+        mine = _canonical(self.path)
+        for given in inputs:
+            other = _canonical(given)
+            if _inside(mine, other):
+                raise ParameterError(f"the output {self.path} is, or lies in, the input {given}; choose another folder")
+            if _inside(other, mine):
+                raise ParameterError(f"the input {given} lies in the output {self.path}; choose another folder")
+        if self.local is None:
+            if spark is None:
+                return
+            self.remote_exists = _exists(spark, self.path)
+            exists = self.remote_exists
+        else:
+            exists = self.local.exists()
+        if exists and not self.overwrite:
+            raise ParameterError(f"the output {self.path} exists; give another, or --overwrite to replace it")
+        if exists and self.local is not None and not self._earlier_run():
+            raise ParameterError(
+                f"the output {self.path} exists and was not written by spark-mlfs (it has no {MANIFEST}): it is not replaced"
+            )
+
+    def _earlier_run(self) -> bool:
+        assert self.local is not None
+        if not self.local.is_dir():
+            return False
+        for name in MARKS:
+            try:
+                if json.loads((self.local / name).read_text(encoding="utf-8")).get("tool") == "spark_mlfs":
+                    return True
+            except (OSError, ValueError, AttributeError):
+                continue
+        return not any(self.local.iterdir())
+
+    @contextmanager
+    def writing(self, spark: SparkSession) -> Iterator[Place]:
+        """A place to write into; what was written appears under the output's name when the block ends without an error."""
+        if self.local is None:
+            yield Place(spark, self.path, None, "overwrite" if self.overwrite else "error")
+            return
+        target = self.local
+        aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
+        try:
+            aside.mkdir(parents=True)
+        except OSError as error:
+            raise ParameterError(f"cannot write the output {self.path}: {error.strerror or error}") from None
+        try:
+            yield Place(spark, spark_path(aside), aside, "error")
+            self._swap(aside, target)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)  # gone already where all went well
+
+    def _swap(self, aside: Path, target: Path) -> None:
+        if not os.path.lexists(target):
+            os.rename(aside, target)
+            return
+        if not self.overwrite:
+            raise ParameterError(
+                f"the output {self.path} has come into being meanwhile; give another, or --overwrite to replace it"
+            )
+        old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
+        os.rename(target, old)
+        try:
+            os.rename(aside, target)
+        except BaseException:
+            os.rename(old, target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+
+
+class Place:
+    """Where the parts of one output are written: a folder of this machine, or a path only Spark knows."""
+
+    def __init__(self, spark: SparkSession, path: str, folder: Path | None, mode: str) -> None:
+        self.spark, self.path, self.folder, self.mode = spark, path, folder, mode
+
+    def text(self, name: str, content: str) -> None:
+        """A small text file; on a remote file system a folder with one."""
+        if self.folder is not None:
+            (self.folder / name).write_text(content, encoding="utf-8")
+            return
+        lines = [(line,) for line in content.rstrip("\n").split("\n")]
+        frame = self.spark.createDataFrame(lines, "value string").coalesce(1)
+        frame.write.mode(self.mode).text(f"{self.path}/{name}")
+
+    def holds_data(self, name: str = "") -> bool:
+        """Whether the data files Spark wrote are visible here: on a cluster a local path may be another machine's."""
+        if self.folder is None:
+            return True
+        return any(p.is_file() and p.name.startswith("part-") for p in (self.folder / name).rglob("part-*"))
+
+    def require_data(self, name: str = "") -> None:
+        """`DataError` where Spark's workers wrote to their own disks."""
+        if not self.holds_data(name):
+            raise DataError(
+                "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; "
+                "give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
+            )
+
+
+def spark_path(path: Path) -> str:
+    """A local folder as Spark must be told it, whatever its default file system is."""
+    text = str(path)
+    return text if text.startswith(_SHARED) else "file://" + text
+
+
+def _exists(spark: SparkSession, path: str) -> bool:
+    try:
+        _ = spark.read.format("binaryFile").load(path).schema
+        return True
+    except Exception as error:
+        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+            return False
+        raise

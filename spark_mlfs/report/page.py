@@ -1,0 +1,291 @@
+"""report.html: one page, self-contained, for light and dark, wide and narrow."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+from ..pipeline import Result
+from ..registry import method as find_method
+from .figures import bar, curve, stack
+from .tables import FeatureRow, LabelRow, decimal, feature_rows, figure, label_rows, number, seconds, size
+
+SHOWN = 15  # rows of a table before the rest is folded
+MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
+
+_STYLE = """
+:root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5c6677;--line:#e3e7ed;--accent:#2f63d6;
+  --fill:#2f63d61c;--track:#edf0f5;--warm:#c2541b;--c0:#2f63d6;--c1:#1f9d8a;--c2:#d98b1c;--c3:#8a56c9;--c4:#c94f6d;
+  --c5:#7c8797}
+@media (prefers-color-scheme:dark){:root{--bg:#11151c;--card:#191f29;--ink:#e7ebf2;--soft:#9aa6b8;--line:#2b3442;
+  --accent:#82a8ff;--fill:#82a8ff24;--track:#252d3a;--warm:#f0925a;--c0:#82a8ff;--c1:#54c8b5;--c2:#e8b45c;--c3:#b692ea;
+  --c4:#ea8aa3;--c5:#8f9bad}}
+*{box-sizing:border-box}
+body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
+main{max-width:1080px;margin:0 auto;padding:32px 20px 48px}
+h1{font-size:27px;line-height:1.2;margin:0 0 6px;letter-spacing:-.01em;text-wrap:balance}
+h2{font-size:17px;margin:0 0 2px}
+p{margin:0 0 14px}
+.soft,.lead{color:var(--soft)}
+.lead{margin-bottom:22px;max-width:72ch}
+section{background:var(--card);border:1px solid var(--line);border-radius:12px;padding:20px 22px;margin-top:16px;min-width:0}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(118px,1fr));gap:1px;background:var(--line);
+  border:1px solid var(--line);border-radius:12px;overflow:hidden}
+.tiles div{background:var(--card);padding:13px 16px}
+.tiles b{display:block;font-size:22px;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums}
+.tiles span{color:var(--soft);font-size:13px}
+.two{display:grid;grid-template-columns:1fr 1fr;gap:16px}
+@media (max-width:780px){.two{grid-template-columns:1fr;gap:0}}
+figure{margin:14px 0 0}
+figcaption{color:var(--soft);font-size:13px;margin-bottom:8px}
+.plot{position:relative;height:230px;margin:0 6px 26px 52px}
+.plot svg{position:absolute;inset:0;width:100%;height:100%;overflow:visible}
+.grid{stroke:var(--line)}
+.line{fill:none;stroke:var(--accent);stroke-width:2;stroke-linejoin:round}
+.area{fill:var(--fill)}
+.mark{stroke:var(--warm);stroke-width:1.5;stroke-dasharray:5 4}
+.plot line,.line{vector-effect:non-scaling-stroke}
+.plot span{position:absolute;font-size:12px;color:var(--soft);white-space:nowrap;font-variant-numeric:tabular-nums}
+.ty{right:100%;padding-right:8px;transform:translateY(-50%)}
+.tx{top:100%;padding-top:5px;transform:translateX(-50%)}
+.tx.end{transform:translateX(-100%)}
+.plot .note{top:2px;padding:0 7px;color:var(--warm)}
+.dot{position:absolute;width:13px;height:13px;margin:-6.5px 0 0 -6.5px;border-radius:50%}
+.dot::after{content:"";position:absolute;inset:4px;border-radius:50%;background:var(--accent)}
+.dot:hover::after{inset:1px}
+.xtitle{color:var(--soft);font-size:13px;text-align:right;margin:-2px 6px 0}
+.wide{overflow-x:auto}
+table{border-collapse:collapse;width:100%;margin-top:10px;font-variant-numeric:tabular-nums}
+th{font-weight:500;color:var(--soft);font-size:13px;text-align:left;padding:4px 14px 6px 0;border-bottom:1px solid var(--line)}
+td{padding:5px 14px 5px 0;border-bottom:1px solid var(--line);vertical-align:middle}
+tr:last-child>td{border-bottom:0}
+.r{text-align:right}
+td:last-child,th:last-child{padding-right:0}
+.name{overflow-wrap:anywhere;min-width:9ch}
+.barcell{width:36%;min-width:70px}
+.bar{display:block;height:9px;background:var(--track);border-radius:5px;overflow:hidden}
+.bar b{display:block;height:100%;background:var(--accent);border-radius:5px;min-width:2px}
+.bar.warm b{background:var(--c1)}
+details{margin-top:10px}
+summary{cursor:pointer;color:var(--accent);padding:4px 0}
+dl{display:grid;grid-template-columns:minmax(96px,auto) 1fr;gap:5px 18px;margin:12px 0 0}
+dt{color:var(--soft)}
+dd{margin:0;overflow-wrap:anywhere}
+.stack{display:flex;height:14px;gap:2px;border-radius:7px;overflow:hidden;margin-top:14px}
+.legend{list-style:none;margin:12px 0 0;padding:0}
+.legend li{padding:2px 0}
+.legend i{display:inline-block;width:10px;height:10px;border-radius:3px;margin-right:9px}
+.legend span{color:var(--soft);float:right;font-variant-numeric:tabular-nums}
+.c0{background:var(--c0)}
+.c1{background:var(--c1)}
+.c2{background:var(--c2)}
+.c3{background:var(--c3)}
+.c4{background:var(--c4)}
+.c5{background:var(--c5)}
+pre{background:var(--track);border-radius:8px;padding:11px 13px;margin:14px 0 0;white-space:pre-wrap;overflow-wrap:anywhere;
+  font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
+footer{color:var(--soft);font-size:13px;margin-top:22px}
+@media (max-width:560px){main{padding:22px 12px 36px}section{padding:16px 14px}h1{font-size:23px}.plot{height:190px;
+  margin-left:44px}td,th{padding-right:9px}.barcell{width:26%;min-width:52px}.opt{display:none}}
+@media print{body{background:#fff}section{break-inside:avoid}}
+"""
+
+
+def page(result: Result, manifest: Mapping[str, Any], kept: int) -> str:
+    """The report of a selection run as HTML text; `manifest` is what manifest.json says."""
+    data, cost = manifest["data"], manifest["cost"]
+    method = find_method(result.request.method)
+    features, labels = feature_rows(result, kept), label_rows(result)
+    source = _source(data)
+    title = f"{method.name} on {source}"
+    total = sum(cost["seconds"].values())
+    tiles = [
+        (number(data["rows"]), "rows"),
+        (number(data["features"]), "features"),
+        (number(data["labels"]), "labels"),
+        (number(kept), "features kept"),
+        (seconds(total), "in all"),
+        (number(cost["spark_jobs"]["all"]), "Spark jobs"),
+    ]
+    head = (
+        f"<h1>{_e(title)}</h1><p class=lead>The {number(kept)} best of {number(data['features'])} features by {_e(method.title)} "
+        f"({_e(method.source)}), from {number(data['rows'])} rows with {number(data['labels'])} labels. "
+        f"{_e(manifest['finished'][:16].replace('T', ' '))} UTC.</p>"
+        f"<div class=tiles>{''.join(f'<div><b>{v}</b><span>{_e(k)}</span></div>' for v, k in tiles)}</div>"
+    )
+    body = [_curves(result, features, kept), _features(result, features), _labels(labels, data)]
+    body.append(f"<div class=two>{_data(data, result)}{_parameters(manifest)}</div>")
+    body.append(f"<div class=two>{_cost(cost)}{_versions(manifest)}</div>")
+    foot = (
+        "<footer>Beside this page: <b>ranking.csv</b> and <b>ranking.parquet</b> (every feature), <b>model/</b> "
+        "(for <code>spark-mlfs transform</code> and <code>MultiLabelSelectorModel.load</code>), <b>manifest.json</b>.</footer>"
+    )
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{_e(title)}</title><style>{_STYLE}</style></head><body><main>{head}{''.join(body)}{foot}</main></body></html>\n"
+    )
+
+
+def _e(text: Any) -> str:
+    return escape(str(text), quote=True)
+
+
+def _source(data: Mapping[str, Any]) -> str:
+    paths = [data["path"]] if isinstance(data["path"], str) else list(data["path"] or [])
+    if not paths:
+        return f"the sample {data['format']!r}".replace("'", "“", 1).replace("'", "”", 1)
+    name = paths[0].rstrip("/").rsplit("/", 1)[-1]
+    return name if len(paths) == 1 else f"{name} and {len(paths) - 1} more"
+
+
+def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> str:
+    path = result.scores.path
+    parts = []
+    if path is not None:
+        text = (
+            "First, what the criterion gave the chosen feature at each pick: it grows with the number of picks where the method "
+            "adds up over them (jmi), and falls to zero where nothing is left to gain (cmi). "
+            "Then, what each pick is worth on its own."
+        )
+        names = [row.name for row in features]
+        gains = curve([row.gain for row in features if row.gain is not None], "pick", "criterion at the pick", names=names)
+        if gains:
+            parts.append(
+                f"<div class=two>{gains}{curve([row.score for row in features], 'pick', 'score alone', names=names)}</div>"
+            )
+    else:
+        text = (
+            "Scores of the features, best first. A steep fall tells where the useful ones end; the dashed line is where the "
+            "selection was cut."
+        )
+        scores = [float(s) for s in result.ranking["score"]]
+        near = min(len(scores), max(2 * kept, 20))
+        cut = f"kept {kept}"
+        parts.append(curve(scores[:near], "rank", "score", kept, cut, [str(n) for n in result.ranking["name"][:near]]))
+        if near < len(scores):
+            whole = curve(scores, "rank", "score", kept, cut)
+            parts.append(f"<details><summary>All {number(len(scores))} features</summary>{whole}</details>")
+    if len(result.scores.objective) > 1:
+        state = {True: "converged", False: "not converged: allow more iterations", None: ""}[result.scores.converged]
+        shown = curve(result.scores.objective, "iteration", f"objective ({state})" if state else "objective", first=0)
+        parts.append(f"<details open><summary>Objective</summary>{shown}</details>")
+    if not any(parts):
+        return ""
+    return f"<section><h2>Score curve</h2><p class=soft>{text}</p>{''.join(parts)}</section>"
+
+
+def _features(result: Result, rows: Sequence[FeatureRow]) -> str:
+    greedy = result.scores.path is not None
+    top = max((abs(row.score) for row in rows), default=0.0) or 1.0
+    low = min((row.score for row in rows), default=0.0)
+    if low < 0:  # scores where larger is better but all are negative: bars by the distance from the worst shown
+        top, shift = max(row.score for row in rows) - low or 1.0, low
+    else:
+        shift = 0.0
+    what = "score alone" if greedy else "score"
+    picked = "<th class='r opt'>at the pick</th>" if greedy else ""
+    header = f"<tr><th class=r>rank</th><th>feature</th><th class='r opt'>index</th>{picked}<th class=r>{what}</th><th></th></tr>"
+
+    def line(row: FeatureRow) -> str:
+        gain = f"<td class='r opt'>{figure(row.gain) if row.gain is not None else '–'}</td>" if greedy else ""
+        return (
+            f"<tr><td class=r>{row.rank}</td><td class=name>{_e(row.name)}</td><td class='r opt'>{row.index}</td>{gain}"
+            f"<td class=r>{figure(row.score)}</td><td class=barcell>{bar((row.score - shift) / top)}</td></tr>"
+        )
+
+    text = "Best first."
+    if greedy:
+        text = (
+            "In the order they were picked. The bar is a feature's score on its own: a short bar high up was picked for what it "
+            "adds to those above."
+        )
+    table = _folded(header, [line(r) for r in rows], "selected features")
+    return f"<section><h2>Selected features</h2><p class=soft>{text}</p>{table}</section>"
+
+
+def _labels(rows: Sequence[LabelRow], data: Mapping[str, Any]) -> str:
+    unknown = any(row.observed < data["rows"] for row in rows)
+    top = max((row.share for row in rows), default=0.0) or 1.0
+    known = "<th class='r opt'>known in</th>" if unknown else ""
+    header = f"<tr><th>label</th><th class=r>rows</th>{known}<th class=r>share</th><th class='r opt'>imbalance</th><th></th></tr>"
+
+    def line(row: LabelRow) -> str:
+        known = f"<td class='r opt'>{number(row.observed)}</td>" if unknown else ""
+        return (
+            f"<tr><td class=name>{_e(row.name)}</td><td class=r>{number(row.count)}</td>{known}"
+            f"<td class=r>{100 * row.share:.1f} %</td>"
+            f"<td class='r opt'>{decimal(row.imbalance)}</td><td class=barcell>{bar(row.share / top, 'warm')}</td></tr>"
+        )
+
+    never = sum(row.count == 0 for row in rows)
+    finite = [row.imbalance for row in rows if row.count]
+    text = (
+        f"{number(data['label_cardinality'], 3)} labels a row on average. Imbalance is the commonest label's rows over the "
+        f"label's own; its mean is {number(sum(finite) / max(1, len(finite)), 3)}."
+    )
+    if never:
+        text += " One label never occurs." if never == 1 else f" {number(never)} labels never occur."
+    table = _folded(header, [line(r) for r in rows], "labels")
+    return f"<section><h2>Labels</h2><p class=soft>{text}</p>{table}</section>"
+
+
+def _folded(header: str, lines: Sequence[str], what: str) -> str:
+    """A table whose further rows are folded away."""
+    shown = SHOWN if len(lines) > SHOWN + 5 else len(lines)
+    out = f"<div class=wide><table><thead>{header}</thead><tbody>{''.join(lines[:shown])}</tbody></table></div>"
+    if shown < len(lines):
+        rest = lines[shown:MOST_ROWS]
+        note = f"<p class=soft>The first {MOST_ROWS} are shown.</p>" if len(lines) > MOST_ROWS else ""
+        out += (
+            f"<details><summary>{number(len(lines) - shown)} more {what}</summary><div class=wide><table><thead>{header}</thead>"
+            f"<tbody>{''.join(rest)}</tbody></table></div>{note}</details>"
+        )
+    return out
+
+
+def _list(pairs: Iterable[tuple[str, Any]]) -> str:
+    return f"<dl>{''.join(f'<dt>{_e(k)}</dt><dd>{_e(v)}</dd>' for k, v in pairs)}</dl>"
+
+
+def _data(data: Mapping[str, Any], result: Result) -> str:
+    paths = [data["path"]] if isinstance(data["path"], str) else list(data["path"] or ["made by the library"])
+    constant = data["features"] - data["features_that_vary"]
+    pairs = [
+        ("source", ", ".join(paths[:5]) + (f" and {len(paths) - 5} more" if len(paths) > 5 else "")),
+        ("format", data["format"]),
+        *((k, v) for k, v in data["options"].items()),
+        ("values not zero", f"{100 * data['density']:.1f} %"),
+        ("constant features", f"{number(constant)} (rank last)" if constant else "none"),
+        ("unknown labels", number(data["unknown_labels"]) if data["unknown_labels"] else "none"),
+        ("rows without a label", number(result.profile.n - result.profile.unlabelled - result.profile.labelled)),
+        ("packed", f"{size(data['packed_bytes'])}, {data['stored_as']}"),
+        ("fingerprint", data["fingerprint"]),
+    ]
+    return f"<section><h2>Data</h2>{_list(pairs)}</section>"
+
+
+def _parameters(manifest: Mapping[str, Any]) -> str:
+    chosen = manifest["selection"]
+    pairs = [
+        ("method", manifest["method"]["name"]),
+        *manifest["method"]["parameters"].items(),
+        ("kept", f"{chosen['kept']}" + (f" (percentile {chosen['percentile']})" if "percentile" in chosen else "")),
+        ("seed", manifest["seed"]),
+    ]
+    command = f"<pre>{_e(shlex.join(manifest['command']))}</pre>" if manifest["command"] else ""
+    return f"<section><h2>Parameters</h2>{_list(pairs)}{command}</section>"
+
+
+def _cost(cost: Mapping[str, Any]) -> str:
+    parts = [(name, value, seconds(value)) for name, value in cost["seconds"].items()]
+    jobs = ", ".join(f"{number(v)} to {k}" for k, v in cost["spark_jobs"].items() if k != "all")
+    text = "Ranked job by job over the cluster." if cost["distributed"] else "Small data: ranked in one task."
+    pairs = [("Spark jobs", jobs), ("scans", number(cost["scans"])), ("to the driver", size(cost["driver_bytes"]))]
+    return f"<section><h2>Time</h2>{stack(parts)}{_list(pairs)}<p class=soft>{text}</p></section>"
+
+
+def _versions(manifest: Mapping[str, Any]) -> str:
+    return f"<section><h2>Versions</h2>{_list(manifest['versions'].items())}</section>"

@@ -1,0 +1,133 @@
+"""DeepFS: stochastic gates in front of a small network.
+
+One independent hard-concrete gate per feature (Louizos, Welling & Kingma, ICLR 2018; the form of the `dl-selection`
+package, which the MSFS paper compares with), a network of one or two ReLU layers, sigmoid outputs:
+
+    z_j = clip(s (1.1 + 0.1) - 0.1, 0, 1),   s = sigmoid((log u - log(1-u) + a_j) / T),   u ~ U(0, 1),  T = 2/3
+    loss = mean over rows of the summed binary cross-entropy + lam * sum_j p_j,
+    p_j = P(z_j > 0) = sigmoid(a_j - T log(0.1 / 1.1)).
+
+The score of feature j is p_j. What to expect of it: it is the weakest method of this family. It is trained by
+stochastic gradients on a sample held by the driver, it is not convex, another seed gives another ranking, correlated
+features share a gate's worth of weight arbitrarily, and with few epochs the gates have hardly left their common start.
+It is here to complete the comparison of the MSFS paper. One seed gives one answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import expit
+
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.solvers.gram import Solution
+
+_LOW, _HIGH, _T = -0.1, 1.1, 2.0 / 3.0
+_SHIFT = _T * np.log(-_LOW / _HIGH)
+
+
+def keep_probability(log_alpha: np.ndarray) -> np.ndarray:
+    """P(z > 0) of a hard-concrete gate."""
+    return expit(log_alpha - _SHIFT)
+
+
+def deepfs(
+    X: np.ndarray,
+    Y: np.ndarray,
+    hidden: Sequence[int] = (32,),
+    lam: float = 0.05,
+    epochs: int = 100,
+    batch: int = 64,
+    rate: float = 0.01,
+    seed: int = 0,
+    patience: int = 10,
+) -> Solution:
+    """Train gates and network by Adam; `weights` (d x 1) are the keep probabilities.
+
+    X n x d standardised and dense, Y n x q in {0, 1}; `hidden` one or two layer widths. After each epoch the penalised
+    loss of the whole sample is taken with every gate at its noise-free value, and the best parameters so far are the
+    ones returned: `objective` is that best value, so it never rises. `converged` means that `patience` epochs brought
+    no improvement of 1e-4 relative; it is no claim of an optimum. `extra["loss"]` has the raw value of every epoch."""
+    X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+    n, d = X.shape
+    q = Y.shape[1]
+    if n == 0 or d == 0 or q == 0:
+        raise DataError(f"deepfs needs rows, features and labels; it got {n}, {d} and {q}")
+    if len(hidden) not in (1, 2) or min(hidden) < 1:
+        raise ParameterError(f"hidden is {tuple(hidden)}; give one or two positive layer widths")
+    if not lam >= 0:
+        raise ParameterError(f"lam is {lam}; it must be at least 0")
+    if epochs < 1 or batch < 1:
+        raise ParameterError(f"epochs is {epochs} and batch is {batch}; both must be at least 1")
+    rng = np.random.default_rng(seed)
+    widths = [d, *hidden, q]
+    parameters = [np.zeros(d)]
+    for i in range(len(widths) - 1):
+        scale = np.sqrt((2.0 if i < len(widths) - 2 else 1.0) / widths[i])
+        parameters += [rng.normal(0.0, scale, (widths[i], widths[i + 1])), np.zeros(widths[i + 1])]
+    prior = np.clip(Y.mean(axis=0), 1e-3, 1 - 1e-3)
+    parameters[-1] = np.log(prior / (1 - prior))
+    first, second = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters]
+    best, best_value, since, t = None, np.inf, 0, 0
+    trace: list[float] = []
+    raw: list[float] = []
+    converged = False
+    for _ in range(epochs):
+        order = rng.permutation(n)
+        for start in range(0, n, batch):
+            rows = order[start : start + batch]
+            noise = rng.random((len(rows), d))
+            _, gradients = loss_and_gradients(parameters, X[rows], Y[rows], lam, noise)
+            t += 1
+            for p, g, m, v in zip(parameters, gradients, first, second, strict=True):
+                m += 0.1 * (g - m)
+                v += 0.001 * (g * g - v)
+                p -= rate * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+        value, _ = loss_and_gradients(parameters, X, Y, lam, None)
+        raw.append(value)
+        if value < best_value:
+            since = since + 1 if value > best_value - 1e-4 * abs(best_value) else 0
+            best, best_value = [p.copy() for p in parameters], value
+        else:
+            since += 1
+        trace.append(best_value)
+        if since >= patience:
+            converged = True
+            break
+    if best is None:
+        raise DataError("the training loss is not a number; are there missing or infinite feature values?")
+    return Solution(keep_probability(best[0])[:, None], best[-1], trace, converged, len(trace), {"loss": raw})
+
+
+def loss_and_gradients(
+    parameters: list[np.ndarray], X: np.ndarray, Y: np.ndarray, lam: float, noise: np.ndarray | None
+) -> tuple[float, list[np.ndarray]]:
+    """Penalised loss and its gradient in [a, W1, b1, ..., ]; `noise` u (rows x d), or None for noise-free gates."""
+    a, layers = parameters[0], parameters[1:]
+    if noise is None:
+        s = np.broadcast_to(expit(a / _T), X.shape)
+    else:
+        u = np.clip(noise, 1e-6, 1 - 1e-6)
+        s = expit((np.log(u) - np.log1p(-u) + a) / _T)
+    stretched = s * (_HIGH - _LOW) + _LOW
+    z = np.clip(stretched, 0.0, 1.0)
+    inputs, h = [], X * z
+    for i in range(0, len(layers), 2):
+        inputs.append(h)
+        h = h @ layers[i] + layers[i + 1]
+        if i + 2 < len(layers):
+            h = np.maximum(h, 0.0)
+    p = keep_probability(a)
+    loss = float((np.logaddexp(0.0, h) - Y * h).sum() / len(X) + lam * p.sum())
+    back = (expit(h) - Y) / len(X)
+    gradients: list[np.ndarray] = []
+    for i in range(len(layers) - 2, -1, -2):
+        x = inputs[i // 2]
+        gradients = [x.T @ back, back.sum(axis=0), *gradients]
+        back = back @ layers[i].T
+        if i > 0:
+            back = back * (x > 0)
+    inside = (stretched > 0) & (stretched < 1)
+    gate = (back * X * inside * (_HIGH - _LOW) * s * (1 - s) / _T).sum(axis=0) + lam * p * (1 - p)
+    return loss, [gate, *gradients]

@@ -1,0 +1,175 @@
+"""The run configuration: file, flags over it, and what is said about mistakes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_mlfs.config import configure, pairs, reader_option
+from spark_mlfs.errors import ParameterError
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+RUNS = sorted((REPOSITORY / "conf" / "runs").glob("*.toml"))
+
+BASE = """
+[data]
+path = "a.arff"
+format = "arff"
+[data.options]
+labels = 6
+[method]
+name = "jmi"
+[method.parameters]
+labels = "lp"
+num_bins = 7
+[selection]
+percentile = 0.5
+[run]
+output = "out"
+"""
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text: str) -> str:
+        path = tmp_path / "run.toml"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+def test_there_are_shipped_configurations():
+    assert {"quickstart.toml", "parquet-cluster.toml"} <= {path.name for path in RUNS}
+
+
+@pytest.mark.parametrize("path", RUNS, ids=lambda path: path.name)
+def test_shipped_configurations_are_valid(path):
+    config = configure(str(path), {})
+    assert config.request().method == config.method.name
+    assert config.run.output
+
+
+def test_file_alone(file):
+    config = configure(file(BASE), {})
+    assert config.data.path == "a.arff" and config.data.options == {"labels": 6}
+    assert config.request().parameters == {"labels": "lp", "num_bins": 7, "binning": "width", "bias_correction": "none"}
+    assert config.selection.count(9) == 4
+    assert config.run.overwrite is False and config.run.report is True
+
+
+def test_flags_override_the_file(file):
+    flags = {
+        "data": {"path": "b.arff", "options": {"missing": "mean"}},
+        "method": {"name": "jmi", "parameters": {"num_bins": "3"}},
+        "selection": {"num_features": "4"},
+        "run": {"output": "other", "overwrite": True, "seed": "9"},
+    }
+    config = configure(file(BASE), flags)
+    assert config.data.path == "b.arff" and config.data.options == {"labels": 6, "missing": "mean"}
+    assert config.request().parameters["num_bins"] == 3 and config.request().parameters["labels"] == "lp"
+    assert config.selection.percentile is None and config.selection.count(9) == 4
+    assert (config.run.output, config.run.overwrite, config.run.seed) == ("other", True, 9)
+
+
+def test_another_method_or_format_drops_what_belonged_to_the_files(file):
+    config = configure(file(BASE), {"method": {"name": "scls"}, "data": {"format": "numbers"}})
+    assert config.method.parameters == {} and config.data.options == {} and config.data.path is None
+
+
+def test_defaults():
+    config = configure(None, {"data": {"format": "numbers"}, "run": {"output": "x"}})
+    assert config.method.name == "jmi" and config.selection.count(405) == 50 and config.selection.count(7) == 7
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "parts"),
+    [
+        ("[selection]\npercentile = 0.5", "[selection]\nnum_feature = 5", ["[selection]", "'num_feature'", "'num_features'?"]),
+        ("[selection]", "[select]", ["'select'", "'selection'?"]),
+        ("[data]\n", "[data]\noutput = 'x'\n", ["[data]", "'output'", "belongs in [run]"]),
+        ("percentile = 0.5", "percentile = 1.5", ["percentile", "less than or equal to 1", "1.5"]),
+        ("percentile = 0.5", "percentile = 0.5\nnum_features = 3", ["not both"]),
+        ('output = "out"', "output = 3", ["[run] output", "string"]),
+        ("[run]", "[run", ["TOML", "line 14"]),
+        ('format = "arff"', "", ["format", "[data] format", "arff, libsvm"]),
+        ('output = "out"', "", ["output", "--output"]),
+        ("labels = 6", "labels = 6.5", ["'labels'", "6.5"]),
+    ],
+)
+def test_mistakes_in_the_file(file, old, new, parts):
+    text = BASE.replace(old, new, 1)
+    assert text != BASE
+    path = file(text)
+    with pytest.raises(ParameterError) as error:
+        configure(path, {})
+    message = str(error.value)
+    for part in (*parts, *([] if "labels = 6.5" in new else [path])):
+        assert part in message
+    assert "\n" not in message
+
+
+def test_missing_file():
+    with pytest.raises(ParameterError, match="nowhere.toml: no such configuration file"):
+        configure("nowhere.toml", {})
+
+
+def test_mistaken_flags_are_named_as_flags():
+    flags = {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": {"num_features": "0"}}
+    with pytest.raises(ParameterError, match="--num-features must be greater than or equal to 1, not '0'"):
+        configure(None, flags)
+    with pytest.raises(ParameterError, match="num-features.*percentile.*not both"):
+        configure(None, {**flags, "selection": {"num_features": "2", "percentile": "0.1"}})
+
+
+def test_seed_goes_to_methods_that_take_one(monkeypatch):
+    from spark_mlfs import registry
+    from spark_mlfs.params import Integer, Parameter
+
+    class Seeded(registry.METHODS["mim"]):
+        name = "seeded"
+        parameters = (*registry.METHODS["mim"].parameters, Parameter("seed", 0, Integer(0), "seed"))
+
+    monkeypatch.setitem(registry.METHODS, "seeded", Seeded)
+    flags = {"data": {"format": "numbers"}, "run": {"output": "x", "seed": 5}, "method": {"name": "seeded"}}
+    assert configure(None, flags).request().parameters["seed"] == 5
+    flags["method"]["parameters"] = {"seed": "7"}
+    assert configure(None, flags).request().parameters["seed"] == 7
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "text", "value"),
+    [
+        ("arff", "labels", "-6", -6),
+        ("arff", "labels", "scene.xml", "scene.xml"),
+        ("arff", "labels", '["a", "b"]', ["a", "b"]),
+        ("arff", "labels", ["a", "b"], ["a", "b"]),
+        ("arff", "binarize_labels", "true", True),
+        ("arff", "ignore", "name", ["name"]),
+        ("libsvm", "num_labels", "101", 101),
+        ("libsvm", "num_labels", "none", None),
+        ("parquet", "labels", "7", "7"),
+        ("csv", "label_delimiter", ";", ";"),
+        ("csv", "reader_options", '{"sep": "|"}', {"sep": "|"}),
+        ("text", "min_df", "0.5", 0.5),
+        ("planted", "density", "0.1", 0.1),
+        ("numbers", "noise", 1, 1.0),
+        ("arff", "no_such_option", "5", "5"),
+    ],
+)
+def test_reader_options_get_their_type(format, name, text, value):
+    found = reader_option(format, name, text)
+    assert found == value and type(found) is type(value)
+
+
+@pytest.mark.parametrize(("format", "name", "text"), [("libsvm", "num_labels", "many"), ("arff", "binarize_labels", "perhaps")])
+def test_reader_options_of_the_wrong_type(format, name, text):
+    with pytest.raises(ParameterError, match=f"{name}.*{text}"):
+        reader_option(format, name, text)
+
+
+def test_pairs():
+    assert pairs(["a=1", "b=x=y", "a=2", "a=3", "c="], "--set") == {"a": ["1", "2", "3"], "b": "x=y", "c": ""}
+    with pytest.raises(ParameterError, match="--set 'a'"):
+        pairs(["a"], "--set")

@@ -1,0 +1,283 @@
+"""The l2,1 methods against naive oracles, optimality conditions and the identities between them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles import graphs_msfs
+from oracles import regression as oracle
+
+from spark_mlfs.errors import ParameterError
+from spark_mlfs.solvers import l21
+from spark_mlfs.solvers.gram import GramStatistics, row_norms
+from spark_mlfs.solvers.regression import elastic_net, ridge
+
+
+def planted():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(90, 20)) @ (np.eye(20) + 0.3 * rng.normal(size=(20, 20)))
+    return X, (X[:, :4] @ rng.normal(size=(4, 5)) + rng.normal(size=(90, 5)) > 0.3).astype(float)
+
+
+@pytest.fixture(params=["planted", "emotions", "yeast"], scope="module")
+def case(request):
+    X, Y = planted() if request.param == "planted" else oracle.load(request.param, request.getfixturevalue("data_dir"))
+    return oracle.standardise(X), Y, GramStatistics.from_rows(X, Y).centred()
+
+
+def falls(trace):
+    trace = np.array(trace)
+    return (np.diff(trace) <= 1e-12 * np.abs(trace[:-1])).all()
+
+
+def agree(W, want, tolerance=1e-3):
+    a, b = np.linalg.norm(W, axis=1), np.linalg.norm(want, axis=1)
+    return np.abs(a - b).max() <= tolerance * b.max()
+
+
+def optimal(A, C, W, beta, tolerance):
+    """2(AW - C)_i + beta w_i/||w_i|| = 0 on used rows, ||2(C - AW)_i|| <= beta on the others."""
+    norms = row_norms(W)
+    used = norms > 0
+    gradient = 2 * (A @ W - C)
+    inside = np.abs(gradient[used] + beta * W[used] / norms[used, None]).max(initial=0)
+    outside = np.linalg.norm(gradient[~used], axis=1).max(initial=0)
+    return inside <= tolerance * beta and outside <= beta * (1 + tolerance)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.1, 0.5])
+@pytest.mark.parametrize("accelerate", [True, False])
+def test_the_minimum_of_the_convex_problem(share, accelerate):
+    X, Y = planted()
+    gram = GramStatistics.from_rows(X, Y).centred()
+    beta = share * 2 * np.linalg.norm(gram.C, axis=1).max()
+    got = l21.minimise_l21(gram.G, gram.C, beta, np.trace(gram.S), max_iter=20_000, accelerate=accelerate)
+    best = oracle.proximal(gram.G, gram.C, beta)
+    assert got.converged and falls(got.objective)
+    assert agree(got.weights, best, 1e-6 if accelerate else 1e-5)
+    value = np.trace(gram.S) + np.sum(best * (gram.G @ best - 2 * gram.C)) + beta * oracle.l21(best)
+    assert got.objective[-1] == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("mu", [1.0, 10.0, 100.0])
+def test_optimality_conditions(case, mu):
+    X, Y, gram = case
+    got = l21.csfs(gram, mu)
+    assert got.converged and falls(got.objective)
+    assert optimal(X.T @ X, X.T @ (Y - Y.mean(axis=0)), got.weights, mu, 1e-4)
+
+
+def test_csfs(case):
+    X, Y, gram = case
+    for mu in (1.0, 10.0):
+        got = l21.csfs(gram, mu)
+        if len(X) < 700:
+            W, b, _ = oracle.csfs(X, Y, mu)
+        else:  # n x n in every step would take too long
+            W, b = oracle.reweighted(X.T @ X, X.T @ (Y - Y.mean(axis=0)), mu), Y.mean(axis=0)
+        assert agree(got.weights, W, 1e-6)
+        np.testing.assert_allclose(got.intercept, b, atol=1e-9)
+
+
+def test_csfs_is_group_lasso(case):
+    _, _, gram = case
+    mu = 20.0
+    group = elastic_net(gram, mu / (2 * gram.n), 1.0, group=True)
+    assert agree(l21.csfs(gram, mu).weights, group.weights, 1e-5)
+
+
+@pytest.mark.parametrize(("alpha", "beta", "k"), [(0.1, 1.0, 10), (1.0, 20.0, 3)])
+def test_mssl(case, alpha, beta, k):
+    X, Y, gram = case
+    np.testing.assert_allclose(l21.feature_laplacian(gram.G, gram.n, k).toarray(), oracle.feature_laplacian(X, k))
+    got = l21.mssl(gram, alpha, beta, k)
+    W = oracle.mssl(X, Y, alpha, beta, k)
+    assert got.converged and falls(got.objective) and agree(got.weights, W, 1e-5)
+    L = oracle.feature_laplacian(X, k)
+    value = 0.5 * ((X @ W + Y.mean(axis=0) - Y) ** 2).sum() + alpha / 2 * np.trace(W.T @ L @ W)
+    value += beta / 2 * oracle.l21(W)
+    assert got.objective[-1] == pytest.approx(value, rel=1e-8)
+
+
+def test_feature_graph_settles_ties_by_index():
+    X = np.random.default_rng(0).normal(size=(30, 4))
+    X = oracle.standardise(np.column_stack([X, X[:, 1], X[:, 1], X[:, 0]]))
+    for k in (1, 2, 3, 9):
+        np.testing.assert_allclose(l21.feature_laplacian(X.T @ X, 30, k).toarray(), oracle.feature_laplacian(X, k))
+    assert l21.feature_laplacian(np.ones((1, 1)), 30, 5).shape == (1, 1)
+
+
+@pytest.mark.parametrize("walk", ["dfs", "bfs"])
+@pytest.mark.parametrize("sigma", [None, 5.0])
+def test_msfs_against_the_dense_form(walk, sigma):
+    X, Y = planted()
+    gram = GramStatistics.from_rows(X, Y).centred()
+    X = oracle.standardise(X)
+    P = graphs_msfs.transitions(graphs_msfs.similarity(X, Y, sigma, neighbors=10 if sigma is None else None))
+    expected = graphs_msfs.expected_visits(P, 20, walk)
+    uniforms = np.random.default_rng(1).random((len(X), 20))
+    for C in (expected, graphs_msfs.sampled_visits(P, 20, walk, uniforms)):
+        S = graphs_msfs.neighbourhood(C)
+        for alpha, beta, rho in ((0.1, 10.0, 0.5), (1.0, 1.0, 1.0), (0.01, 5.0, 0.0)):
+            W, b = oracle.msfs(X, Y, S, alpha, beta, rho)
+            got = l21.msfs(gram, graphs_msfs.xlx(X, S), alpha, beta, rho)
+            assert got.converged and falls(got.objective) and agree(got.weights, W, 1e-6)
+            np.testing.assert_allclose(got.intercept, b, atol=1e-9)
+            value = 0.5 * ((X @ W + b - Y) ** 2).sum() + alpha / 2 * np.trace(
+                W.T @ X.T @ graphs_msfs.laplacian(S) @ X @ W
+            )
+            value += beta / 2 * (rho * oracle.l21(W) + (1 - rho) * (W**2).sum())
+            assert got.objective[-1] == pytest.approx(value, rel=1e-8)
+
+
+def test_msfs_identities(case):
+    _, _, gram = case
+    xlx = np.ones_like(gram.G)
+    np.testing.assert_allclose(
+        l21.msfs(gram, xlx, 0.0, 7.0, 0.0).weights, ridge(gram, 7.0).weights, rtol=1e-8, atol=1e-10
+    )
+    assert agree(l21.msfs(gram, xlx, 0.0, 7.0, 1.0).weights, l21.csfs(gram, 7.0).weights, 1e-9)
+
+
+def test_sampled_walks_average_to_the_expected_ones():
+    X, Y = planted()
+    X, Y = X[:12], Y[:12]
+    P = graphs_msfs.transitions(graphs_msfs.similarity(oracle.standardise(X), Y))
+    rng = np.random.default_rng(0)
+    for walk in ("dfs", "bfs"):
+        mean = np.mean([graphs_msfs.sampled_visits(P, 5, walk, rng.random((12, 5))) for _ in range(800)], axis=0)
+        assert np.abs(mean - graphs_msfs.expected_visits(P, 5, walk)).max() < 0.25
+
+
+def test_xlx_is_the_quadratic_form_of_the_laplacian():
+    X, Y = planted()
+    S = graphs_msfs.neighbourhood(graphs_msfs.similarity(X, Y))
+    np.testing.assert_allclose(graphs_msfs.xlx(X, S), X.T @ graphs_msfs.laplacian(S) @ X, atol=1e-9)
+
+
+def test_omfs_both_solvers(case):
+    X, Y, _ = case
+    gram = GramStatistics.from_rows(X, Y).uncentred()
+    V, _ = oracle.nmf(Y, 2, 50)
+    for gamma in (0.8, 30.0):
+        square = (V**2).sum()
+        fast = l21.omfs(gram, X.T @ V, gamma, square)
+        slow = l21.omfs_armijo(gram, X.T @ V, gamma, square)
+        assert fast.converged and falls(fast.objective) and slow.converged and falls(slow.objective)
+        assert agree(fast.weights, oracle.omfs(X, V, gamma), 1e-5)
+        J = [((X @ W - V) ** 2).sum() + gamma * oracle.l21(W) for W in (fast.weights, slow.weights)]
+        assert J[1] == pytest.approx(J[0], rel=1e-5)
+        assert agree(slow.weights, fast.weights, 1e-3)
+
+
+def test_rfs_iterates_are_those_of_the_n_by_n_form():
+    X, Y = planted()
+    X = oracle.standardise(X)
+    floor = 1e-8 * np.mean(np.linalg.norm(Y - Y.mean(axis=0), axis=1))
+    scan = l21.ResidualReweighting(X, Y)
+    assert scan.floor == pytest.approx(floor)
+    labelsets, counts = np.unique(Y, axis=0, return_counts=True)
+    assert l21.residual_floor(labelsets, counts) == pytest.approx(floor)
+    for gamma in (0.3, 5.0):
+        path = oracle.rfs_nie(X, Y, gamma, 12, floor)
+        for steps in (1, 2, 5, 12):
+            got = l21.rfs(l21.ResidualReweighting(X, Y), gamma, tol=0, max_iter=steps + 1, accelerate=False)
+            W, b = path[steps - 1]
+            assert got.iterations == steps
+            assert np.abs(got.weights - W).max() <= 1e-9 * np.abs(W).max()
+            np.testing.assert_allclose(got.intercept, b, atol=1e-9)
+            assert got.objective[-1] == pytest.approx(oracle.rfs_objective(X, Y, W, b, gamma), rel=1e-8)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 5.0])
+def test_rfs_reaches_one_optimum(case, gamma):
+    X, Y, _ = case
+    scan = l21.ResidualReweighting(X, Y)
+    fast = l21.rfs(scan, gamma)
+    slow = l21.rfs(l21.ResidualReweighting(X, Y), gamma, tol=1e-7, max_iter=2000, accelerate=False)
+    assert fast.converged and slow.converged and falls(fast.objective) and falls(slow.objective)
+    assert fast.extra["scans"] == scan.scans <= 500
+    assert agree(fast.weights, slow.weights, 1e-3)
+    value = oracle.rfs_objective(X, Y, fast.weights, fast.intercept, gamma)
+    assert fast.objective[-1] == pytest.approx(value, rel=1e-6)
+
+
+def test_rfs_accepts_statistics_of_raw_features():
+    X, Y = planted()
+    view = GramStatistics.from_rows(X, Y).centred()
+    floor = l21.residual_floor(Y)
+
+    def scan(W, b):  # as a distributed scan would: raw rows, coefficients in input units
+        if W is None:
+            return l21.WeightedGram(GramStatistics.from_rows(X, Y).in_view(view), np.nan)
+        coefficients, intercept = view.to_input(W, b)
+        weights, loss = l21.residual_weights(np.linalg.norm(X @ coefficients + intercept - Y, axis=1), floor)
+        return l21.WeightedGram(GramStatistics.from_rows(X, Y, weights).in_view(view), loss)
+
+    got, want = l21.rfs(scan), l21.rfs(l21.ResidualReweighting(oracle.standardise(X), Y))
+    assert agree(got.weights, want.weights, 1e-6)
+
+
+@pytest.mark.parametrize("unknown", [0.0, 0.4, 0.9])
+@pytest.mark.parametrize("mu", [1.0, 10.0])
+def test_csfs_with_unlabelled_rows(unknown, mu):
+    X, Y = planted()
+    gram = GramStatistics.from_rows(X, Y).centred()
+    X = oracle.standardise(X)
+    Y = Y.copy()
+    Y[np.random.default_rng(0).random(len(Y)) < unknown] = np.nan
+    scan = l21.LabelFilling(X, Y)
+    got = l21.csfs_unlabelled(gram.G, gram.n, scan, mu)
+    assert got.converged and falls(got.objective) and scan.scans == got.extra["scans"] <= 150
+    W, b, _ = oracle.csfs(X, Y, mu, 20_000, 1e-10)
+    assert agree(got.weights, W, 1e-4)
+    value = oracle.csfs_objective(X, Y, got.weights, got.intercept, mu)
+    assert got.objective[-1] == pytest.approx(value, rel=1e-7)
+    assert value <= oracle.csfs_objective(X, Y, W, b, mu) * (1 + 1e-7)
+    if unknown == 0:
+        assert agree(got.weights, l21.csfs(gram, mu).weights, 1e-7)
+
+
+def test_warm_start_and_a_penalty_that_keeps_nothing(case):
+    X, _, gram = case
+    near = l21.csfs(gram, 30.0).weights
+    assert agree(l21.csfs(gram, 15.0, start=near).weights, l21.csfs(gram, 15.0).weights, 1e-5)
+    top = 2 * np.linalg.norm(gram.C, axis=1).max()
+    got = l21.csfs(gram, 1.01 * top)
+    assert got.converged and falls(got.objective)
+    np.testing.assert_allclose(got.weights / np.abs(got.weights).max(), gram.C / np.abs(gram.C).max(), atol=1e-6)
+    assert row_norms(l21.csfs(gram, 0.95 * top).weights).max() > 1e-6
+
+
+def test_a_row_that_shrank_too_far_comes_back():
+    """Rows started near 0 must not be taken for converged."""
+    X, Y = planted()
+    gram = GramStatistics.from_rows(X, Y).centred()
+    state = l21._Reweighting(gram.G, gram.C, 10.0, 1e-9, True)
+    state.eps = 1e-12
+    W = l21.csfs(gram, 10.0).weights
+    dropped = W.copy()
+    strongest = int(np.argmax(np.linalg.norm(W, axis=1)))
+    dropped[strongest] *= 1e-12
+    before = state.objective(dropped, np.linalg.norm(dropped, axis=1))
+    back, norms, after = state.bring_back(dropped, np.linalg.norm(dropped, axis=1))
+    assert norms[strongest] > 1e-3 and after < before
+    assert state.bring_back(W, np.linalg.norm(W, axis=1)) is None
+
+
+def test_honest_about_running_out_and_wrong_parameters(case):
+    X, Y, gram = case
+    assert not l21.csfs(gram, 30.0, max_iter=3).converged
+    assert not l21.rfs(l21.ResidualReweighting(X, Y), 10.0, max_iter=4).converged
+    none = l21.minimise_l21(gram.G, np.zeros_like(gram.C), 1.0)
+    assert none.converged and not none.weights.any()
+    for wrong in (
+        lambda: l21.csfs(gram, -1.0),
+        lambda: l21.msfs(gram, gram.G, rho=2.0),
+        lambda: l21.msfs(gram, gram.G, alpha=-1.0),
+        lambda: l21.feature_laplacian(gram.G, gram.n, 0),
+        lambda: l21.rfs(l21.ResidualReweighting(X, Y), 0.0),
+        lambda: l21.omfs_armijo(gram, gram.C, -1.0),
+    ):
+        with pytest.raises(ParameterError):
+            wrong()

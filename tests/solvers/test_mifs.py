@@ -1,0 +1,105 @@
+"""MIFS against naive n x n alternation, and the Gram-only form against the explicit one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles import regression as oracle
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.solvers.gram import GramStatistics
+from spark_mlfs.solvers.mifs import heat_laplacian, mifs
+
+
+def planted(n=70):
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(n, 12))
+    return X, (X[:, :4] @ rng.normal(size=(4, 8)) + rng.normal(size=(n, 8)) > 0.4).astype(float)
+
+
+def prepared(X, Y, k=5):
+    L, directed = oracle.heat_laplacian(X, k)
+    neighbours = np.array([[j for i, j in directed if i == row] for row in range(len(X))])
+    squared = np.array([[directed[row, j] for j in neighbours[row]] for row in range(len(X))])
+    return GramStatistics.from_rows(X, Y).uncentred("none"), L, neighbours, squared
+
+
+def falls(trace):
+    trace = np.array(trace)
+    return (np.diff(trace) <= 1e-12 * np.abs(trace[:-1])).all()
+
+
+def agree(W, want, tolerance):
+    a, b = np.linalg.norm(W, axis=1), np.linalg.norm(want, axis=1)
+    return np.abs(a - b).max() <= tolerance * b.max()
+
+
+@pytest.mark.parametrize("constraint", ["orthonormal", "none"])
+@pytest.mark.parametrize("beta", [0.0, 0.1, 2.0])
+@pytest.mark.parametrize("steps", [1, 2, 25])
+def test_iterates_equal_the_naive_ones(constraint, beta, steps):
+    X, Y = planted()
+    gram, L, neighbours, squared = prepared(X, Y)
+    ours = heat_laplacian(neighbours, squared)
+    np.testing.assert_allclose(ours.toarray(), L, atol=1e-12)
+    got = mifs(gram, 0.7, beta, 1.5, 3, constraint, X, Y, ours, tol=0, max_iter=steps)
+    trace, W, V, B = oracle.mifs(X, Y, L, 0.7, beta, 1.5, 3, steps, constraint)
+    size = np.linalg.norm(B, axis=1)
+    assert agree(got.weights, W * size, 1e-8) and falls(got.objective)
+    np.testing.assert_allclose(got.objective, trace, rtol=1e-8)
+    np.testing.assert_allclose(np.linalg.norm(got.extra["B"], axis=1), 1)
+
+
+@pytest.mark.parametrize("name", ["planted", "emotions"])
+def test_without_manifold_the_gram_matrices_suffice(name, request):
+    X, Y = planted() if name == "planted" else oracle.load(name, request.getfixturevalue("data_dir"))
+    X = oracle.standardise(X)
+    gram = GramStatistics.from_rows(X, Y).uncentred()
+    got = mifs(gram, beta=0.0)
+    tiny = mifs(gram, beta=1e-300, X=X, Y=Y, laplacian=sparse.csr_matrix((len(X), len(X))))
+    assert got.converged and tiny.converged and falls(got.objective)
+    assert agree(got.weights, tiny.weights, 1e-6)
+    np.testing.assert_allclose(X @ got.extra["P"] + Y @ got.extra["Q"], tiny.extra["V"], atol=1e-5)
+    np.testing.assert_allclose(got.extra["B"] @ got.extra["B"].T, np.eye(len(got.extra["B"])), atol=1e-9)
+
+
+@pytest.mark.parametrize("name", ["emotions", "yeast"])
+def test_real_sets_converge(name, data_dir):
+    X, Y = oracle.load(name, data_dir)
+    X = oracle.standardise(X)
+    n = len(X)
+    d2 = (X**2).sum(axis=1)[:, None] + (X**2).sum(axis=1) - 2 * X @ X.T
+    np.fill_diagonal(d2, np.inf)
+    neighbours = np.argsort(d2, axis=1)[:, :5]
+    L = heat_laplacian(neighbours, np.take_along_axis(d2, neighbours, axis=1))
+    operator = LinearOperator(
+        X.shape, matvec=lambda w: X @ w, rmatvec=lambda v: X.T @ v, matmat=lambda w: X @ w, rmatmat=lambda v: X.T @ v
+    )
+    gram = GramStatistics.from_rows(X, Y).uncentred()
+    got = mifs(gram, X=operator, Y=Y, laplacian=L)
+    assert got.converged and falls(got.objective)
+    if n < 700:
+        trace, W, _, _ = oracle.mifs(X, Y, L.toarray(), 1.0, 0.1, 1.0, 2, 25)
+        np.testing.assert_allclose(got.objective[:25], trace, rtol=1e-8)
+
+
+def test_the_papers_form_has_no_minimum_and_says_so():
+    X, Y = planted()
+    gram, *_ = prepared(X, Y)
+    got = mifs(gram, beta=0.0, constraint="none", max_iter=300)
+    assert falls(got.objective) and not got.converged and got.iterations == 300
+
+
+def test_degenerate_graphs_and_errors():
+    assert heat_laplacian(np.array([[1], [0]]), np.zeros((2, 1))).toarray().tolist() == [[1, -1], [-1, 1]]
+    assert heat_laplacian(np.array([[-1], [0]]), np.array([[np.inf], [4.0]])).nnz > 0
+    X, Y = planted()
+    gram, *_ = prepared(X, Y)
+    with pytest.raises(DataError, match="beta=0"):
+        mifs(gram, beta=1.0)
+    with pytest.raises(ParameterError, match="orthonormal, none"):
+        mifs(gram, beta=0.0, constraint="l2")
+    with pytest.raises(ParameterError, match="gamma"):
+        mifs(gram, beta=0.0, gamma=-1)
