@@ -6,7 +6,7 @@ model = spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=50).fit(frame
 model.ranking
 """
 
-from . import errors, read
+from . import errors, pipeline, read
 from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
 from .estimator import *  # noqa: F403
 from .estimator import __all__ as _estimators
@@ -22,6 +22,7 @@ __all__ = [
     "ParameterError",
     "SparkMlfsError",
     "errors",
+    "pipeline",
     "local_session",
     "read",
     *_estimators,

@@ -322,7 +322,8 @@ class LabelsetCounts(Statistic):
         np.add.at(counts, inverse, np.concatenate([left["counts"], right["counts"]]))
         indices = np.concatenate([left["indices"], right["indices"]])
         indptr = np.concatenate([left["indptr"], right["indptr"][1:] + left["indptr"][-1]])
-        sets = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr))[first]
+        shape = (len(hashes), int(indices.max(initial=0)) + 1)
+        sets = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=shape)[first]
         return {"hashes": distinct, "counts": counts, "indptr": sets.indptr, "indices": sets.indices}
 
     def finish(self, state: State, profile: Profile) -> Labelsets:

@@ -271,7 +271,7 @@ class SparkEngine(Engine):
                 raise BudgetError(
                     f"{type(statistic).__name__} needs {size >> 20} MB on the driver, more than driverBytes = "
                     f"{self.driver_bytes >> 20} MB: raise driverBytes, lower numBins, or screen the features first "
-                    "(--screen chi2:10000)"
+                    "with a one-scan filter (mim, chi2)"
                 )
         copies = GROUPS if ordered else self.parallelism
         direct = sum(sizes) * copies <= DIRECT_BYTES
