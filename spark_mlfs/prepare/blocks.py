@@ -262,9 +262,9 @@ class Profile:
         if not self.n:
             return other
         problem = min((p for p in (self.problem, other.problem) if p), key=lambda p: p[1], default=None)
-        if self.d != other.d and problem is None:
-            problem = (f"feature vectors of size {self.d} and of size {other.d}", -1, None)
-            return Profile(n=self.n + other.n, d=self.d, q=self.q, problem=problem)
+        if self.d != other.d:  # a part that could not be read has d = 0 and says why
+            problem = problem or (f"feature vectors of size {self.d} and of size {other.d}", -1, None)
+            return Profile(n=self.n + other.n, problem=problem)
         q = max(self.q, other.q)
 
         def longer(a: np.ndarray) -> np.ndarray:
@@ -365,7 +365,8 @@ class Pack:
                 for block, profile in self.blocks(batch):
                     # counted once a partition; an empty partition is none
                     total = profile if not total.n and not total.problem else total.merge(profile)
-                    yield _row(block.n, block.encode(), None)
+                    if block.n:
+                        yield _row(block.n, block.encode(), None)
         if total.n or total.problem:
             total.partitions = 1
             yield _row(0, None, total.encode())

@@ -33,6 +33,8 @@ from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.solvers.knn import GRID, Nearest, Rows, Tile, pair_squares, products, tiles
 from spark_mlfs.solvers.label_similarity import LabelsetSimilarity
 
+PATIENCE, STALL = 5, 0.1  # L-BFGS-B has stalled when this many passes gain less than this share of the gap
+STEP = 0.3  # of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
 _EPS = np.finfo(np.float64).eps
 
@@ -337,8 +339,8 @@ def convex(
 
     The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a smooth function; it leads. Every pass also
     gives a plane below the loss, Loss(v_t) + g_t'(v - v_t). The minimum of the highest plane plus the quadratic bounds f from
-    below: when the bound is within `tol` the solution is proved. Should L-BFGS-B stop before (at a kink), cutting-plane steps go on from
-    there: halfway between the best point and the model's minimiser. `trace` is the best objective after each pass.
+    below: when the bound is within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as on a few dozen rows, steps towards the
+    model's minimiser take over. `trace` is the best objective after each pass.
     """
     if eta is not None and not eta > 0:
         raise ParameterError(f"eta = {eta}: must be positive, the loss alone may have many minimisers")
@@ -350,16 +352,23 @@ def convex(
     try:
         search(np.ones(width))
         options = {"maxiter": max_passes, "maxfun": max_passes + 1, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-13}
-        minimize(search, np.ones(width), jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=options)
+        try:
+            minimize(search.lead, np.ones(width), jac=True, method="L-BFGS-B", bounds=Bounds(0, np.inf), options=options)
+        except _Stalled:
+            pass
         while True:
             search.certify()
-            search(0.5 * (search.best + search.model))
+            search(search.best + STEP * (search.model - search.best))
     except _Finished:
         return MarginSolution(search.best, search.trace, search.converged, len(search.trace), search.gap)
 
 
 class _Finished(Exception):
     """The search is over: proved, or out of passes."""
+
+
+class _Stalled(Exception):
+    """L-BFGS-B gains little beside the gap: it has met kinks."""
 
 
 class _Search:
@@ -418,6 +427,13 @@ class _Search:
         if self.progress:
             self.progress(passes, self.trace[-1], self.gap)
         return self.last[1], self.last[2]
+
+    def lead(self, v: np.ndarray) -> tuple[float, np.ndarray]:
+        """The same for L-BFGS-B, which is stopped once it stalls."""
+        found = self(v)
+        if len(self.trace) > 2 * PATIENCE and self.trace[-1 - PATIENCE] - self.trace[-1] < STALL * self.gap:
+            raise _Stalled
+        return found
 
     def certify(self) -> None:
         """Raise the lower bound to that of all planes so far; end the search when it meets the best objective."""

@@ -307,7 +307,8 @@ class LabelsetCounts(Statistic):
         hashes = block.labelset_hash
         rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
         distinct, first, counts = np.unique(hashes[rows], return_index=True, return_counts=True)
-        sets = sp.csr_matrix((np.ones(len(block.label_indices), np.int8), block.label_indices, block.label_indptr))[rows[first]]
+        ones = np.ones(len(block.label_indices), np.int8)
+        sets = sp.csr_matrix((ones, block.label_indices, block.label_indptr), shape=(block.n, profile.q))[rows[first]]
         return {
             "hashes": distinct,
             "counts": counts.astype(np.int64),
