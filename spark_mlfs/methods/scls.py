@@ -32,6 +32,7 @@ class SCLS(CountingMethod):
         share = np.zeros(engine.count)
 
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
-            share[:] += pair / entropy  # a varying feature can fall into one bin only with quantile bins
+            # a varying feature may still fall into one bin: it tells nothing and scores 0
+            share[:] += np.divide(pair, entropy, out=np.zeros_like(pair), where=entropy > 0)
 
         return counting.select(relevance, lambda picks: relevance * (1 - share), absorb, count, Everything())

@@ -113,7 +113,9 @@ def test_counts_are_those_of_a_loop(sparse, bins):
         low, high = x[:, column].min(), x[:, column].max()
         for i in range(block.n):
             value = x[i, column]
-            code = int(value) if set(np.unique(x[:, column])) <= {0, 1} else min(bins - 1, int((value - low) * bins / (high - low)))
+            code = (
+                int(value) if set(np.unique(x[:, column])) <= {0, 1} else min(bins - 1, int((value - low) * bins / (high - low)))
+            )
             assert coded.feature(coding, f)[i] == code
             want[f, code, 0] += 1
             for label in np.flatnonzero(y[i]):

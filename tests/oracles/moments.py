@@ -1,0 +1,62 @@
+"""Naive oracles of the multi-label F statistic and the Fisher score, class by class. Never imported by the package."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from oracles.discretise import constant_columns
+from oracles.information import rank_by_score
+
+
+def f_statistic(x, y):
+    """F = (n−q)/(q−1) · Sb/Sw over the label classes, which overlap; the centre is Σ n_l μ_l / Σ n_l."""
+    x, y = _dense(x), np.asarray(y)
+    n, q = y.shape
+    classes = [x[y[:, label] == 1] for label in range(q) if (y[:, label] == 1).any()]
+    scores = np.zeros(x.shape[1])
+    for f in range(x.shape[1]):
+        groups = [rows[:, f] for rows in classes]
+        sizes = np.array([len(g) for g in groups])
+        centre = _mean(np.array([_mean(g) for g in groups]), sizes) if groups else 0.0
+        scores[f] = max(n - q, 1) / max(q - 1, 1) * _between_over_within(groups, centre)
+    return rank_by_score(scores, constant_columns(x))
+
+
+def fisher(x, y, labels="br"):
+    """Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c with the mean μ of all rows.
+
+    br: classes {in, out} per label, mean over the labels with both values; overlap: the labels as classes; lp: the
+    labelsets.
+    """
+    x, y = _dense(x), np.asarray(y)
+    if labels == "br":
+        two_valued = [label for label in range(y.shape[1]) if len(np.unique(y[:, label])) == 2]
+        partitions = [[y[:, label] == 0, y[:, label] == 1] for label in two_valued]
+    elif labels == "overlap":
+        partitions = [[y[:, label] == 1 for label in range(y.shape[1]) if (y[:, label] == 1).any()]]
+    else:
+        labelset = np.unique(y, axis=0, return_inverse=True)[1].ravel()
+        partitions = [[labelset == u for u in range(labelset.max() + 1)]]
+    scores = np.zeros(x.shape[1])
+    for f in range(x.shape[1]):
+        centre = _mean(x[:, f])
+        parts = [_between_over_within([x[rows, f] for rows in classes], centre) for classes in partitions]
+        scores[f] = np.mean(parts) if parts else 0.0
+    return rank_by_score(scores, constant_columns(x))
+
+
+def _between_over_within(groups, centre):
+    between = sum(len(g) * (_mean(g) - centre) ** 2 for g in groups)
+    within = sum(((g - _mean(g)) ** 2).sum() for g in groups)
+    within = max(within, 1e-12 * (between + within))
+    return between / within if within > 0 else 0.0
+
+
+def _mean(values, weights=None):
+    """The mean, exact when all values are equal (so that 0/0 is 0/0 and not rounding over rounding)."""
+    return values[0] if (values == values[0]).all() else np.average(values, weights=weights)
+
+
+def _dense(x):
+    return x.toarray() if sparse.issparse(x) else np.asarray(x, float)
