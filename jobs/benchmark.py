@@ -35,6 +35,9 @@ class Meter:
         import psutil
 
         self.me = psutil.Process()
+        # spark-submit's JVM is this process' parent, a session's own JVM its child
+        parent = self.me.parent()
+        self.root = parent if parent is not None and "java" in parent.name() else self.me
         self.peak = {}
         self.stop = threading.Event()
         self.before = self._cpu()
@@ -46,7 +49,7 @@ class Meter:
     def _processes(self):
         import psutil
 
-        for process in [self.me, *self.me.children(recursive=True)]:
+        for process in [self.root, *self.root.children(recursive=True)]:
             try:
                 with process.oneshot():
                     name = "driver" if process.pid == self.me.pid else "jvm" if "java" in process.name() else "worker"
@@ -106,7 +109,7 @@ def local(frame):
     from spark_mlfs.prepare.blocks import Block, concatenate, pack
 
     packed = pack(frame, row_id="id")
-    rows = packed.frame.where("block is not null").select("block").collect()
+    rows = packed.frame.where("block is not null").select("block").toLocalIterator()  # the whole set at once would be evicted on a small heap
     block = concatenate([Block.decode(bytes(r.block)) for r in rows])
     packed.release()
     return block, packed.profile

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..solvers.information import small_label_information
 from ..statistics.runner import Engine
 from .base import Scores
 from .counting import Counting, CountingMethod
@@ -25,5 +26,9 @@ class GMM(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         profile = engine.profile
         both = (profile.positive > 0) & (profile.positive < profile.observed)
-        per_label = Counting(engine, p).per_label[:, both]
-        return Scores(np.exp(np.log(np.maximum(per_label, 1e-12)).mean(axis=1)))
+        counting = Counting(engine, p)
+        target, out = counting.target, np.empty(engine.count)
+        for first, last, counts in counting.two_way.chunks(copies=8):
+            each = small_label_information(counts, target.q, target.unknown(counts), p["bias_correction"])[:, both]
+            out[first:last] = np.exp(np.log(np.maximum(each, 1e-12)).mean(axis=1))
+        return Scores(out)

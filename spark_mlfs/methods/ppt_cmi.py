@@ -4,7 +4,7 @@ Rows whose labelset occurs fewer than ``min_count`` times are dropped, the label
 or MIM (``"mim"``) under label powerset. Bins come from all training rows. ``estimator="plug-in"`` counts; ``"knn"`` is Ross'
 estimator for a discrete target, ψ(n) + ψ(k) − ⟨ψ(n_x)⟩ − ⟨ψ(m)⟩ with k_i = min(k, n_x − 1), m_i counting the row itself and the
 rows strictly nearer than its k-th neighbour of the same class, classes of one row dropped, values below 0 set to 0: on one
-standardised feature exact from one sort, on X_S ∪ {f} jointly in the maximum norm.
+standardised feature exact from one sort, on X_S ∪ {f} jointly in the maximum norm; distances are compared at ten decimals.
 Source: Doquire & Verleysen 2013; Ross 2014; scikit-learn's conventions.
 """
 
@@ -50,6 +50,8 @@ class PPTCMI(CountingMethod):
         (sets,) = engine.run(LabelsetCounts())
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
         kept = sets.counts >= floor
+        if not len(kept):
+            raise DataError("no row has all its labels known: labelsets need fully known rows; drop the labels that are never known")
         if kept.sum() < 2:
             raise DataError(
                 f"{int(kept.sum())} labelset(s) occur at least min_count = {p['min_count']} times (of {len(kept)}; the commonest "

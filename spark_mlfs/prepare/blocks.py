@@ -28,7 +28,7 @@ from ..schema import attribute_names
 from ..statistics.base import State, binary_array, decode, encode
 from .labels import LabelSource, _vector_entries, label_source, read_labels
 
-BLOCK_BYTES = 16 << 20
+BLOCK_BYTES = 4 << 20
 GROUPS = 60  # rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30 folds
 SMALL_SUMMARY = 1 << 16
 BLOCK_SCHEMA = "rows bigint, block binary, summary binary"

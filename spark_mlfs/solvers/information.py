@@ -67,6 +67,40 @@ def label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.n
     return logs.nats(cells - codes - logs(n_l) - logs(n - n_l) + logs(n), n)
 
 
+def small_label_information(counts: np.ndarray, q: int, unknown: np.ndarray | None = None, correction: str = "none") -> np.ndarray:
+    """As `label_information`, to full *relative* precision however small: for products, where the smallest information counts.
+
+    n·I = Σ_cells e·g((c − e)/e) with c the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) − t ≥ 0: nothing cancels.
+    """
+    everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
+    observed = np.broadcast_to(everything, positive.shape) if unknown is None else everything - unknown
+    n = np.maximum(observed.sum(axis=1, keepdims=True), 1)
+    total, occupied = 0.0, 0
+    for cells in (positive, observed - positive):
+        share = cells.sum(axis=1, keepdims=True)
+        # n·c − row·column is exact in int64 up to three thousand million rows
+        excess, expected = (n * cells - observed * share).astype(np.float64), observed.astype(np.float64) * share
+        t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
+        total = total + (expected / n * _excess_entropy(t)).sum(axis=1)
+        occupied = occupied + (cells > 0).sum(axis=1) - (share[:, 0] > 0)
+    if correction == "miller-madow":
+        total = total + 0.5 * ((observed > 0).sum(axis=1) - 1 - occupied + 0.0)
+    return total / n[:, 0]
+
+
+def _excess_entropy(t: np.ndarray) -> np.ndarray:
+    """(1 + t)·log(1 + t) − t for t ≥ −1, without cancellation near 0: there by its series Σ_{k ≥ 2} (−t)^k / (k(k − 1))."""
+    near = np.abs(t) < 0.05
+    s = np.where(near, t, 0.0)
+    series = np.zeros_like(s)
+    for k in range(13, 1, -1):
+        series = series * -s + 1.0 / (k * (k - 1))
+    far = np.where(near, 0.0, t)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        direct = np.where(far > -1, (1 + far) * np.log1p(far), 0.0) - far
+    return np.where(near, s * s * series, direct)
+
+
 def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     """I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset."""
     cells = logs(counts).sum(axis=(1, 2))

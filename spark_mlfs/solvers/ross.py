@@ -13,13 +13,18 @@ from scipy.special import digamma
 from .greedy import TIE, Path, best
 
 SATURATED = TIE
+DECIMALS = 10  # the grid on which distances are compared
+HALF = 0.5 * 10.0**-DECIMALS
 
 
 def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
     """The estimate for one real variable, in O(n log n): neighbours on a line are neighbours in the sorted order.
 
-    Parameters: `x` (n,), `classes` (n,) integers, each class with at least two rows.
+    Parameters: `x` (n,), `classes` (n,) integers, each class with at least two rows. Distances are those of the standardised
+    variable rounded to ten decimals: shift and scale change nothing, and equal distances are equal whatever the last bit says.
     """
+    spread = x.std()
+    x = (x - x.mean()) / (spread if spread > 0 else 1.0)
     order = np.lexsort((x, classes))
     sizes = np.bincount(classes)
     sizes = sizes[sizes > 0]
@@ -27,29 +32,16 @@ def information(x: np.ndarray, classes: np.ndarray, k: int) -> float:
     ends = starts + np.repeat(sizes, sizes)
     values = x[order]
     neighbours = np.minimum(k, ends - starts - 1)
-    radius = _kth_distance(values, starts, ends, neighbours)
+    radius = np.round(_kth_distance(values, starts, ends, neighbours), DECIMALS)
     return _estimate(len(x), neighbours, ends - starts, _strictly_nearer(np.sort(x), values, radius))
 
 
 def _strictly_nearer(line: np.ndarray, values: np.ndarray, radius: np.ndarray) -> np.ndarray:
-    """How many of the sorted `line` have |a − value| < radius in floating point; at least 1, the value itself.
-
-    value ± radius is rounded, so the ends found by bisection are then moved over the values the rounding put on the wrong side.
-    """
-    first = np.searchsorted(line, values - radius, "left")
-    last = np.searchsorted(line, values + radius, "right")  # one past the end
-    size = len(line)
-    while len(move := np.flatnonzero((first < size) & (values - line[np.minimum(first, size - 1)] >= radius))):
-        first[move] = np.searchsorted(line, line[first[move]], "right")
-    while len(move := np.flatnonzero((first > 0) & (values - line[np.maximum(first - 1, 0)] < radius))):
-        first[move] = np.searchsorted(line, line[first[move] - 1], "left")
-    while len(move := np.flatnonzero((last > 0) & (line[np.maximum(last - 1, 0)] - values >= radius))):
-        last[move] = np.searchsorted(line, line[last[move] - 1], "left")
-    while len(move := np.flatnonzero((last < size) & (line[np.minimum(last, size - 1)] - values < radius))):
-        last[move] = np.searchsorted(line, line[last[move]], "right")
-    # radius 0: k rows equal to this one; scikit-learn counts the equal ones then
-    equal = np.searchsorted(line, values, "right") - np.searchsorted(line, values, "left")
-    return np.where(radius > 0, np.maximum(last - first, 1), equal)
+    """How many of the sorted `line` have a rounded distance below `radius` (itself on the grid), or, where that is 0, equal to
+    0: as scikit-learn counts the equal rows then."""
+    reach = np.maximum(radius - HALF, HALF)
+    inside = np.searchsorted(line, values + reach, "left") - np.searchsorted(line, values - reach, "right")
+    return np.maximum(inside, 1)
 
 
 def _estimate(n: int, k: np.ndarray, same: np.ndarray, inside: np.ndarray) -> float:
@@ -73,9 +65,10 @@ def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: n
 
 
 def select_jointly(x: np.ndarray, classes: np.ndarray, k: int, first: np.ndarray, count: int, block: int = 512) -> Path:
-    """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the chosen features.
+    """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the chosen features, rounded to
+    ten decimals; the columns of `x` are standardised.
 
-    Stops when no candidate raises the estimate by 1e-10. Cost: count · v · n² / 1; blocks of rows bound the memory.
+    Stops when no candidate raises the estimate by 1e-10. Cost: count · v · n²; blocks of rows bound the memory.
     """
     path = Path([], [])
     open_ = np.ones(x.shape[1], bool)
@@ -113,8 +106,8 @@ def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndar
             for f in range(v):
                 distance = np.maximum(base, np.abs(candidates[some, f, None] - candidates[None, :, f]))
                 own = distance[:, members[c]]
-                radius = np.partition(own, kth, axis=1)[:, kth]  # the row itself is among them, at 0
+                radius = np.round(np.partition(own, kth, axis=1)[:, kth], DECIMALS)  # the row itself is among them, at 0
                 # radius 0: the rows equal to this one, as scikit-learn counts
-                inside[some, f] = (distance <= np.nextafter(radius, 0)[:, None]).sum(axis=1)
+                inside[some, f] = (distance < np.maximum(radius - HALF, HALF)[:, None]).sum(axis=1)
     inside = np.maximum(inside, 1)
     return np.array([_estimate(n, neighbours, same, inside[:, f]) for f in range(v)])

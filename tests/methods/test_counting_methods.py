@@ -1,10 +1,12 @@
-"""The counting and moment methods against naive oracles, on real data and on planted sets, through the whole pipeline."""
+"""The counting and moment methods against naive oracles, whole rankings on real data and planted sets, through the whole pipeline."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from oracles import information as oracle
+from oracles import moments
+from oracles.discretise import constant_columns, discretise
 from oracles.loader import load
 from sklearn.metrics import mutual_info_score
 
@@ -13,20 +15,44 @@ from spark_mlfs import read as readers
 from spark_mlfs.prepare.blocks import pack
 
 GREEDY = ("jmi", "cmi", "d2f", "pmu", "mdmr", "scls", "lrfs")
+# (method, parameters): everything that counts, with each way to take the labels
+COUNTING = [
+    *((m, {"labels": labels}) for m in ("mim", "jmi", "cmi") for labels in ("br", "lp")),
+    *((m, {}) for m in ("d2f", "pmu", "mdmr", "scls", "lrfs", "fimf", "enm", "gmm")),
+    *(("chi2", {"aggregate": aggregate}) for aggregate in ("sum", "mean", "max")),
+    ("chi2", {"labels": "lp"}),
+    ("fimf", {"num_labels": 3}),
+    ("ppt-cmi", {}),
+    ("ppt-cmi", {"criterion": "mim"}),
+]
+NAMES = [f"{method} {' '.join(map(str, p.values()))}".strip() for method, p in COUNTING]
 
 
 class Data:
     """A set read by the library and packed, beside the same set read by the tests' own reader."""
 
-    def __init__(self, frame, x, y, rows=None):
+    def __init__(self, frame, x, y):
         self.packed = pack(frame, row_id="id")
         self.x, self.y = x, y
-        self.varying = np.flatnonzero(x.max(axis=0) > x.min(axis=0))
-        self.codes = oracle.codes(x[:, self.varying])
+        self.constant = constant_columns(x)
+        self.codes = discretise(x)
 
     def run(self, method, count=None, small=True, **parameters):
         request = pipeline.Request.of(method, parameters, count)
         return pipeline.rank(self.packed, [request], small_bytes=1 << 40 if small else 0)[0]
+
+    def agrees(self, method, parameters, count, small=True):
+        """The library's whole ranking, scores and gains are the oracle's."""
+        found = self.run(method, count, small, **parameters)
+        of = getattr(oracle, method.replace("-", "_"))
+        greedy = METHODS[method].greedy and parameters.get("criterion") != "mim"
+        more = {"num_features": count} if greedy else {}
+        want = of(self.codes, self.y, constant=self.constant, **parameters, **more)
+        assert list(found.ranking["index"]) == list(want.ranking)
+        if greedy:
+            close(np.array(found.scores.path.gains), want.gains)
+        else:
+            close(found.ranking["score"].to_numpy(), want.scores[want.ranking])
 
 
 @pytest.fixture(scope="module")
@@ -52,113 +78,87 @@ def sets(spark, data_dir):
 
 
 def close(got, want, tolerance=1e-10):
-    scale = max(1e-300, np.abs(want).max())
-    assert np.abs(got - want).max() <= tolerance * scale, np.abs(got - want).max() / scale
-
-
-@pytest.mark.parametrize("name", ["emotions", "planted", "enron"])
-@pytest.mark.parametrize("labels", ["br", "lp"])
-def test_mim_equals_the_oracle_and_scikit_learn(sets, name, labels):
-    data = sets(name)
-    got = data.run("mim", labels=labels).scores.values
-    ys = oracle.targets(data.y, labels)
-    some = slice(None, 200)
-    close(got[some], oracle.relevance(data.codes[:, some], ys))
-    sklearn = [sum(mutual_info_score(data.codes[:, f], y) for y in ys) for f in range(20)]
-    close(got[:20], np.array(sklearn))
+    assert len(got) == len(want)
+    scale = max(1e-300, np.abs(want).max(initial=0))
+    assert np.abs(got - want).max(initial=0) <= tolerance * scale, np.abs(got - want).max() / scale
 
 
 @pytest.mark.parametrize("name", ["emotions", "planted"])
-@pytest.mark.parametrize("method", GREEDY)
-def test_greedy_methods_pick_what_the_oracle_picks(sets, name, method):
-    data = sets(name)
-    path = data.run(method, 8).scores.path
-    gains = oracle.Greedy(method, data.codes, data.y).check(path.picks)
-    close(np.array(path.gains), gains)
+@pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
+def test_whole_rankings(sets, name, method, parameters):
+    sets(name).agrees(method, parameters, 20)
 
 
-@pytest.mark.parametrize("method", ["jmi", "cmi"])
-@pytest.mark.parametrize("name", ["emotions", "yeast"])
-def test_greedy_methods_over_labelsets(sets, name, method):
-    data = sets(name)
-    path = data.run(method, 6, labels="lp").scores.path
-    close(np.array(path.gains), oracle.Greedy(method, data.codes, data.y, "lp").check(path.picks))
+@pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
+def test_whole_rankings_of_yeast(sets, method, parameters):
+    sets("yeast").agrees(method, parameters, 10)
 
 
-@pytest.mark.parametrize(("name", "method"), [("yeast", "jmi"), ("yeast", "d2f"), ("enron", "jmi"), ("enron", "cmi")])
-def test_greedy_methods_on_larger_sets(sets, name, method):
-    data = sets(name)
-    path = data.run(method, 4).scores.path
-    # every pick against the oracle over a part of the candidates that holds all picks
-    part = np.unique(np.concatenate([path.picks, np.arange(0, data.codes.shape[1], 12)]))
-    small = oracle.Greedy(method, data.codes[:, part], data.y)
-    close(np.array(path.gains), small.check(list(np.searchsorted(part, path.picks))))
+@pytest.mark.slow
+@pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
+@pytest.mark.parametrize("name", ["yeast", "enron"])
+@pytest.mark.parametrize(("method", "parameters"), COUNTING, ids=NAMES)
+def test_whole_rankings_of_larger_sets(sets, name, method, parameters, small):
+    sets(name).agrees(method, parameters, 30, small)
 
 
-@pytest.mark.parametrize("name", ["emotions", "planted"])
-def test_methods_of_per_label_informations(sets, name):
-    data = sets(name)
-    each = np.array([[oracle.mutual(data.codes[:, f], y) for y in data.y.T] for f in range(data.codes.shape[1])])
-    close(data.run("enm").scores.values, np.sqrt((each**2).sum(axis=1)))
-    close(data.run("gmm").scores.values, np.exp(np.log(np.maximum(each, 1e-12)).mean(axis=1)))
-    close(data.run("fimf").scores.values, each.sum(axis=1) - oracle.label_pair_sum(data.codes, data.y, range(data.y.shape[1])))
-    few = data.run("fimf", num_labels=3).scores.values
-    order = np.argsort([-oracle.entropy(y) for y in data.y.T], kind="stable")[:3]
-    close(few, each.sum(axis=1) - oracle.label_pair_sum(data.codes, data.y, sorted(order)))
+@pytest.mark.parametrize(("method", "parameters"), [(m, p) for m, p in COUNTING if p.get("labels") != "lp"])
+def test_whole_rankings_of_enron(sets, method, parameters):
+    """The first picks, in the default run; the slow test above goes on to thirty and over the labelsets."""
+    sets("enron").agrees(method, parameters, 4)
 
 
-@pytest.mark.parametrize("name", ["emotions", "planted"])
-def test_chi_square(sets, name):
-    data = sets(name)
-    c, y = data.codes, data.y
-    each = np.array([[oracle.chi_square(c[:, f], column) for column in y.T] for f in range(c.shape[1])])
-    for aggregate, combine in (("sum", np.sum), ("mean", np.mean), ("max", np.max)):
-        close(data.run("chi2", aggregate=aggregate).scores.values, combine(each, axis=1))
-    lp = oracle.targets(y, "lp")[0]
-    close(data.run("chi2", labels="lp").scores.values, np.array([oracle.chi_square(c[:, f], lp) for f in range(c.shape[1])]))
+def test_mutual_information_equals_scikit_learn(sets):
+    for name in ("emotions", "enron"):
+        data = sets(name)
+        got = dict(zip(*data.run("mim").ranking[["index", "score"]].to_numpy().T, strict=True))
+        for f in np.flatnonzero(~data.constant)[:20]:
+            want = sum(mutual_info_score(data.codes[:, f], y) for y in data.y.T)
+            assert abs(got[f] - want) <= 1e-10 * max(1, want)
 
 
 @pytest.mark.parametrize("name", ["emotions", "yeast", "enron", "planted"])
 def test_moment_methods(sets, name):
     data = sets(name)
-    x = data.x[:, data.varying]
-    close(data.run("f-statistic").scores.values, oracle.f_statistic(x, data.y), 1e-8)
-    for labels in ("br", "overlap", "lp"):
-        close(data.run("fisher", labels=labels).scores.values, oracle.fisher(x, data.y, labels), 1e-8)
+    cases = [("f-statistic", {}, moments.f_statistic(data.x, data.y))]
+    cases += [("fisher", {"labels": v}, moments.fisher(data.x, data.y, v)) for v in ("br", "overlap", "lp")]
+    for method, parameters, want in cases:
+        found = data.run(method, **parameters).ranking
+        scores = np.empty(len(found))
+        scores[found["index"]] = found["score"]
+        close(scores, want.scores, 1e-8)
+        along = want.scores[found["index"]]
+        assert (np.diff(along) <= 1e-8 * np.abs(along).max()).all()
 
 
-def test_pruned_labelsets(sets):
+def test_nearest_neighbour_estimates(sets):
     data = sets("emotions")
-    sets_, counts = np.unique(data.y, axis=0, return_inverse=True)[1].ravel(), None
-    counts = np.bincount(sets_)
-    rows = counts[sets_] >= 6
-    c, classes = data.codes[rows], sets_[rows]
-    want = np.array([oracle.mutual(c[:, f], classes) for f in range(c.shape[1])])
-    close(data.run("ppt-cmi", criterion="mim").scores.values, want)
-    path = data.run("ppt-cmi", 5).scores.path
-    reference = oracle.Greedy("cmi", c, classes[:, None])
-    close(np.array(path.gains), reference.check(path.picks))
-    x = data.x[rows][:, data.varying]
-    some = [0, 3, 11, 40]
-    ross = data.run("ppt-cmi", criterion="mim", estimator="knn").scores.values
-    close(ross[some], np.array([oracle.ross(x[:, f], classes, 6) for f in some]))
-    first = data.run("ppt-cmi", 2, estimator="knn").scores.path
-    z = (data.x[:, data.varying] - data.x[:, data.varying].mean(0)) / data.x[:, data.varying].std(0)
-    joint = oracle.ross(z[rows][:, first.picks], classes, 6)
-    assert abs(sum(first.gains) - joint) < 1e-9
+    found = data.run("ppt-cmi", criterion="mim", estimator="knn").ranking
+    want = oracle.ppt_knn(data.x, data.y, criterion="mim")
+    assert list(found["index"]) == list(want.ranking)
+    close(found["score"].to_numpy(), want.scores[want.ranking])
+    for small in (True, False):
+        path = data.run("ppt-cmi", 3, small, estimator="knn").scores.path
+        joint = oracle.ppt_knn(data.x, data.y, num_features=len(path.picks))
+        assert list(data.packed.profile.varying[path.picks]) == list(joint.ranking[: len(path.picks)])
+        close(np.cumsum(path.gains), joint.gains)  # ours are increments, the oracle's the joint values
 
 
 def test_binning_and_correction(sets):
     data = sets("emotions")
-    x = data.x[:, data.varying]
-    ys = oracle.targets(data.y, "br")
     for bins, binning in ((2, "width"), (7, "width"), (5, "quantile"), (3, "quantile")):
-        c = oracle.codes(x, bins, binning)
+        want = oracle.mim(discretise(data.x, bins, binning), data.y, constant=data.constant)
         for small in (True, False):
-            got = data.run("mim", small=small, num_bins=bins, binning=binning).scores.values
-            close(got, oracle.relevance(c, ys))
-    corrected = data.run("mim", bias_correction="miller-madow").scores.values
-    close(corrected, oracle.relevance(data.codes, ys, correction=True))
+            got = data.run("mim", small=small, num_bins=bins, binning=binning).ranking
+            assert list(got["index"]) == list(want.ranking)
+            close(got["score"].to_numpy(), want.scores[want.ranking])
+    for method in ("mim", "jmi", "cmi", "d2f", "pmu", "mdmr", "scls", "lrfs", "fimf", "enm", "gmm"):
+        want = getattr(oracle, method)(data.codes, data.y, constant=data.constant, miller_madow=True)
+        got = data.run(method, 6, bias_correction="miller-madow")
+        if METHODS[method].greedy:
+            close(np.array(got.scores.path.gains), want.gains[:6])
+        else:
+            close(got.ranking["score"].to_numpy(), want.scores[want.ranking])
 
 
 def test_unknown_labels_are_not_negative(spark, data_dir):
@@ -170,9 +170,13 @@ def test_unknown_labels_are_not_negative(spark, data_dir):
     y[rng.random(y.shape) < 0.2] = np.nan
     rows = [(i, Vectors.dense(x[i]), Vectors.dense(y[i])) for i in range(len(x))]
     packed = pack(spark.createDataFrame(rows, ["id", "features", "labels"]), row_id="id")
+    codes = discretise(x)
     for small in (1 << 40, 0):
-        (result,) = pipeline.rank(packed, [pipeline.Request.of("mim")], small_bytes=small)
-        close(result.scores.values, oracle.unknown_relevance(oracle.codes(x), y))
+        for method in ("mim", "jmi", "chi2"):
+            (result,) = pipeline.rank(packed, [pipeline.Request.of(method, {}, 5)], small_bytes=small)
+            want = getattr(oracle, method)(codes, y, **({"num_features": 5} if method == "jmi" else {}))
+            assert list(result.ranking["index"]) == list(want.ranking)
+            close(result.ranking["score"].to_numpy(), want.scores[want.ranking])
     packed.release()
 
 
@@ -187,12 +191,17 @@ def test_one_task_and_distributed_agree_bit_for_bit(sets, method):
 
 
 def test_identities(sets):
-    """JMI-BR = |S|·R − Z + const; D2F = R − Z (contract, section 3); I(f; LP) ≥ max_l I(f; Y_l)."""
+    """JMI-BR = |S|·R − Z + const; I(f; LP) ≥ max_l I(f; Y_l): contract, section 3."""
     data = sets("planted")
-    picks = data.run("jmi", 4).scores.path.picks
-    jmi, d2f = oracle.Greedy("jmi", data.codes, data.y), oracle.Greedy("d2f", data.codes, data.y)
-    difference = jmi.values(picks) - (len(picks) * d2f.relevance - sum(d2f.term(s) for s in picks))
-    assert np.ptp(difference) < 1e-9
-    lp = data.run("mim", labels="lp").scores.values
-    each = np.array([[oracle.mutual(data.codes[:, f], y) for y in data.y.T] for f in range(data.codes.shape[1])])
-    assert (lp >= each.max(axis=1) - 1e-12).all()
+    path = data.run("jmi", 5).scores.path
+    picks = list(data.packed.profile.varying[path.picks])
+    relevance = oracle.per_target(data.codes, data.y)
+    each = relevance.sum(axis=1)
+    for size in range(1, 5):
+        z = sum(oracle.co_with_picked(data.codes, data.y, s).sum(axis=1) for s in picks[:size])
+        # const = Σ_s R(s), since I((f, s); l) = I(f; l) + I(s; l) − co(f, s, l)
+        want = size * each - z + sum(each[s] for s in picks[:size])
+        assert abs(path.gains[size] - want[picks[size]]) < 1e-9
+    lp = data.run("mim", labels="lp").ranking.set_index("index")["score"]
+    for f, value in lp.items():
+        assert value >= relevance[f].max() - 1e-12

@@ -1,0 +1,198 @@
+"""What the conformance suite shares: one small data set in many forms, and every method's result on each form.
+
+Every registered method runs on a form together, in one call (that is what the library promises to be cheap); should the call
+fail, the methods run one by one, so that a failure is told of the method that caused it.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from pyspark.ml.linalg import Vectors, VectorUDT
+from pyspark.sql import types as T
+
+from spark_mlfs import METHODS, pipeline
+from spark_mlfs.prepare.blocks import Block, pack
+from spark_mlfs.schema import with_names
+from spark_mlfs.statistics.runner import LocalEngine
+
+N, D, Q = 200, 12, 4
+COPY_OF, COPY, BINARY, COUNTS, CONSTANT, ZERO = 1, 6, 7, 8, 9, 4
+COUNT = 5  # features a greedy method picks
+NAMES = [f"x{j}" for j in range(D)]
+
+
+def pytest_generate_tests(metafunc):
+    if "method" in metafunc.fixturenames:
+        metafunc.parametrize("method", list(METHODS))
+
+
+def example(seed=5):
+    """(x, y): copies, a binary column, small counts, two constant columns; labels from the first columns."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(N, D))
+    x[:, COPY], x[:, BINARY], x[:, COUNTS] = x[:, COPY_OF], x[:, 2] > 0, rng.integers(0, 6, N)
+    y = (x[:, :Q] + 0.6 * rng.normal(size=(N, Q)) > 0.5).astype(float)
+    x[:, CONSTANT], x[:, ZERO] = 3.0, 0.0
+    return x, y
+
+
+def thin(x):
+    """The same with nine in ten values zero: data the sparse kernels take."""
+    x = x.copy()
+    x[np.random.default_rng(2).random(x.shape) < 0.9] = 0
+    x[:, COPY] = x[:, COPY_OF]
+    return x
+
+
+def vector(row, sparse):
+    return Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)]) if sparse else Vectors.dense(row)
+
+
+def schema_of(features=None, labels=None):
+    """id, features, labels; the two are vectors unless a type is given."""
+    return T.StructType(
+        [
+            T.StructField("id", T.LongType()),
+            T.StructField("features", features or VectorUDT()),
+            T.StructField("labels", labels or VectorUDT()),
+        ]
+    )
+
+
+def frame_of(spark, x, y, sparse=lambda i: False, order=None):
+    """Canonical frame; `sparse(i)` says whether row i is a sparse vector."""
+    order = range(len(x)) if order is None else order
+    rows = [(int(i), vector(x[i], sparse(i)), Vectors.dense(y[i])) for i in order]
+    frame = spark.createDataFrame(rows, schema_of())
+    return with_names(frame, "features", NAMES) if x.shape[1] == D else frame
+
+
+def block_of(x, y, ids=None):
+    """The rows as one block, without Spark; NaN labels are unknown."""
+    import scipy.sparse as sp
+
+    known, unknown = sp.csr_matrix(y == 1), sp.csr_matrix(np.isnan(y))
+    more = (unknown.indptr, unknown.indices) if np.isnan(y).any() else (None, None)
+    return Block(x, np.arange(len(x)) if ids is None else ids, known.indptr, known.indices, *more)
+
+
+def engine_of(x, y, ids=None):
+    """An engine over the rows, without Spark: what a small run uses inside its one task."""
+    from spark_mlfs.prepare.blocks import profile_block
+
+    block = block_of(x, y, ids)
+    return LocalEngine(profile_block(block, y.shape[1]), [block])
+
+
+def in_process(engine, method, count=COUNT, **parameters):
+    """(ranking, scores over all features, what the method returned) without Spark."""
+    from spark_mlfs.solvers.ranking import complete
+
+    (((scores, _),), _) = pipeline.Solve((pipeline.Request.of(method, parameters, count),))(engine)
+    picks = scores.path.picks if scores.path is not None else None
+    order, values = complete(scores.values, engine.profile.varying, engine.profile.d, picks)
+    return order, values, scores
+
+
+def rank_all(data, **options):
+    """{method: result} of every method in one call."""
+    if not hasattr(data, "profile"):
+        options.setdefault("row_id", "id")
+    requests = [pipeline.Request.of(name, {}, COUNT) for name in METHODS]
+    try:
+        return {r.request.method: r for r in pipeline.rank(data, requests, **options)}
+    except Exception:
+        out = {}
+        for request in requests:
+            try:
+                (out[request.method],) = pipeline.rank(data, [request], **options)
+            except Exception as error:
+                out[request.method] = error
+        return out
+
+
+class Forms:
+    """Every method's results on the forms of the example, each form computed when first asked for."""
+
+    def __init__(self, spark):
+        self.spark, self.kept = spark, {}
+        x, y = self.x, self.y = example()
+        self.order = np.random.default_rng(3).permutation(N)
+        self.frame = frame_of(spark, x, y, order=self.order).cache()
+        self.packed = pack(self.frame, row_id="id")
+        # the copy stays behind its original: of identical columns a coordinate solver gives the first all
+        columns = np.random.default_rng(1).permutation(D)
+        a, b = np.flatnonzero(columns == COPY_OF)[0], np.flatnonzero(columns == COPY)[0]
+        if a > b:
+            columns[[a, b]] = columns[[b, a]]
+        self.columns = columns
+
+    def release(self):
+        self.packed.release()
+        self.frame.unpersist()
+
+    def get(self, form, method):
+        if form not in self.kept:
+            self.kept[form] = getattr(self, "make_" + form.split()[0])(*form.split()[1:])
+        found = self.kept[form][method]
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def make_plain(self):
+        return rank_all(self.packed)
+
+    def make_distributed(self):
+        return rank_all(self.packed, small_bytes=0)
+
+    def make_parts(self, parts, where):
+        """The rows over so many partitions; over 64, two thirds of them are empty."""
+        frame = self.frame.repartition(int(parts)) if int(parts) < 64 else self.frame.repartition(64, self.frame.id % 24)
+        return rank_all(frame, small_bytes=0 if where == "distributed" else 1 << 40)
+
+    def make_columns(self):
+        return rank_all(frame_of(self.spark, self.x[:, self.columns], self.y))
+
+    def make_rows(self, values, kind):
+        """`values` "full" or "thin"; rows as "dense", "sparse" or "mixed" vectors, or an "array" column."""
+        x = thin(self.x) if values == "thin" else self.x
+        which = {"sparse": lambda i: True, "mixed": lambda i: i % 3 == 0}.get(kind, lambda i: False)
+        frame = frame_of(self.spark, x, self.y, which)
+        if kind == "array":
+            rows = [(i, x[i].tolist(), Vectors.dense(self.y[i])) for i in range(N)]
+            frame = self.spark.createDataFrame(rows, schema_of(T.ArrayType(T.DoubleType())))
+        return rank_all(frame, small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40)
+
+    def make_labels(self, kind):
+        """The labels as tags (their alphabetical order is not the labels'), label numbers, or 0/1 arrays."""
+        sets = [np.flatnonzero(row) for row in self.y]
+        if kind == "tags":
+            tag = ["wood", "apple", "Zinc", "mud"]
+            cells, element = [[tag[c] for c in s] for s in sets], T.StringType()
+        elif kind == "ids":
+            cells, element = [[int(c) for c in s] for s in sets], T.IntegerType()
+        else:
+            make, element = {
+                "boolean": (bool, T.BooleanType()),
+                "tinyint": (int, T.ByteType()),
+                "double": (float, T.DoubleType()),
+            }[kind]
+            cells = [[make(v) for v in row] for row in self.y]
+        rows = [(i, Vectors.dense(self.x[i]), cells[i]) for i in range(N)]
+        return rank_all(self.spark.createDataFrame(rows, schema_of(labels=T.ArrayType(element))))
+
+
+@pytest.fixture(scope="package")
+def forms(spark):
+    made = Forms(spark)
+    yield made
+    made.release()
+
+
+@pytest.fixture(scope="package")
+def kit():
+    """The helpers above, for the test modules."""
+    return SimpleNamespace(**{k: v for k, v in globals().items() if not k.startswith("_")})

@@ -1,0 +1,278 @@
+"""What holds for every method's ranking, whatever the method: the shared rules, and one answer for one data set."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spark_mlfs import METHODS, DataError, pipeline
+from spark_mlfs import read as readers
+from spark_mlfs.prepare.blocks import pack
+from spark_mlfs.read.samples import planted_truth
+
+
+def same_bits(one, other):
+    assert one.scores.values.tobytes() == other.scores.values.tobytes()
+    if one.scores.path is not None:
+        assert one.scores.path.picks == other.scores.path.picks and one.scores.path.gains == other.scores.path.gains
+    assert one.scores.objective == other.scores.objective and one.scores.converged == other.scores.converged
+    assert one.ranking[["rank", "index", "score"]].equals(other.ranking[["rank", "index", "score"]])
+
+
+def close(one, other, relative=1e-9):
+    assert np.abs(one.scores.values - other.scores.values).max() <= relative * np.abs(other.scores.values).max()
+    assert list(one.ranking["index"]) == list(other.ranking["index"])
+
+
+def lawful(order, values, profile, scores):
+    """The rules of section 1 and 5 of the contract, on a ranking over all features."""
+    d, greedy = profile.d, scores.path is not None
+    constant = np.setdiff1d(np.arange(d), profile.varying)
+    assert sorted(order) == list(range(d))
+    assert np.isfinite(values).all() and np.isfinite(scores.values).all()
+    ranked = values[order]
+    assert (np.diff(ranked) <= 1e-8 * np.abs(ranked).max()).all()  # equal to 9 digits is equal
+    assert list(order[d - len(constant) :]) == list(constant)
+    varying = ranked[: d - len(constant)]
+    assert (values[constant] == min(0.0, varying.min())).all()
+    if greedy:
+        picks = profile.varying[scores.path.picks]
+        assert len(set(picks)) == len(picks) and list(order[: len(picks)]) == list(picks)
+        assert len(scores.path.gains) == len(picks)
+        assert list(varying) == list(range(d, len(constant), -1))
+    else:
+        rounded = np.array([float(f"{v:.8e}") for v in varying])
+        tied = rounded[1:] == rounded[:-1]
+        assert (np.diff(order[: len(varying)])[tied] > 0).all()  # ties go to the smaller index
+    trace = np.array(scores.objective)
+    assert (np.diff(trace) <= 1e-12 * np.abs(trace).max(initial=0)).all()
+    assert scores.converged in (None, True, False) and (scores.converged is not None or not len(trace))
+
+
+def test_the_ranking(forms, kit, method):
+    result = forms.get("plain", method)
+    ranking = result.ranking
+    assert list(ranking.columns) == ["rank", "index", "name", "score"] and len(ranking) == kit.D
+    assert list(ranking["rank"]) == list(range(1, kit.D + 1))
+    assert list(ranking["name"]) == [kit.NAMES[i] for i in ranking["index"]]
+    values = np.empty(kit.D)
+    values[ranking["index"]] = ranking["score"]
+    lawful(ranking["index"].to_numpy(), values, result.profile, result.scores)
+    assert list(ranking["index"][-2:]) == [kit.ZERO, kit.CONSTANT]
+    assert (result.scores.path is not None) == METHODS[method].greedy
+    if result.scores.path is not None:
+        assert 1 <= len(result.scores.path.picks) <= kit.COUNT
+
+
+def test_a_copy_gets_the_score_of_its_original(forms, kit, method):
+    """Of a greedy method the first criterion's values. A coordinate solver gives the first of identical columns all."""
+    result = forms.get("plain", method)
+    at = dict(zip(result.profile.varying, result.scores.values, strict=True))
+    assert at[kit.COPY] == at[kit.COPY_OF] or (result.scores.objective and at[kit.COPY] == 0 <= at[kit.COPY_OF])
+    place = dict(zip(result.ranking["index"], result.ranking["rank"], strict=True))
+    assert place[kit.COPY] > place[kit.COPY_OF]
+
+
+def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
+    """To 1e-9; an iterative solver to the 1e-3 two implementations can agree to."""
+    original, permuted = forms.get("plain", method), forms.get("columns", method)
+    before, after = np.zeros(kit.D), np.zeros(kit.D)
+    before[original.profile.varying] = original.scores.values
+    after[permuted.profile.varying] = permuted.scores.values
+    relative = 1e-3 if original.scores.objective else 1e-9
+    assert np.abs(after - before[forms.columns]).max() <= relative * np.abs(before).max()
+
+
+def test_one_task_and_many_jobs_give_the_same_bits(forms, method):
+    one, many = forms.get("plain", method), forms.get("distributed", method)
+    assert many.distributed and not one.distributed
+    same_bits(many, one)
+
+
+@pytest.mark.parametrize(
+    "form", ["parts 1 local", "parts 7 local", "parts 64 local", "parts 1 distributed", "parts 2 distributed", "parts 7 distributed"]
+)
+def test_partitions_do_not_matter(forms, method, form):
+    """Rows arrive in another order, too: a repartition deals them out anew. Over 64, most partitions are empty."""
+    same_bits(forms.get(form, method), forms.get("plain", method))
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+def test_many_and_empty_partitions_do_not_matter_distributed(forms, method):
+    same_bits(forms.get("parts 64 distributed", method), forms.get("plain", method))
+
+
+@pytest.mark.parametrize("form", ["full sparse", "full mixed", "thin sparse", "thin mixed"])
+def test_sparse_rows_equal_dense_rows(forms, method, form):
+    values = form.split()[0]
+    close(forms.get("rows " + form, method), forms.get(f"rows {values} dense", method))
+
+
+def test_arrays_equal_vectors(forms, method):
+    same_bits(forms.get("rows full array", method), forms.get("plain", method))
+
+
+@pytest.mark.parametrize("kind", ["ids", "tinyint", "boolean", "double"])
+def test_label_arrays_equal_label_vectors(forms, method, kind):
+    same_bits(forms.get(f"labels {kind}", method), forms.get("plain", method))
+
+
+def test_tags_equal_label_vectors(forms, method):
+    """Tags order the labels alphabetically, so this is also a permutation of the labels."""
+    found = forms.get("labels tags", method)
+    assert found.label_names == ["Zinc", "apple", "mud", "wood"]
+    close(found, forms.get("plain", method), 1e-3 if found.scores.objective else 1e-9)
+
+
+def test_alone_equals_together(forms, method):
+    (alone,) = pipeline.rank(forms.packed, [pipeline.Request.of(method, {}, 5)])
+    same_bits(alone, forms.get("plain", method))
+
+
+def test_known_needs_of_all_methods_share_one_scan(kit):
+    engine = kit.engine_of(*kit.example())
+    needs = [s for name in METHODS for s in METHODS[name]().needs(engine, pipeline.Request.of(name).parameters)]
+    before = engine.cost.scans
+    engine.run(*needs)
+    assert engine.cost.scans - before == 1
+    engine.run(*needs)  # and are not computed again
+    assert engine.cost.scans - before == 1
+
+
+def test_all_methods_together_cost_no_more_jobs_than_alone(forms):
+    together = forms.get("distributed", "jmi")
+    (alone,) = pipeline.rank(forms.packed, [pipeline.Request.of("mim", {}, 5)], small_bytes=0)
+    assert alone.jobs - forms.packed.jobs == 1
+    scan_free = [m for m in METHODS if not METHODS[m].greedy]
+    several = pipeline.rank(forms.packed, [pipeline.Request.of(m, {}, 5) for m in ("mim", "chi2", "enm", "gmm")], small_bytes=0)
+    assert several[0].jobs == alone.jobs and together.jobs >= alone.jobs and len(scan_free) >= 4
+
+
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seed=st.integers(0, 10**6), n=st.integers(30, 90), d=st.integers(2, 9), q=st.integers(2, 5), levels=st.integers(2, 9))
+def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
+    """Small whole numbers: ties, duplicates, constants everywhere. Rows in another order give the same bits."""
+    rng = np.random.default_rng(seed)
+    x = rng.integers(0, levels, (n, d)).astype(float)
+    x[:, rng.random(d) < 0.2] = 1.0
+    x[:, 0] = np.arange(n) % levels
+    y = (rng.random((n, q)) < 0.4).astype(float)
+    y[:, 0] = np.arange(n) % 2
+    x, y = np.vstack([x] * 2), np.vstack([y] * 2)
+    engine = kit.engine_of(x, y)
+    try:
+        order, values, scores = kit.in_process(engine, method, d)
+    except DataError as refusal:
+        assert len(str(refusal)) > 30  # a reason and a remedy
+        return
+    lawful(order, values, engine.profile, scores)
+    rows = rng.permutation(2 * n)
+    again = kit.in_process(kit.engine_of(x[rows], y[rows], rows), method, d)
+    assert again[2].values.tobytes() == scores.values.tobytes() and list(again[0]) == list(order)
+
+
+def test_every_choice_of_every_parameter_runs(kit, method):
+    """One parameter at a time: each word of a choice, the ends of a range. Data may be refused, with a reason."""
+    x, y = kit.example()
+    for parameter in METHODS[method].parameters:
+        for value in values_of(parameter.constraint, parameter.default):
+            engine = kit.engine_of(x, y)
+            try:
+                order, values, scores = kit.in_process(engine, method, 4, **{parameter.name: value})
+            except DataError as refusal:
+                assert len(str(refusal)) > 30, (parameter.name, value)
+                continue
+            lawful(order, values, engine.profile, scores)
+
+
+def values_of(constraint, default):
+    """Some valid values: words, both flags, the ends of a range and a little further in."""
+    if hasattr(constraint, "of"):
+        return [None, *values_of(constraint.of, default)]
+    if hasattr(constraint, "options"):
+        return list(constraint.options)
+    if not hasattr(constraint, "low"):
+        return [True, False]
+    low = getattr(constraint, "low", None)
+    tries = [low, None if low is None else low + 1, default, None if default is None else default * 2]
+    out = []
+    for value in tries:
+        try:
+            out.append(constraint.accept(value))
+        except (TypeError, ValueError, OverflowError):
+            continue
+    return out
+
+
+def test_unknown_labels_are_used_or_refused(spark, kit, method):
+    """NaN labels are unknown, not negative: the ranking is lawful, or the method says what to do."""
+    x, y = kit.example()
+    rng = np.random.default_rng(4)
+    missing = np.where(rng.random(y.shape) < 0.1, np.nan, y)
+    engine = kit.engine_of(x, missing)
+    try:
+        order, values, scores = kit.in_process(engine, method)
+    except DataError as refusal:
+        assert "unknown" in str(refusal) or "known" in str(refusal)
+        return
+    lawful(order, values, engine.profile, scores)
+    # a label that is unknown everywhere says nothing about which features matter: the same picks without it
+    blank = np.column_stack([y, np.full(len(y), np.nan)])
+    try:
+        with_blank = kit.in_process(kit.engine_of(x, blank), method)
+    except DataError:
+        return
+    lawful(with_blank[0], with_blank[1], kit.engine_of(x, blank).profile, with_blank[2])
+
+
+def test_unknown_labels_through_spark(spark, kit):
+    """Null label cells and NaN entries, over partitions and jobs: the same bits as in one process, and a worker's refusal."""
+    x, y = kit.example()
+    y = np.where(np.random.default_rng(4).random(y.shape) < 0.1, np.nan, y)
+    packed = pack(kit.frame_of(spark, x, y).repartition(5), row_id="id")
+    for method in METHODS:
+        try:
+            want = kit.in_process(kit.engine_of(x, y), method)[2].values
+        except DataError:
+            for small in (0, 1 << 40):
+                with pytest.raises(DataError):
+                    pipeline.rank(packed, [pipeline.Request.of(method, {}, 5)], small_bytes=small)
+            continue
+        for small in (0, 1 << 40):
+            (found,) = pipeline.rank(packed, [pipeline.Request.of(method, {}, 5)], small_bytes=small)
+            assert found.scores.values.tobytes() == want.tobytes(), method
+    packed.release()
+
+
+@pytest.fixture(scope="module", params=[None, 0.1], ids=["dense", "sparse"])
+def planted(request, spark, kit):
+    size = {"num_features": 30, "num_labels": 4, "num_relevant": 6, "num_redundant": 0, "seed": 11}
+    frame = readers.planted(spark, 1500, density=request.param, noise=0.2, num_partitions=2, **size)
+    return planted_truth(**size), kit.rank_all(frame)
+
+
+def test_planted_features_come_before_noise(planted, method):
+    """Six features drive the labels, 24 are noise, none is redundant: at least 70 % of the first six, for every method."""
+    truth, results = planted
+    if isinstance(results[method], Exception):
+        raise results[method]
+    first = set(results[method].ranking["index"][: len(truth.relevant)])
+    assert len(first & set(truth.relevant.tolist())) >= 0.7 * len(truth.relevant)
+
+
+def test_nothing_stays_persisted(spark, forms, kit):
+    """A run gives back the memory it took, whether it succeeds or not."""
+
+    def held():
+        return set(spark.sparkContext._jsc.getPersistentRDDs().keySet())
+
+    before = held()
+    for small in (0, 1 << 40):
+        kit.rank_all(forms.frame, small_bytes=small)
+        assert held() <= before, small
+    with pytest.raises(DataError):
+        kit.pipeline.rank(forms.frame.selectExpr("id", "features", "array('a') as labels"), [pipeline.Request.of("mim")])
+    assert held() <= before
