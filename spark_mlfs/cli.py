@@ -543,15 +543,22 @@ def _load_corpus(
 
     if format == "libsvm" and not {"num_features", "feature_names"} & set(options):
         options["num_features"] = model.numFeatures  # a small corpus need not reach the last feature
-    if format not in FORMATS or "labels" in options or path is None or "features" not in options:
-        return read.load(spark, path, format, **options), True
     further = dict(options)
-    table = open_table(spark, path, format, further.pop("reader_options", None))
+    content = "features"
+    if format == "text":
+        content = "text"
+        if "vocabulary" not in further:  # the corpus has words of its own: count the ones the selection was made among
+            further["vocabulary"] = list(model.ranking.sort_values("index")["name"])
+    elif format not in FORMATS:
+        content = ""
+    if content not in options or "labels" in options or path is None:
+        return read.load(spark, path, format, **further), True
+    source = further.pop("source", "table") if format == "text" else format
+    table = open_table(spark, path, source, further.pop("reader_options", None))
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
     table = table.withColumn(nothing, F.array().cast("array<string>"))
-    given = further.pop("features")
     # a pattern must not catch the column that stands in for the labels: the reader leaves label columns out
-    return read.load(spark, table, "table", features=given, labels=nothing, **further), False
+    return read.load(spark, table, format if format == "text" else "table", labels=nothing, **further), False
 
 
 def _reduce(frame: DataFrame, model: MultiLabelSelectorModel, labelled: bool, form: str, format: str) -> DataFrame:

@@ -27,6 +27,7 @@ def text(
     vocab_size: int = 10000,
     min_df: float = 2,
     binary: bool = False,
+    vocabulary: Sequence[str] | None = None,
     reader_options: dict[str, str] | None = None,
 ) -> DataFrame:
     """Bag-of-words features of a text column: ``id, features, labels`` as `tables` gives them.
@@ -39,6 +40,8 @@ def text(
         vocab_size      the most frequent terms kept
         min_df          rows a term must occur in: a count, or a share of the rows when below 1
         binary          1 for presence instead of the count
+        vocabulary      the terms to count, in this order, instead of those of this corpus: give a new corpus the feature names
+                        of the one that was selected on (`spark-mlfs transform` does so by itself)
 
     Feature order: decreasing total count, ties in alphabetical order. CountVectorizer's own fit breaks ties by the
     partitioning, so the vocabulary is counted here and given to its model.
@@ -47,6 +50,8 @@ def text(
         raise ParameterError(f"vocab_size={vocab_size!r}: it is a positive int")
     if not min_df > 0:
         raise ParameterError(f"min_df={min_df!r}: it is a number of rows, or a share below 1")
+    if vocabulary is not None and (isinstance(vocabulary, str) or not vocabulary or len(set(vocabulary)) < len(vocabulary)):
+        raise ParameterError("vocabulary: give a list of different terms, in the order of the features")
     source = path if isinstance(path, DataFrame) else open_table(spark, path, format, reader_options)
     columns = columns_of(source, text, "text")
     kind = source.schema[columns[0]].dataType
@@ -65,7 +70,9 @@ def text(
         kept = tokens
     else:
         words = StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=_stop_words(stop_words)).transform(words)
-    vocabulary = _vocabulary(words.select(F.col(kept).alias("t")), vocab_size, min_df)
+    if vocabulary is None:
+        vocabulary = _vocabulary(words.select(F.col(kept).alias("t")), vocab_size, min_df)
+    vocabulary = list(vocabulary)
     if not vocabulary:
         raise DataError(f"text: no term of column {columns[0]!r} occurs in {min_df} rows; lower min_df")
     counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from pyspark.sql import functions as F
 
 import spark_mlfs
 from spark_mlfs import cli
@@ -535,6 +536,29 @@ def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
     found = spark.read.parquet(str(tmp_path / "reduced"))
     assert found.columns == ["id", "features"] and found.count() == 40
     assert attribute_names(found, "features") == sorted(pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][:2])
+
+
+@pytest.mark.parametrize("labels", [[], ["--option", "labels=tags"]], ids=["unlabelled", "labelled"])
+def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp_path, labels):
+    """A new corpus has other words, in other frequencies: the columns are those the selection was made on."""
+    old = [(0, "red green", "x"), (1, "red red blue", "y"), (2, "green blue blue", "x"), (3, "red", "y")]
+    new = [(7, "mauve mauve blue red", "y"), (8, "green green", "x")]
+    schema = "id int, body string, tags string"
+    for name, rows in (("old", old), ("new", new)):
+        spark.createDataFrame(rows, schema).withColumn("tags", F.split("tags", ";")).write.parquet(str(tmp_path / name))
+    text = ["--format", "text", "--option", "source=parquet", "--option", "text=body", "--option", "id=id"]
+    which = ["--option", "labels=tags", "--option", "min_df=1", "--method", "chi2", "--num-features", 2]
+    code, _, err = run("select", *text, "--data", tmp_path / "old", *which, "--output", tmp_path / "selection")
+    assert code == 0, err
+    paths = ["--model", tmp_path / "selection", "--data", tmp_path / "new", "--output", tmp_path / "cut"]
+    code, _, err = run("transform", *text, *labels, *paths)
+    assert code == 0, err
+    ranking = pd.read_csv(tmp_path / "selection" / "ranking.csv")
+    kept = list(ranking.sort_values("index").query("rank <= 2")["name"])
+    cut = spark.read.parquet(str(tmp_path / "cut"))
+    assert attribute_names(cut, "features") == kept and ("labels" in cut.columns) == bool(labels)
+    counts = {r["id"]: r["features"].toArray().tolist() for r in cut.collect()}
+    assert counts == {i: [body.split().count(word) for word in kept] for i, body, _ in new}
 
 
 def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):

@@ -155,5 +155,11 @@ def test_text(spark):
     source.createOrReplaceTempView("texts")
     frame = load(spark, "texts", "text", source="table", binary=True, min_df=0.5, **arguments)
     assert rows_of(frame)[0]["features"].toArray().tolist() == [1, 1, 1]
+    frame = text(spark, source, vocabulary=["dog", "emu", "the"], **arguments)  # those words, in that order
+    assert attribute_names(frame, FEATURES) == ["dog", "emu", "the"]
+    assert [r["features"].toArray().tolist() for r in rows_of(frame)] == [[1, 0, 2], [1, 0, 0], [0, 0, 0], [0, 0, 1]]
+    for wrong in ("dog", [], ["dog", "dog"]):
+        with pytest.raises(ParameterError, match="vocabulary"):
+            text(spark, source, vocabulary=wrong, **arguments)
     with pytest.raises(DataError, match="no term of column 'body'"):
         text(spark, source, min_df=4, **arguments)
