@@ -7,6 +7,7 @@ started through a small launcher that drops this one argument. Nothing else in t
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import shutil
@@ -102,6 +103,7 @@ def _send_package(spark: SparkSession) -> SparkSession:
     except PackageNotFoundError:
         if PACKAGE.is_dir() and hasattr(spark, "addArtifacts") and id(spark) not in _sent:
             folder = tempfile.mkdtemp(prefix="spark_mlfs-")
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
             spark.addArtifacts(shutil.make_archive(f"{folder}/spark_mlfs", "zip", PACKAGE.parent, PACKAGE.name), pyfile=True)
             _sent.add(id(spark))
     return spark
