@@ -109,7 +109,8 @@ def local(frame):
     from spark_mlfs.prepare.blocks import Block, concatenate, pack
 
     packed = pack(frame, row_id="id")
-    rows = packed.frame.where("block is not null").select("block").toLocalIterator()  # the whole set at once would be evicted on a small heap
+    # block by block: the whole set at once would be evicted on a small heap
+    rows = packed.frame.where("block is not null").select("block").toLocalIterator()
     block = concatenate([Block.decode(bytes(r.block)) for r in rows])
     packed.release()
     return block, packed.profile
@@ -249,7 +250,8 @@ def main():
     spark = local_session("benchmark")
     data = Path(args.data)
     print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, Spark {spark.version}, NumPy {np.__version__}"
+        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
+        f"Spark {spark.version}, NumPy {np.__version__}"
     )
 
     def arff(name, *files):

@@ -92,7 +92,8 @@ def java_home() -> Path:
 
 
 def _send_package(spark: SparkSession) -> SparkSession:
-    """Run from a clone on a session that is not ours, the workers have no `spark_mlfs` to import: send them a zip of it, once a session.
+    """Run from a clone on a session that is not ours, the workers have no `spark_mlfs` to import: send them a zip of it,
+    once a session.
 
     Spark 4 has `addArtifacts` for that. On a cluster, and on Spark 3.5, install the wheel or pass it with --py-files.
     """

@@ -105,8 +105,8 @@ class Counting:
 
     @cached_property
     def _cells_are_cheaper(self) -> bool:
-        """Sparse data with many features, codes or labels: most cells of a three-way table are empty, and counting only the occupied ones
-        costs a few operations per stored entry instead of two per cell of the table."""
+        """Sparse data with many features, codes or labels: most cells of a three-way table are empty, and counting
+        only the occupied ones costs a few operations per stored entry instead of two per cell of the table."""
         profile, coding = self.engine.profile, self.coding
         if not (self.engine.whole and coding.sparse) or (profile.has_unknown and isinstance(self.target, Labels)):
             return False

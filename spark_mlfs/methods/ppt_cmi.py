@@ -51,7 +51,9 @@ class PPTCMI(CountingMethod):
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
         kept = sets.counts >= floor
         if not len(kept):
-            raise DataError("no row has all its labels known: labelsets need fully known rows; drop the labels that are never known")
+            raise DataError(
+                "no row has all its labels known: labelsets need fully known rows; drop the labels that are never known"
+            )
         if kept.sum() < 2:
             raise DataError(
                 f"{int(kept.sum())} labelset(s) occur at least min_count = {p['min_count']} times (of {len(kept)}; the commonest "

@@ -48,9 +48,7 @@ def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **o
         known[known.index("format")] = "source"
     for name in options:
         if name not in known:
-            raise ParameterError(
-                f"option {name!r} is not known for format {format!r}; its options are {', '.join(known)}"
-            )
+            raise ParameterError(f"option {name!r} is not known for format {format!r}; its options are {', '.join(known)}")
     call = partial(reader, spark)
     if "path" in inspect.signature(reader).parameters:
         if path is None:

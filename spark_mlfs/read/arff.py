@@ -176,9 +176,7 @@ def _attribute(rest: str, file: str, line: int) -> Attribute:
         return Attribute(name, "numeric", None, line)
     if word in _UNUSABLE:
         return Attribute(name, word, None, line)
-    raise DataError(
-        f"{file}:{line}: attribute {name!r} has the unknown type {word[:20]!r}; use numeric or {{category, ...}}"
-    )
+    raise DataError(f"{file}:{line}: attribute {name!r} has the unknown type {word[:20]!r}; use numeric or {{category, ...}}")
 
 
 def label_names_of_xml(text: str, where: str) -> tuple[list[str], list[str]]:
@@ -269,9 +267,7 @@ def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> li
 class Plan:
     """What becomes of each attribute: everything a worker needs, as arrays over the attributes."""
 
-    def __init__(
-        self, header: Header, labels: set[str], ignore: list[str], nominal: str, binarize: bool, missing: str
-    ):
+    def __init__(self, header: Header, labels: set[str], ignore: list[str], nominal: str, binarize: bool, missing: str):
         attributes = header.attributes
         self.attributes, self.missing, self.binarize = attributes, missing, binarize
         n = len(attributes)
@@ -491,9 +487,7 @@ def _from_triples(n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarra
     return vectors.sparse(n, len(plan.feature_names), row, column, raw), labels
 
 
-def _one_hot(
-    row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _one_hot(row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(row, column, value) with one-hot columns for the attributes that have them; unknown is NaN in every column."""
     hot = plan.onehot[attribute]
     column = plan.feature_of[attribute].copy()
@@ -524,9 +518,7 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     n, width = len(text), len(plan.attributes)
     names = [str(k) for k in range(width)]
     words = {
-        str(k)
-        for k in range(width)
-        if plan.is_nominal[k] and not (plan.identity[k] or k in plan.by_value) or plan.ignored[k]
+        str(k) for k in range(width) if plan.is_nominal[k] and not (plan.identity[k] or k in plan.by_value) or plan.ignored[k]
     }
     try:
         table = pyarrow.csv.read_csv(
@@ -621,9 +613,7 @@ def _slow_dense(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
         if found[3] != ",":
             break
     if len(values) != len(plan.attributes):
-        raise DataError(
-            f"{where}: {len(values)} values for {len(plan.attributes)} attributes; complete or remove the line"
-        )
+        raise DataError(f"{where}: {len(values)} values for {len(plan.attributes)} attributes; complete or remove the line")
     return [(k, _slow_value(k, *v, where, plan)) for k, v in enumerate(values) if not plan.ignored[k]]
 
 
@@ -636,18 +626,14 @@ def _slow_sparse(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
         if not found:
             if "}" not in line:
                 raise DataError(f"{where}: the sparse row has no closing brace; complete or remove the line")
-            raise DataError(
-                f"{where}: {line[at : at + 20]!r} is not 'index value'; write a sparse row as {{index value, ...}}"
-            )
+            raise DataError(f"{where}: {line[at : at + 20]!r} is not 'index value'; write a sparse row as {{index value, ...}}")
         try:
             index = number(found[1])
         except ValueError:
             index = -1.0
         k = int(index)
         if k != index or not 0 <= k < len(plan.attributes):
-            raise DataError(
-                f"{where}: index {found[1]!r} is none of 0..{len(plan.attributes) - 1}; correct or remove the line"
-            )
+            raise DataError(f"{where}: index {found[1]!r} is none of 0..{len(plan.attributes) - 1}; correct or remove the line")
         if k in seen:
             raise DataError(f"{where}: index {k} is given twice; keep one")
         seen.add(k)
@@ -683,8 +669,7 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
             value = number(text)
         except ValueError:
             raise DataError(
-                f"{where}: attribute {a.name!r}: {text[:40]!r} is not a finite number; correct it, or write ? for a missing "
-                "value"
+                f"{where}: attribute {a.name!r}: {text[:40]!r} is not a finite number; correct it, or write ? for a missing value"
             ) from None
     if plan.label_of[k] >= 0:
         try:

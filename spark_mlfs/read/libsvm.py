@@ -127,14 +127,10 @@ def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
         features = max(features, vectors.from_arrow(batch.column(1)).size)
         labels = max(labels, vectors.from_arrow(batch.column(2)).size)
-    yield pa.RecordBatch.from_arrays(
-        [pa.array([features], pa.int32()), pa.array([labels], pa.int32())], ["features", "labels"]
-    )
+    yield pa.RecordBatch.from_arrays([pa.array([features], pa.int32()), pa.array([labels], pa.int32())], ["features", "labels"])
 
 
-def _read(
-    lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None
-) -> Triples:
+def _read(lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None) -> Triples:
     try:
         found = _fast(lines.text)
     except Irregular:
@@ -188,9 +184,7 @@ def _fast(text: pa.Array) -> Triples:
     return row[is_label], chosen(is_label, True), row[is_index], chosen(is_index, True), chosen(is_value, False)
 
 
-def _slow(
-    lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None
-) -> Triples:
+def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None) -> Triples:
     """Row by row, with the place of whatever is wrong."""
     label_rows, labels, rows, indices, values = [], [], [], [], []
     for position in range(len(lines.text)):

@@ -29,7 +29,7 @@ from .vectors import FRAME, Vectors
 
 
 def near(name: str, known: Iterable[str], every: int = 12) -> str:
-    """"did you mean …" for an unknown name, or the known names where none is close."""
+    """ "did you mean …" for an unknown name, or the known names where none is close."""
     known = [str(k) for k in known]
     close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.6)
     if close:
@@ -212,9 +212,7 @@ def _different_header(first: str, reference: list[str], name: str, declared: lis
             return DataError(
                 f"{name}: attribute {k + 1} is {b[:60]!r} but {a[:60]!r} in {first}; load files of one header together"
             )
-    return DataError(
-        f"{name}: {len(declared)} attributes but {len(reference)} in {first}; load files of one header together"
-    )
+    return DataError(f"{name}: {len(declared)} attributes but {len(reference)} in {first}; load files of one header together")
 
 
 def _text_column(column: pa.Array) -> pa.Array:

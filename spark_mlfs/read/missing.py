@@ -45,9 +45,7 @@ def settle(
     if missing == "error":
         at = int(np.flatnonzero(unknown)[0])
         row, slot = int(np.searchsorted(np.cumsum(features.lengths), at, side="right")), int(features.indices[at])
-        raise DataError(
-            f"{where(row, slot)}: the value is missing; pass missing='mean', 'zero' or 'drop', or correct the data"
-        )
+        raise DataError(f"{where(row, slot)}: the value is missing; pass missing='mean', 'zero' or 'drop', or correct the data")
     if missing == "drop":
         keep = np.ones(n, bool)
         keep[features.rows[unknown]] = False
@@ -165,6 +163,4 @@ def _fixed_point(batches: Iterator[pa.RecordBatch], slots: np.ndarray, scale: np
         rest = np.rint((scaled - whole) * float(1 << _BITS))
         np.add.at(high, place, whole.astype(np.int64))
         np.add.at(low, place, rest.astype(np.int64))
-    yield pa.RecordBatch.from_arrays(
-        [pa.array(slots.astype(np.int32)), pa.array(high), pa.array(low)], ["slot", "high", "low"]
-    )
+    yield pa.RecordBatch.from_arrays([pa.array(slots.astype(np.int32)), pa.array(high), pa.array(low)], ["slot", "high", "low"])

@@ -155,9 +155,7 @@ def _pieces(ids: np.ndarray, size: int) -> Iterator[np.ndarray]:
 
 
 def _batch(ids: np.ndarray, features: Vectors, labels: Vectors) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [pa.array(ids), features.to_arrow(), labels.to_arrow()], ["id", "features", "labels"]
-    )
+    return pa.RecordBatch.from_arrays([pa.array(ids), features.to_arrow(), labels.to_arrow()], ["id", "features", "labels"])
 
 
 # ------------------------------------------------------------------------------------------------------- planted features
@@ -223,9 +221,7 @@ def planted_truth(
     used = extra | (np.arange(r)[:, None] % q == np.arange(q)[None, :])
     for label in np.flatnonzero(~used.any(axis=0)):
         used[label % r, label] = True
-    return PlantedTruth(
-        relevant, redundant, relevant[source], noise, names, np.where(used, size * sign, 0).astype(np.float64)
-    )
+    return PlantedTruth(relevant, redundant, relevant[source], noise, names, np.where(used, size * sign, 0).astype(np.float64))
 
 
 def planted(
@@ -275,9 +271,7 @@ def planted(
 class _Planted:
     """The rule of one planted set. Scores are sums of whole numbers below 2^53, exact in any order of addition."""
 
-    def __init__(
-        self, truth: PlantedTruth, d: int, q: int, density: float | None, noise: float, prevalence: float, seed: int
-    ):
+    def __init__(self, truth: PlantedTruth, d: int, q: int, density: float | None, noise: float, prevalence: float, seed: int):
         self.d, self.q, self.density, self.seed = d, q, density, seed
         self.relevant, self.redundant, self.weights = truth.relevant, truth.redundant, truth.weights
         place = {int(f): k for k, f in enumerate(truth.relevant)}

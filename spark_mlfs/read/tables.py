@@ -215,9 +215,7 @@ def _labels(
 ) -> tuple[list, str, list[str] | None, DataType]:
     first, column = kinds[columns[0]], F.col(_quoted(columns[0]))
     if delimiter is not None and (len(columns) > 1 or not isinstance(first, StringType)):
-        raise ParameterError(
-            f"label_delimiter={delimiter!r} is for one string column; {columns[0]!r} is {first.simpleString()}"
-        )
+        raise ParameterError(f"label_delimiter={delimiter!r} is for one string column; {columns[0]!r} is {first.simpleString()}")
     if len(columns) == 1:
         if isinstance(first, VectorUDT):
             return [column], "vector", attribute_names(source, columns[0]), VectorUDT()

@@ -58,9 +58,7 @@ class Tokens:
         """The tokens as an Arrow string column."""
         offsets = np.zeros(len(self) + 1, np.int32)
         np.cumsum(self.ends - self.starts, out=offsets[1:])
-        return pa.Array.from_buffers(
-            pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data[self.inside])]
-        )
+        return pa.Array.from_buffers(pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data[self.inside])])
 
 
 def numbers(strings: pa.Array) -> np.ndarray:

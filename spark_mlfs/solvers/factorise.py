@@ -100,9 +100,7 @@ def nmf(
     return Factorisation(V, B, trace, converged, len(trace) - 1)
 
 
-def factorise(
-    labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, factorizer: str = "nmf"
-) -> Factorisation:
+def factorise(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, factorizer: str = "nmf") -> Factorisation:
     """`nmf` or `svd` by name."""
     if factorizer not in FACTORIZERS:
         raise ParameterError(f"factorizer is {factorizer!r}; choose one of {', '.join(FACTORIZERS)}")

@@ -157,9 +157,7 @@ class GramStatistics:
         if move_y:
             cross = np.outer(sy - 0.5 * n * v, v)
             yy = yy - cross - cross.T
-        return GramStatistics(
-            n, sx - n * u, sy - n * v, xx, xy, yy, np.array(centre_x), np.array(centre_y), self.low, self.high
-        )
+        return GramStatistics(n, sx - n * u, sy - n * v, xx, xy, yy, np.array(centre_x), np.array(centre_y), self.low, self.high)
 
     def __add__(self, other: GramStatistics) -> GramStatistics:
         if (self.d, self.q) != (other.d, other.q):
@@ -334,9 +332,7 @@ def total(blocks: Iterable[GramStatistics]) -> GramStatistics:
     return out
 
 
-def leave_out(
-    blocks: Sequence[GramStatistics], out: Iterable[int], whole: GramStatistics | None = None
-) -> GramStatistics:
+def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int], whole: GramStatistics | None = None) -> GramStatistics:
     """Statistics of all rows but those of the blocks numbered in `out`: the whole minus them (or the sum of the rest,
     when fewer remain), with the minimum and maximum of what remains."""
     dropped = sorted(set(out))

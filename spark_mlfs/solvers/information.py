@@ -67,7 +67,9 @@ def label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.n
     return logs.nats(cells - codes - logs(n_l) - logs(n - n_l) + logs(n), n)
 
 
-def small_label_information(counts: np.ndarray, q: int, unknown: np.ndarray | None = None, correction: str = "none") -> np.ndarray:
+def small_label_information(
+    counts: np.ndarray, q: int, unknown: np.ndarray | None = None, correction: str = "none"
+) -> np.ndarray:
     """As `label_information`, to full *relative* precision however small: for products, where the smallest information counts.
 
     n·I = Σ_cells e·g((c − e)/e) with c the count, e = row·column/n and g(t) = (1 + t)·log(1 + t) − t ≥ 0: nothing cancels.

@@ -128,9 +128,7 @@ class _Reweighting:
             self.W, self.converged = W, True
             return [0.0]
         aside = (self.d - len(self.rows)) * self.eps / 4
-        value = float(
-            -(W * self.Cr).sum() - self.beta * (t * t / s2).sum() + self.beta * (huber(t, self.eps).sum() + aside)
-        )
+        value = float(-(W * self.Cr).sum() - self.beta * (t * t / s2).sum() + self.beta * (huber(t, self.eps).sum() + aside))
         trace = [value]
         x = np.maximum(2 * t, self.eps)
         if np.linalg.norm(self.C, axis=1).max() <= 0.5 * self.beta:

@@ -69,9 +69,7 @@ class _SpannedLatent:
 
     def misfit(self, W):
         D = W - self.P
-        return float(
-            (D * (self.G @ D)).sum() - 2 * (D * (self.C @ self.Q)).sum() + (self.Q * (self.S @ self.Q)).sum()
-        )
+        return float((D * (self.G @ D)).sum() - 2 * (D * (self.C @ self.Q)).sum() + (self.Q * (self.S @ self.Q)).sum())
 
     def roughness(self):
         return 0.0

@@ -92,7 +92,8 @@ def test_one_task_and_many_jobs_give_the_same_bits(forms, method):
 
 
 @pytest.mark.parametrize(
-    "form", ["parts 1 local", "parts 7 local", "parts 64 local", "parts 1 distributed", "parts 2 distributed", "parts 7 distributed"]
+    "form",
+    ["parts 1 local", "parts 7 local", "parts 64 local", "parts 1 distributed", "parts 2 distributed", "parts 7 distributed"],
 )
 def test_partitions_do_not_matter(forms, method, form):
     """Rows arrive in another order, too: a repartition deals them out anew. Over 64, most partitions are empty."""

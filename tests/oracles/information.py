@@ -147,9 +147,7 @@ def _constant(codes, constant):
 
 def per_target(codes, targets, miller_madow=False):
     """(d, targets) of I(f; target), each over the rows where the target is known."""
-    return table_information(
-        cross_counts(indicators(codes), indicators(targets)), (1,), (3,), miller_madow=miller_madow
-    )
+    return table_information(cross_counts(indicators(codes), indicators(targets)), (1,), (3,), miller_madow=miller_madow)
 
 
 # Information criteria ----
@@ -157,9 +155,7 @@ def per_target(codes, targets, miller_madow=False):
 
 def mim(codes, y, labels="br", constant=None, miller_madow=False):
     """Σ_t I(f; t)."""
-    return rank_by_score(
-        per_target(codes, target_codes(y, labels), miller_madow).sum(axis=1), _constant(codes, constant)
-    )
+    return rank_by_score(per_target(codes, target_codes(y, labels), miller_madow).sum(axis=1), _constant(codes, constant))
 
 
 def _accumulating(term, combine):
@@ -248,12 +244,8 @@ def chi2(codes, y, labels="br", aggregate="sum", constant=None):
     observed = cross_counts(indicators(codes), indicators(target_codes(y, labels)))
     rows, columns = observed.sum(axis=3, keepdims=True), observed.sum(axis=1, keepdims=True)
     expected = rows * columns / np.maximum(observed.sum(axis=(1, 3), keepdims=True), 1)
-    each = np.divide((observed - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(
-        axis=(1, 3)
-    )
-    return rank_by_score(
-        {"sum": each.sum, "mean": each.mean, "max": each.max}[aggregate](axis=1), _constant(codes, constant)
-    )
+    each = np.divide((observed - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(axis=(1, 3))
+    return rank_by_score({"sum": each.sum, "mean": each.mean, "max": each.max}[aggregate](axis=1), _constant(codes, constant))
 
 
 # Pruned problem transformation ----
@@ -384,9 +376,7 @@ def d2f(codes, y, num_features=None, constant=None, miller_madow=False):
 
 def pmu(codes, y, num_features=None, constant=None, miller_madow=False):
     """R(f) − Σ_s Σ_l co(f, s, l) − Σ_{l<l'} co(f, l, l')."""
-    own = per_target(codes, y, miller_madow).sum(axis=1) - co_with_labels(
-        codes, y, list(range(y.shape[1])), miller_madow
-    )
+    own = per_target(codes, y, miller_madow).sum(axis=1) - co_with_labels(codes, y, list(range(y.shape[1])), miller_madow)
     criterion = _accumulating(lambda s: co_with_picked(codes, y, s, miller_madow).sum(axis=1), lambda z, _: own - z)
     return greedy(own, criterion, _constant(codes, constant), num_features)
 
@@ -398,9 +388,7 @@ def mdmr(codes, y, num_features=None, constant=None, miller_madow=False):
 
     def term(s):
         counts = split_counts(feature, label, feature[:, s])
-        return with_feature(codes, s, miller_madow) - table_information(counts, (1,), (4,), (2,), miller_madow).sum(
-            axis=1
-        )
+        return with_feature(codes, s, miller_madow) - table_information(counts, (1,), (4,), (2,), miller_madow).sum(axis=1)
 
     return greedy(r, _accumulating(term, lambda total, k: r - total / k), _constant(codes, constant), num_features)
 

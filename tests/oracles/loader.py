@@ -104,9 +104,7 @@ def _svmlight(folder):
     features = (folder / "features.txt").read_text().split("\n")
     labels = (folder / "labels.txt").read_text().split("\n")
     features, labels = [n for n in features if n], [n for n in labels if n]
-    x, sets = load_svmlight_file(
-        str(folder / "rcv1sub1.svm.gz"), n_features=len(features), multilabel=True, zero_based=False
-    )
+    x, sets = load_svmlight_file(str(folder / "rcv1sub1.svm.gz"), n_features=len(features), multilabel=True, zero_based=False)
     y = np.zeros((x.shape[0], len(labels)), int)
     for i, positive in enumerate(sets):
         y[i, np.array(positive, int)] = 1

@@ -217,13 +217,9 @@ def mifs(X, Y, L, alpha, beta, gamma, c, iterations, constraint="orthonormal"):
         # (I + bL)V + aVBB' = R, solved as one system over vec V.
         values, vectors = np.linalg.eigh(B @ B.T)
         R = (X @ W + alpha * Y @ B.T) @ vectors
-        V = np.column_stack(
-            [np.linalg.solve((1 + alpha * v) * np.eye(n) + beta * L, R[:, r]) for r, v in enumerate(values)]
-        ) @ vectors.T
-        trace.append(
-            ((X @ W - V) ** 2).sum()
-            + alpha * ((Y - V @ B) ** 2).sum()
-            + beta * np.trace(V.T @ L @ V)
-            + gamma * l21(W)
+        V = (
+            np.column_stack([np.linalg.solve((1 + alpha * v) * np.eye(n) + beta * L, R[:, r]) for r, v in enumerate(values)])
+            @ vectors.T
         )
+        trace.append(((X @ W - V) ** 2).sum() + alpha * ((Y - V @ B) ** 2).sum() + beta * np.trace(V.T @ L @ V) + gamma * l21(W))
     return trace, W, V, B

@@ -110,9 +110,7 @@ def test_entropies_by_hand():
     # Miller–Madow: H + (cells − 1)/2n; so I gains (2 − 1 + 2 − 1 − 4 + 1)/8
     assert info.joint_entropy(a, miller_madow=True) == pytest.approx(math.log(2) + 1 / 8)
     assert info.mutual_information(a, b, miller_madow=True) == pytest.approx(-1 / 8)
-    assert info.conditional_mutual_information(a, b, a ^ b, miller_madow=True) == pytest.approx(
-        math.log(2) + (3 + 3 - 3 - 1) / 8
-    )
+    assert info.conditional_mutual_information(a, b, a ^ b, miller_madow=True) == pytest.approx(math.log(2) + (3 + 3 - 3 - 1) / 8)
 
 
 def test_mutual_information_equals_scikit_learn(emotions):
@@ -244,9 +242,7 @@ def formulas(codes, y):
     return {
         "d2f": lambda f, s: r(f) - z(f, s),
         "pmu": lambda f, s: r(f) - z(f, s) - sum(co(c[f], a, b) for a, b in pairs),
-        "mdmr": lambda f, s: (
-            r(f) - mean([mi(c[f], c[p]) - sum(conditional_mi(c[f], t, c[p]) for t in labels) for p in s])
-        ),
+        "mdmr": lambda f, s: r(f) - mean([mi(c[f], c[p]) - sum(conditional_mi(c[f], t, c[p]) for t in labels) for p in s]),
         "scls": lambda f, s: r(f) * (1 - sum(mi(c[f], c[p]) for p in s) / info.joint_entropy(c[f])),
         "lrfs": lambda f, s: sum(conditional_mi(c[f], b, a) for a, b in ordered) - mean([mi(c[f], c[p]) for p in s]),
     }
@@ -282,9 +278,7 @@ def test_filters_by_score(small):
     np.testing.assert_allclose(info.enm(codes, y).scores, np.linalg.norm(each, axis=1), atol=1e-13)
     one_valued = np.column_stack([y, np.zeros(len(y), int)])
     for target in (y, one_valued):
-        np.testing.assert_allclose(
-            info.gmm(codes, target).scores[varying], stats.gmean(each[varying], axis=1), rtol=1e-10
-        )
+        np.testing.assert_allclose(info.gmm(codes, target).scores[varying], stats.gmean(each[varying], axis=1), rtol=1e-10)
     np.testing.assert_allclose(info.mim(codes, one_valued).scores, each.sum(axis=1), atol=1e-13)
     h = [info.joint_entropy(t) for t in y.T]
     a, b = sorted(np.argsort(np.negative(h))[:2])
@@ -331,9 +325,7 @@ def test_chi2_by_hand_and_by_scipy(emotions):
         got = info.chi2(codes, y, "br", aggregate).scores[list(some)]
         np.testing.assert_allclose(got, getattr(by_label, aggregate)(axis=1), rtol=1e-12)
         lp = info.chi2(codes, y, "lp", aggregate).scores[list(some)]
-        np.testing.assert_allclose(
-            lp, [chi2_of(codes[:, f], info.target_codes(y, "lp")[:, 0]) for f in some], rtol=1e-12
-        )
+        np.testing.assert_allclose(lp, [chi2_of(codes[:, f], info.target_codes(y, "lp")[:, 0]) for f in some], rtol=1e-12)
 
 
 def chi2_of(a, b):
@@ -413,14 +405,10 @@ def test_ross_equals_scikit_learn_and_rounding_makes_it_scale_free(emotions):
         rows, classes = info.pruned(y, min_count)
         for f in range(0, 72, 12):
             want = _compute_mi_cd(exact[rows, f], classes, 6)
-            assert info.ross_estimate(info.distances(exact[rows, f], None), classes, 6) == pytest.approx(
-                want, abs=1e-12
-            )
+            assert info.ross_estimate(info.distances(exact[rows, f], None), classes, 6) == pytest.approx(want, abs=1e-12)
             assert info.ross_estimate(info.distances(z[rows, f]), classes, 6) == pytest.approx(want, abs=1e-12)
     ties, label = np.round(x[:, 4] * 20), y[:, 0]
-    assert info.ross_estimate(info.distances(ties), label, 3) == pytest.approx(
-        _compute_mi_cd(ties, label, 3), abs=1e-12
-    )
+    assert info.ross_estimate(info.distances(ties), label, 3) == pytest.approx(_compute_mi_cd(ties, label, 3), abs=1e-12)
 
 
 def test_ross_by_hand():

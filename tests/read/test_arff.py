@@ -97,9 +97,7 @@ def test_real_set_equals_naive_parser(spark, data_dir, name, file, labels, expec
     assert round(np.mean([len(s) for s in y_sets]), 3) == pytest.approx(cardinality, abs=0.0011)
     assert len(set(y_sets)) == labelsets
     paths = sorted(folder.glob(file))
-    known = (
-        dict(label_names=xml_names(folder / labels)) if isinstance(labels, str) else dict(count=labels)
-    )
+    known = dict(label_names=xml_names(folder / labels)) if isinstance(labels, str) else dict(count=labels)
     x, y, names, is_label = naive(paths, **known)
     assert x.shape == (n, d) and y.shape == (n, q)
     assert attribute_names(frame, FEATURES) == [m for m, i in zip(names, is_label, strict=True) if not i]

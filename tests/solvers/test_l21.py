@@ -123,9 +123,7 @@ def test_msfs_against_the_dense_form(walk, sigma):
             got = l21.msfs(gram, graphs_msfs.xlx(X, S), alpha, beta, rho)
             assert got.converged and falls(got.objective) and agree(got.weights, W, 1e-6)
             np.testing.assert_allclose(got.intercept, b, atol=1e-9)
-            value = 0.5 * ((X @ W + b - Y) ** 2).sum() + alpha / 2 * np.trace(
-                W.T @ X.T @ graphs_msfs.laplacian(S) @ X @ W
-            )
+            value = 0.5 * ((X @ W + b - Y) ** 2).sum() + alpha / 2 * np.trace(W.T @ X.T @ graphs_msfs.laplacian(S) @ X @ W)
             value += beta / 2 * (rho * oracle.l21(W) + (1 - rho) * (W**2).sum())
             assert got.objective[-1] == pytest.approx(value, rel=1e-8)
 
@@ -133,9 +131,7 @@ def test_msfs_against_the_dense_form(walk, sigma):
 def test_msfs_identities(case):
     _, _, gram = case
     xlx = np.ones_like(gram.G)
-    np.testing.assert_allclose(
-        l21.msfs(gram, xlx, 0.0, 7.0, 0.0).weights, ridge(gram, 7.0).weights, rtol=1e-8, atol=1e-10
-    )
+    np.testing.assert_allclose(l21.msfs(gram, xlx, 0.0, 7.0, 0.0).weights, ridge(gram, 7.0).weights, rtol=1e-8, atol=1e-10)
     assert agree(l21.msfs(gram, xlx, 0.0, 7.0, 1.0).weights, l21.csfs(gram, 7.0).weights, 1e-9)
 
 

@@ -1,0 +1,190 @@
+"""SPEC on the multi-label similarity graph, from labelset statistics alone.
+
+Rows i, j are joined with weight A_ij = s(u_i, u_j), i != j, s the similarity of their labelsets. Let u run over
+the m distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = sum x_i and Q_u = sum x_i^2 over
+its rows. Then
+
+    x'Dx = sum_u d_u Q_u
+    x'Ax = sum_uv s_uv S_u S_v  -  sum_u s_uu Q_u         (a row is not its own neighbour)
+    phi1 = x'Lx / x'Dx = 1 - x'Ax / x'Dx                  (smaller is better; score -phi1)
+    phi2 = phi1 of x - (1'Dx)/(1'D1)                      (score -phi2)
+    phi3 = sum_{j=2..k} (2 - gamma_j) (xi_j' D^1/2 x)^2 / x'Dx   (larger is better)
+
+with gamma, xi the eigenvalues and eigenvectors of the normalised Laplacian I - N, N = D^-1/2 A D^-1/2, of the n
+rows. They are known from m x m: N maps the vectors that are constant on labelsets to themselves, and those that
+add up to zero on each, too.
+  1. Constant: f_i = g_u / sqrt(c_u). N acts on g as B_uv = sqrt(c_u c_v) s_uv / sqrt(d_u d_v) - [u = v] s_uu /
+     d_u, so every eigenpair (beta, g) of B gives gamma = 1 - beta and xi' D^1/2 x = sum_u g_u sqrt(d_u / c_u)
+     S_u.
+  2. Zero-sum within u: there the first term of N vanishes and -s_uu / d_u is left: gamma = 1 + s_uu / d_u, c_u
+     - 1 times; the squared length of D^1/2 x in that space is d_u (Q_u - S_u^2 / c_u).
+Together m + sum(c_u - 1) = n. Rows of degree 0 drop out of the graph, not out of the standardisation.
+
+Source: Zhao & Liu, ICML 2007; the graph is Eq. 2 and 3 of Yan & Li, ECML PKDD 2016, whose Eq. 17 misplaces the
+degree factors and is not followed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, eigsh
+
+from spark_mlfs.errors import BudgetError, DataError, ParameterError
+from spark_mlfs.solvers.label_similarity import BLOCK_BYTES, LabelsetSimilarity
+
+WORST = -2.0  # the largest eigenvalue a normalised Laplacian can have
+EIGENSPACE = 1e-9
+FLAT = 1e-12  # a quadratic form this far below the terms it is made of is zero
+DENSE_EIGEN = 1500
+
+
+@dataclass
+class LabelsetSums:
+    """Sums over the rows of each labelset, of x less any fixed value per feature (one near the mean avoids
+    cancellation).
+
+    `count` (m,) rows, `total` (m, d) sums, `square` (m, d) sums of squares.
+    """
+
+    count: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
+
+    @staticmethod
+    def of(x: np.ndarray, codes: np.ndarray, m: int) -> LabelsetSums:
+        """The sums of an (n, d) matrix whose row i has labelset `codes[i]`."""
+        count = np.bincount(codes, minlength=m)
+        total, square = np.zeros((m, x.shape[1])), np.zeros((m, x.shape[1]))
+        np.add.at(total, codes, x)
+        np.add.at(square, codes, x * x)
+        return LabelsetSums(count, total, square)
+
+    def moments(self) -> tuple[np.ndarray, np.ndarray]:
+        """(mean, population standard deviation), (d,) each, of the values summed."""
+        n = self.count.sum()
+        mean = self.total.sum(axis=0) / n
+        # from squares about the mean: adding before subtracting would lose what is small
+        spread = (self.square - 2 * mean * self.total + self.count[:, None] * mean * mean).sum(axis=0)
+        return mean, np.sqrt(np.maximum(spread, 0.0) / n)
+
+    def scaled(self, offset: np.ndarray, scale: np.ndarray) -> LabelsetSums:
+        """The sums of (x - offset) / scale."""
+        c = self.count[:, None]
+        total = (self.total - c * offset) / scale
+        square = (self.square - 2 * offset * self.total + c * offset * offset) / (scale * scale)
+        return LabelsetSums(self.count, total, np.maximum(square, 0.0))
+
+
+def spec_scores(
+    sums: LabelsetSums,
+    similarity: LabelsetSimilarity,
+    criterion: str = "phi1",
+    k: int | None = None,
+    offset: np.ndarray | None = None,
+    scale: np.ndarray | None = None,
+    block_bytes: int = BLOCK_BYTES,
+    budget_bytes: int = 2 << 30,
+) -> np.ndarray:
+    """Scores (d,), larger is better: -phi1, -phi2 or phi3.
+
+    Parameters
+    ----------
+    sums : statistics per labelset, of the features that vary.
+    similarity : of the same labelsets, in the same order.
+    criterion : ``"phi1"``, ``"phi2"`` or ``"phi3"``.
+    k : eigenvalues used by phi3, counted with their multiplicity; None: the number of labels. The eigenspace of
+        the k-th counts as a whole (eigenvalues up to gamma_k + 1e-9).
+    offset, scale : x is used as (x - offset) / scale; None: the mean and population standard deviation of the sums.
+    block_bytes : memory for a block of the m x m table.
+    budget_bytes : the most that phi3 may take for the whole of it.
+
+    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores -2 under phi1 and phi2, one that is
+    constant there scores -2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label,
+    `ParameterError`, `BudgetError`.
+    """
+    if criterion not in ("phi1", "phi2", "phi3"):
+        raise ParameterError(f"criterion = {criterion!r}: phi1, phi2 or phi3 expected")
+    if k is not None and k < 2:
+        raise ParameterError(f"k = {k}: phi3 uses the eigenvalues from the second on, k must be at least 2")
+    mean, deviation = sums.moments()
+    sums = sums.scaled(mean if offset is None else offset, deviation if scale is None else scale)
+    count = sums.count.astype(np.float64)
+    degree = similarity.degrees(count, block_bytes)
+    live = (degree > 0) & (count > 0)
+    if not live.any():
+        raise DataError("no two rows share a label: the similarity graph has no edge and SPEC is not defined on it")
+    weight = degree * count
+    energy = degree @ sums.square  # x'Dx
+    # what x'Dx would be if no row sat on the value that standardises to zero: the measure of rounding noise
+    noise = FLAT * degree @ (sums.square + count[:, None])
+    flat = energy <= noise
+    shift = (degree @ sums.total) / weight.sum()
+    if criterion == "phi1":
+        centred, centred_energy = sums, energy
+    else:
+        centred = sums.scaled(shift, np.ones_like(shift))
+        centred_energy = degree @ centred.square
+        flat = flat | (centred_energy <= np.maximum(noise, FLAT * energy))
+    if criterion == "phi3":
+        gain = _leading(centred, similarity, degree, live, k or similarity.members.shape[1], budget_bytes)
+        return np.where(flat, 0.0, gain / np.where(flat, 1.0, energy))
+    rest = similarity.self_similarity @ centred.square
+    joined = np.zeros(sums.total.shape[1])
+    for rows, s in similarity.blocks(block_bytes):
+        joined += (centred.total[rows] * (s @ centred.total)).sum(axis=0)
+    phi = (centred_energy - joined + rest) / np.where(flat, 1.0, centred_energy)
+    return np.where(flat, WORST, -phi)
+
+
+def _leading(
+    sums: LabelsetSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int, budget_bytes: int
+) -> np.ndarray:
+    """sum over the eigenvalues up to gamma_k of (2 - gamma)(xi'D^1/2 x)^2, for x centred by degree, which takes
+    D^1/2 1 out."""
+    at = np.flatnonzero(live)
+    c, d = sums.count[at].astype(np.float64), degree[at]
+    own = similarity.self_similarity[at]
+    total, square = sums.total[at], sums.square[at]
+    if 16 * len(at) ** 2 > budget_bytes:
+        raise BudgetError(
+            f"phi3 needs the eigenvectors of {len(at)} labelsets, {16 * len(at) ** 2 >> 20} MiB; "
+            f"the budget is {budget_bytes >> 20} MiB: raise it, or use phi1 or phi2"
+        )
+    inner = np.sort(np.repeat(1 + own / d, np.minimum(c.astype(np.int64) - 1, k)))  # at most k of each can matter
+    root = np.sqrt(c / d)
+    adjacency = similarity.similarity(at, at)
+    adjacency *= root[:, None]
+    adjacency *= root
+    adjacency[np.diag_indices_from(adjacency)] -= own / d
+    wanted = min(k, len(at))
+    while True:
+        extra = min(wanted + 8, len(at))
+        gamma, vectors = _smallest(adjacency, extra)
+        merged = np.sort(np.concatenate([gamma, inner]))
+        cut = merged[min(k, len(merged)) - 1] + EIGENSPACE
+        if gamma[-1] > cut or extra == len(at):
+            break
+        wanted = 2 * extra
+    used = gamma <= cut
+    projected = vectors[:, used].T @ (np.sqrt(d / c)[:, None] * total)
+    out = (2 - gamma[used]) @ (projected * projected)
+    within = 1 + own / d <= cut
+    spread = np.maximum(square - total * total / c[:, None], 0.0)
+    return out + ((1 - own / d) * d)[within] @ spread[within]
+
+
+def _smallest(adjacency: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
+    """The `wanted` smallest eigenvalues of I - adjacency, ascending, with orthonormal eigenvectors."""
+    m = len(adjacency)
+    if m <= DENSE_EIGEN or wanted > m // 4:
+        beta, vectors = linalg.eigh(adjacency, subset_by_index=(m - wanted, m - 1), check_finite=False)
+    else:
+        operator = LinearOperator((m, m), matvec=lambda v: adjacency @ v, dtype=np.float64)
+        start = 1 + 0.5 * np.cos(np.arange(m))  # fixed, so that one input has one answer
+        beta, vectors = eigsh(operator, k=wanted, which="LA", v0=start, ncv=min(m, max(4 * wanted, 64)), tol=0)
+        order = np.argsort(beta)
+        beta, vectors = beta[order], vectors[:, order]
+    return (1 - beta)[::-1], vectors[:, ::-1]

@@ -1,0 +1,203 @@
+"""Blocked neighbours against sorting everything, with ties, conditions, blocks of any size, dense and sparse."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracles import neighbours as oracle
+from oracles.loader import load
+from oracles.mlknn import MLkNN
+from oracles.regression import standardise
+
+from spark_mlfs.errors import DataError
+from spark_mlfs.solvers import knn
+from spark_mlfs.solvers.knn import NONE, Nearest, Rows, Tile, nearest, tiles
+from spark_mlfs.solvers.label_similarity import LabelsetSimilarity, labelset_codes
+
+
+def cut(X, sizes, ids=None, codes=None, sparse=False):
+    ids = np.arange(len(X)) if ids is None else ids
+    edges = np.cumsum([0, *sizes])
+    edges = np.append(edges[edges < len(X)], len(X))
+    form = sp.csr_matrix if sparse else np.asarray
+    return [Rows(form(X[a:b]), ids[a:b], None if codes is None else codes[a:b]) for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def as_lists(best):
+    return [[int(i) for i in row if i != NONE] for row in best.ids]
+
+
+def tied(seed, n, d, levels):
+    """Few values, duplicate rows: ties everywhere."""
+    return np.random.default_rng(seed).integers(0, levels, size=(n, d)).astype(float)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 40),
+    d=st.integers(1, 6),
+    k=st.integers(1, 8),
+    levels=st.sampled_from([2, 3, 1000]),
+    sizes=st.lists(st.integers(1, 15), max_size=4),
+    tile=st.sampled_from([1, 3, 8, 64]),
+    batch=st.sampled_from([1, 7, 64]),
+    sparse=st.booleans(),
+    scaled=st.booleans(),
+)
+def test_any_blocks_equal_sorting(seed, n, d, k, levels, sizes, tile, batch, sparse, scaled):
+    X = tied(seed, n, d, levels)
+    if scaled:
+        X = X / (0.1 + np.random.default_rng(seed).random(d))
+    if seed % 3 == 0:
+        X[: n // 2] = X[0]
+    blocks = cut(X, sizes, sparse=sparse)
+    query = Rows(sp.csr_matrix(X) if sparse else X, np.arange(n))
+    best = nearest(query, blocks[::-1], k, batch=batch, tile=tile)
+    assert as_lists(best) == oracle.all_nearest(X, k)
+    assert (best.found == min(k, n - 1)).all()
+    d2 = oracle.squared_distances(X)
+    for i, row in enumerate(as_lists(best)):
+        np.testing.assert_allclose(best.squares[i, : len(row)], d2[i, row], rtol=1e-14)
+        assert np.isinf(best.squares[i, len(row) :]).all()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_products_that_cancel_do_not_decide(sparse):
+    # values near 1e7: |x|^2 - 2x'z + |z|^2 is off by more than the distances differ by
+    rng = np.random.default_rng(0)
+    X = 1e7 + np.round(rng.normal(size=(60, 5)), 3)
+    X[30:40] = X[:10]
+    rows = Rows(sp.csr_matrix(X) if sparse else X, np.arange(60))
+    assert as_lists(nearest(rows, rows, 6)) == oracle.all_nearest(X, 6)
+
+
+def test_equal_distances_on_the_edge_of_the_grid():
+    """Equal distances (exact: all differences are dyadic) that lie halfway between two keys, where products are not exact."""
+    rng = np.random.default_rng(1)
+    d = 24
+    base = np.rint(rng.normal(size=d) * 2**34) / 2**20  # its squares need more than 53 bits
+    for _ in range(10**5):
+        delta = rng.integers(1, 2**9, size=d) / 2**8
+        if abs((delta @ delta) / d * 1e10 % 1 - 0.5) < 1e-6:
+            break
+    X = np.array([base] + [base + rng.permutation(delta) for _ in range(60)])
+    rows = Rows(X, rng.permutation(61))
+    assert len(set(np.rint(Tile(rows, rows).approx[0, 1:] / d * 1e10))) > 1  # the products do not see the tie
+    best = nearest(rows, rows, 20)
+    assert best.ids[0].tolist() == sorted(rows.ids[1:])[:20]
+
+
+@pytest.mark.parametrize("name", ["emotions", "flags"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_real_sets_with_every_condition(name, sparse, data_dir):
+    X, Y = load(name, data_dir)[:2]
+    X = standardise(X)
+    X, Y = X[:300], Y[:300].astype(int)
+    members, codes, _ = labelset_codes(Y)
+    table = LabelsetSimilarity(members, Y.sum(axis=0))
+    s = oracle.label_similarity(Y)
+    a_not_b = (Y[:, 0] == 1) & (Y[:, 1] == 0)
+    conditions = {
+        "all": (None, None),
+        "same": (lambda q, r: knn.same_labelset(q.codes, r.codes), (Y[:, None] == Y).all(axis=2)),
+        "similar": (lambda q, r: knn.similar(table, q.codes, r.codes, 0.4), s >= 0.4),
+        "sharing": (lambda q, r: knn.sharing(table, q.codes, r.codes), Y @ Y.T > 0),
+        "a not b": (lambda q, r: knn.has_and_lacks(members, r.codes, 0, 1), np.tile(a_not_b, (len(Y), 1))),
+    }
+    query = Rows(sp.csr_matrix(X) if sparse else X, np.arange(len(X)), codes)
+    blocks = cut(X, [100, 77], codes=codes, sparse=sparse)
+    for what, (condition, allowed) in conditions.items():
+        best = nearest(query, blocks, 5, condition, batch=64, tile=50)
+        assert as_lists(best) == oracle.all_nearest(X, 5, allowed), what
+
+
+def test_empty_labelset_is_like_no_other_where_asked():
+    codes = np.array([0, 1, 0])
+    assert knn.same_labelset(codes, codes, empty=0).tolist() == [[False] * 3, [False, True, False], [False] * 3]
+
+
+def test_states_merge_in_any_order_and_travel():
+    X = tied(5, 50, 3, 3)
+    query = Rows(X, np.arange(50))
+    parts = []
+    for block in cut(X, [11, 5, 20]):
+        best = Nearest(50, 4)
+        for tile, _ in tiles(query, block):
+            best.update(tile)
+        parts.append(Nearest.from_state(best.state()))
+    want = nearest(query, query, 4)
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        merged = Nearest(50, 4)
+        for part in order:
+            merged = merged.merge(parts[part])
+        assert (merged.ids == want.ids).all() and (merged.squares == want.squares).all()
+
+
+def test_transposed_tiles_serve_both_sides():
+    X = np.random.default_rng(2).normal(size=(40, 6))
+    X[20:30] = X[5:15]
+    a, b = cut(X, [17])
+    left, right = Nearest(17, 5), Nearest(23, 5)
+    for tile, run in tiles(a, b, size=10):
+        left.update(tile)
+        right.update(tile.transposed(), rows=np.arange(23)[run])
+    for block, state in ((a, left), (b, right)):
+        for tile, _ in tiles(block, block):
+            state.update(tile)
+    assert as_lists(left) + as_lists(right) == oracle.all_nearest(X, 5)
+
+
+def test_rows_of_other_data_and_ids_out_of_order():
+    rng = np.random.default_rng(3)
+    X, Z = rng.integers(0, 3, size=(30, 4)).astype(float), rng.integers(0, 3, size=(9, 4)).astype(float)
+    ids = rng.permutation(1000)[:30]
+    best = nearest(Rows(Z, -1 - np.arange(9)), cut(X, [8, 9], ids), 6)
+    d2 = oracle.squared_distances(Z, X)
+    for i in range(9):
+        want = sorted((round(d2[i, j] / 4, 10), int(ids[j])) for j in range(30))[:6]
+        assert best.ids[i].tolist() == [j for _, j in want]
+
+
+def test_error_bound_holds():
+    rng = np.random.default_rng(4)
+    for scale in (1, 1e4):
+        X = rng.normal(size=(200, 300)) * scale + 10 * scale
+        tile = Tile(Rows(X[:80], np.arange(80)), Rows(X[80:], np.arange(80, 200)))
+        off = np.abs(tile.approx - oracle.squared_distances(X[:80], X[80:]))
+        assert (off <= tile.error[:, None]).all() and off.max() > 0
+
+
+def test_scaling_in_the_rows():
+    X = np.random.default_rng(6).normal(size=(30, 3)) + 5
+    mean, deviation = X.mean(axis=0), X.std(axis=0)
+    Z = (X - mean) / deviation
+    dense = Rows(X, np.arange(30), offset=mean, scale=deviation)
+    sparse = Rows(sp.csr_matrix(X), np.arange(30), scale=deviation)
+    assert as_lists(nearest(dense, dense, 4)) == as_lists(nearest(sparse, sparse, 4)) == oracle.all_nearest(Z, 4)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_refuses_what_has_no_distance(bad):
+    with pytest.raises(DataError, match="finite"):
+        Rows(np.array([[1.0, bad]]), np.array([0]))
+
+
+def test_mlknn_counts_from_the_kernel(data_dir):
+    """The neighbour counts of ML-kNN's histograms and predictions are those of the oracle."""
+    X, Y = load("flags", data_dir)[:2]
+    X, Y = standardise(X), Y.astype(int)
+    train, test = np.arange(120), np.arange(120, 194)
+    model = MLkNN(k=7).fit(X[train], Y[train])
+    rows = Rows(X[train], train)
+    own = Y[nearest(rows, rows, 7).ids].sum(axis=1)
+    kappa = np.zeros((Y.shape[1], 8))
+    for label in range(Y.shape[1]):
+        kappa[label] = np.bincount(own[Y[train, label] == 1, label], minlength=8)
+    np.testing.assert_allclose((1 + kappa) / (8 + kappa.sum(axis=1, keepdims=True)), model.likelihood, rtol=1e-15)
+    counts = Y[nearest(Rows(X[test], test), rows, 7).ids].sum(axis=1)
+    assert (counts == model.counts(X[test])).all()
+    assert ((model.posterior(X[test]) > 0.5) == model.predict(X[test])).all()
