@@ -8,26 +8,15 @@ parameters as pyspark.ml Params (`JMISelector(numBins=5, labels="br")`), generat
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from pyspark.ml import Estimator, Model
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol
-from pyspark.ml.util import (
-    DefaultParamsReadable,
-    DefaultParamsReader,
-    DefaultParamsWriter,
-    MLReadable,
-    MLReader,
-    MLWritable,
-    MLWriter,
-)
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -35,39 +24,15 @@ from . import params as spec
 from . import pipeline, registry
 from .errors import DataError, ParameterError
 from .methods.base import Method
+from .ml import FITTING, MultiLabelEstimator, Saved, declare, place, set_params
 from .params import Choice, Integer, Number, Parameter
-from .prepare.labels import FORMS
 from .schema import attribute_names, with_names
-from .statistics.runner import DRIVER_BYTES
 
 SELECTION = (
     Parameter("selection_mode", "numTopFeatures", Choice(("numTopFeatures", "percentile")), "how many features to keep"),
     Parameter("num_top_features", 50, Integer(1), "features to keep, with selectionMode numTopFeatures; at most all"),
     Parameter("percentile", 0.1, Number(0, 1, above=True), "share of the features to keep, with selectionMode percentile"),
 )
-FITTING = (
-    Parameter("labels_form", "auto", Choice(FORMS), "how an array column holds the labels"),
-    Parameter("driver_bytes", DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
-)
-
-
-def _declare(owner: type, parameters: tuple[Parameter, ...]) -> None:
-    """pyspark.ml Params, setters and getters of `parameters` on a class."""
-    for parameter in parameters:
-        name = parameter.camel
-        doc = f"{parameter.doc} ({parameter.constraint})"
-        setattr(owner, name, Param(Params._dummy(), name, doc, typeConverter=parameter.accept))
-        head = name[0].upper() + name[1:]
-
-        def setter(self: Any, value: Any, _name: str = name) -> Any:
-            return self._set(**{_name: value})
-
-        def getter(self: Any, _name: str = name) -> Any:
-            return self.getOrDefault(_name)
-
-        setter.__doc__, getter.__doc__ = f"Sets `{name}`: {doc}.", f"Value of `{name}`: {doc}."
-        setattr(owner, f"set{head}", setter)
-        setattr(owner, f"get{head}", getter)
 
 
 class _Selection(HasFeaturesCol, HasOutputCol):
@@ -91,40 +56,15 @@ class _Selection(HasFeaturesCol, HasOutputCol):
         return min(count, width)
 
 
-_declare(_Selection, SELECTION)
+declare(_Selection, SELECTION)
 
 
-class _MultiLabelEstimator(Estimator, _Selection, DefaultParamsReadable, MLWritable):
-    """Common part of the estimators."""
-
-    labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=str)
-    idCol = Param(
-        Params._dummy(),
-        "idCol",
-        "row id column name: unique and stable; without one a row is known by the hash of its content",
-        typeConverter=lambda value: None if value is None else str(value),
-    )
+class _SelectorEstimator(MultiLabelEstimator, _Selection):
+    """Common part of the selectors."""
 
     def __init__(self) -> None:
         super().__init__()
-        defaults = {p.camel: p.default for p in (*SELECTION, *FITTING)}
-        self._setDefault(featuresCol="features", labelsCol="labels", idCol=None, **defaults)
-
-    def setLabelsCol(self, value: str) -> Any:
-        """Sets `labelsCol`."""
-        return self._set(labelsCol=value)
-
-    def getLabelsCol(self) -> str:
-        """Value of `labelsCol`."""
-        return self.getOrDefault("labelsCol")
-
-    def setIdCol(self, value: str | None) -> Any:
-        """Sets `idCol`."""
-        return self._set(idCol=value)
-
-    def getIdCol(self) -> str | None:
-        """Value of `idCol`."""
-        return self.getOrDefault("idCol")
+        self._setDefault(**{p.camel: p.default for p in SELECTION})
 
     def _method(self) -> tuple[str, Mapping[str, Any]]:
         raise NotImplementedError
@@ -143,21 +83,8 @@ class _MultiLabelEstimator(Estimator, _Selection, DefaultParamsReadable, MLWrita
             packed.release()
         return self._copyValues(MultiLabelSelectorModel.of(result))
 
-    def write(self) -> MLWriter:
-        return _Writer(self)
 
-    _progress: Any = None
-
-    def onProgress(self, report: Any) -> Any:
-        """Calls `report(what, done, total)` while fitting; returns the estimator."""
-        self._progress = report
-        return self
-
-
-_declare(_MultiLabelEstimator, FITTING)
-
-
-class MultiLabelSelector(_MultiLabelEstimator):
+class MultiLabelSelector(_SelectorEstimator):
     """Selects features of multi-label data with any registered method.
 
     Parameters
@@ -224,17 +151,13 @@ def _generate(name: str, method: type[Method]) -> type:
     defaults = {p.camel: p.default for p in method.parameters}
 
     def __init__(self: Any, **values: Any) -> None:
-        _MultiLabelEstimator.__init__(self)
+        _SelectorEstimator.__init__(self)
         self._setDefault(**defaults)
         self.setParams(**values)
 
     def setParams(self: Any, **values: Any) -> Any:
         """Sets several params."""
-        for key in values:
-            if not self.hasParam(key):
-                valid = ", ".join(sorted(p.name for p in self.params))
-                raise ParameterError(f"{type(self).__name__} has no param {key!r}; it takes: {valid}")
-        return self._set(**values)
+        return set_params(self, values)
 
     def _method(self: Any) -> tuple[str, Mapping[str, Any]]:
         return name, {p.name: self.getOrDefault(p.camel) for p in method.parameters}
@@ -253,8 +176,8 @@ def _generate(name: str, method: type[Method]) -> type:
         "setParams": setParams,
         "_method": _method,
     }
-    made = type(_class_name(name), (_MultiLabelEstimator,), members)
-    _declare(made, method.parameters)
+    made = type(_class_name(name), (_SelectorEstimator,), members)
+    declare(made, method.parameters)
     return made
 
 
@@ -262,7 +185,7 @@ SELECTORS: dict[str, type] = {name: _generate(name, method) for name, method in 
 globals().update({made.__name__: made for made in SELECTORS.values()})
 
 
-class MultiLabelSelectorModel(Model, _Selection, MLReadable, MLWritable):
+class MultiLabelSelectorModel(Saved, _Selection):
     """A ranking of features, and the transformer that keeps the best of them.
 
     ranking : pandas frame with rank (from 1), index, name and score of every feature, best first
@@ -367,75 +290,21 @@ class MultiLabelSelectorModel(Model, _Selection, MLReadable, MLWritable):
             return indices
         if len(found) == len(names) and all(found[i] == names[i] for i in indices):
             return indices
-        place = {name: index for index, name in enumerate(found)}
-        missing = [names[i] for i in indices if names[i] not in place]
-        if missing:
-            some = ", ".join(map(repr, missing[:3]))
-            raise DataError(
-                f"{column!r} lacks {len(missing)} of the selected features ({some}…); give the frame the training features"
-            )
-        return np.array([place[names[i]] for i in indices])
+        return place(names, indices, found, column)
 
     def copy(self, extra: Any = None) -> MultiLabelSelectorModel:
         copied = super().copy(extra)
         copied._ranking, copied._extra = self._ranking, dict(self._extra)
         return copied
 
-    def write(self) -> MLWriter:
-        return _Writer(self)
+    def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
+        schema = "rank bigint, index bigint, name string, score double"
+        spark.createDataFrame(self._ranking, schema).coalesce(1).write.mode(mode).parquet(path)
+        return {"selection": self._extra}
 
-    @classmethod
-    def read(cls) -> MLReader:
-        return _ModelReader(cls)
-
-
-class _Writer(MLWriter):
-    """Params as JSON text in ``metadata/`` and a model's ranking as Parquet in ``data/``: readable by anything, written without
-    the JVM."""
-
-    def __init__(self, instance: Any) -> None:
-        super().__init__()
-        self.instance = instance
-
-    def _handleOverwrite(self, path: str) -> None:
-        """Nothing: `saveImpl` writes with mode overwrite."""
-
-    def saveImpl(self, path: str) -> None:
-        spark, instance = self.sparkSession, self.instance
-        mode = "overwrite" if self.shouldOverwrite else "error"
-        extra = None
-        if isinstance(instance, MultiLabelSelectorModel):
-            extra = {"selection": json.loads(json.dumps(instance._extra, default=_plain))}
-            schema = "rank bigint, index bigint, name string, score double"
-            spark.createDataFrame(instance._ranking, schema).coalesce(1).write.mode(mode).parquet(f"{path}/data")
-        metadata = DefaultParamsWriter._get_metadata_to_save(instance, spark, extraMetadata=extra)
-        spark.createDataFrame([(metadata,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (np.integer, np.floating, np.bool_)):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise TypeError(f"cannot save {type(value).__name__}")
-
-
-class _ModelReader(MLReader):
-    def __init__(self, cls: type[MultiLabelSelectorModel]) -> None:
-        super().__init__()
-        self.cls = cls
-
-    def load(self, path: str) -> MultiLabelSelectorModel:
-        spark = self.sparkSession
-        text = spark.read.text(f"{path}/metadata").first()[0]
-        metadata = json.loads(text)
-        model = self.cls()
-        model._resetUid(metadata["uid"])
-        DefaultParamsReader.getAndSetParams(model, metadata)
-        model._extra = metadata["selection"]
-        ranking = spark.read.parquet(f"{path}/data").toPandas().sort_values("rank", ignore_index=True)
-        model._ranking = ranking
-        return model
+    def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
+        self._extra = metadata["selection"]
+        self._ranking = spark.read.parquet(path).toPandas().sort_values("rank", ignore_index=True)
 
 
 __all__ = ["MultiLabelSelector", "MultiLabelSelectorModel", *sorted(made.__name__ for made in SELECTORS.values())]

@@ -97,6 +97,27 @@ class Solve:
         return scores
 
 
+def compute(
+    packed: Packed,
+    work: Callable[[Any], tuple[Any, Cost]],
+    progress: Progress | None = None,
+    small_bytes: int = SMALL_BYTES,
+    driver_bytes: int = DRIVER_BYTES,
+) -> tuple[Any, Cost, bool]:
+    """`work(engine) -> (result, engine.cost)` over packed data: in one task where the blocks are below `small_bytes`, else job by
+    job from here. Also says which it was. `work` must be picklable."""
+    if packed.profile.size <= small_bytes:
+        result, cost = run_in_one_task(packed, work)
+        cost.jobs = 1
+        return result, cost, False
+    engine = SparkEngine(packed, driver_bytes)
+    engine.progress = progress
+    try:
+        return *work(engine), True
+    finally:
+        engine.release()
+
+
 def rank(
     frame: DataFrame | Packed,
     requests: Sequence[Request],
@@ -118,20 +139,9 @@ def rank(
     prepared = time.perf_counter()
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
-    solve = Solve(tuple(requests))
-    distributed = packed.profile.size > small_bytes
-    engine = None
     try:
-        if distributed:
-            engine = SparkEngine(packed, driver_bytes)
-            engine.progress = progress
-            solved, cost = solve(engine)
-        else:
-            solved, cost = run_in_one_task(packed, solve)
-            cost.jobs = 1
+        solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, small_bytes, driver_bytes)
     finally:
-        if engine is not None:
-            engine.release()
         if packed is not frame:
             packed.release()
     done = time.perf_counter()
@@ -166,4 +176,4 @@ def rank(
     return results
 
 
-__all__ = ["LocalEngine", "Request", "Result", "rank"]
+__all__ = ["LocalEngine", "Request", "Result", "compute", "rank"]

@@ -1,0 +1,379 @@
+"""pyspark.ml plumbing that selectors, extractors and classifiers share.
+
+Params from parameter lists, estimators that pack their data once, models whose state is a dict of arrays (saved as JSON and
+Parquet, without the JVM), and NumPy functions of rows as columns of a frame.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from pyspark.ml import Estimator, Model
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.linalg import VectorUDT
+from pyspark.ml.param import Param, Params
+from pyspark.ml.param.shared import HasFeaturesCol
+from pyspark.ml.util import (
+    DefaultParamsReadable,
+    DefaultParamsReader,
+    DefaultParamsWriter,
+    MLReadable,
+    MLReader,
+    MLWritable,
+    MLWriter,
+)
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from .errors import DataError, ParameterError
+from .params import Choice, Integer, Parameter
+from .prepare.labels import FORMS
+from .schema import attribute_names
+from .statistics.base import State, decode, encode
+from .statistics.runner import DRIVER_BYTES
+
+FITTING = (
+    Parameter("labels_form", "auto", Choice(FORMS), "how an array column holds the labels"),
+    Parameter("driver_bytes", DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
+)
+PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
+
+
+# ---- Params ----
+
+
+def declare(owner: type, parameters: Sequence[Parameter]) -> None:
+    """pyspark.ml Params, setters and getters of `parameters` on a class."""
+    for parameter in parameters:
+        name = parameter.camel
+        doc = f"{parameter.doc} ({parameter.constraint})"
+        setattr(owner, name, Param(Params._dummy(), name, doc, typeConverter=parameter.accept))
+        head = name[0].upper() + name[1:]
+
+        def setter(self: Any, value: Any, _name: str = name) -> Any:
+            return self._set(**{_name: value})
+
+        def getter(self: Any, _name: str = name) -> Any:
+            return self.getOrDefault(_name)
+
+        setter.__doc__, getter.__doc__ = f"Sets `{name}`: {doc}.", f"Value of `{name}`: {doc}."
+        setattr(owner, f"set{head}", setter)
+        setattr(owner, f"get{head}", getter)
+
+
+def set_params(stage: Any, values: Mapping[str, Any]) -> Any:
+    """Sets several params of a stage; `ParameterError` names an unknown one."""
+    for key in values:
+        if not stage.hasParam(key):
+            valid = ", ".join(sorted(p.name for p in stage.params))
+            raise ParameterError(f"{type(stage).__name__} has no param {key!r}; it takes: {valid}")
+    return stage._set(**values)
+
+
+class MultiLabelEstimator(Estimator, HasFeaturesCol, DefaultParamsReadable, MLWritable):
+    """Common part of every estimator: the columns it reads and how it runs."""
+
+    labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=str)
+    idCol = Param(
+        Params._dummy(),
+        "idCol",
+        "row id column name: unique and stable; without one a row is known by the hash of its content",
+        typeConverter=lambda value: None if value is None else str(value),
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(featuresCol="features", labelsCol="labels", idCol=None, **{p.camel: p.default for p in FITTING})
+
+    def setFeaturesCol(self, value: str) -> Any:
+        """Sets `featuresCol`."""
+        return self._set(featuresCol=value)
+
+    def setLabelsCol(self, value: str) -> Any:
+        """Sets `labelsCol`."""
+        return self._set(labelsCol=value)
+
+    def getLabelsCol(self) -> str:
+        """Value of `labelsCol`."""
+        return self.getOrDefault("labelsCol")
+
+    def setIdCol(self, value: str | None) -> Any:
+        """Sets `idCol`."""
+        return self._set(idCol=value)
+
+    def getIdCol(self) -> str | None:
+        """Value of `idCol`."""
+        return self.getOrDefault("idCol")
+
+    def write(self) -> MLWriter:
+        return Writer(self)
+
+    _progress: Any = None
+
+    def onProgress(self, report: Any) -> Any:
+        """Calls `report(what, done, total)` while fitting; returns the estimator."""
+        self._progress = report
+        return self
+
+
+declare(MultiLabelEstimator, FITTING)
+
+
+# ---- models made of arrays ----
+
+
+class Saved(Model, MLReadable, MLWritable):
+    """A model that saves and loads with `Writer` and `Reader`."""
+
+    def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
+        """Writes what was learned to `path`; returns what joins the metadata."""
+        raise NotImplementedError
+
+    def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
+        """The inverse of `_save_data`."""
+        raise NotImplementedError
+
+    def write(self) -> MLWriter:
+        return Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        return Reader(cls)
+
+
+class StateModel(Saved, HasFeaturesCol):
+    """A model whose learned part is `state`, a dict of arrays, CSR matrices and plain values.
+
+    `featureNames` and `labelNames` of the training data; `summary`: algorithm, parameters, sizes, seconds, Spark jobs.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(featuresCol="features")
+        self.state: State = {}
+        self._extra: dict[str, Any] = {}
+
+    def setFeaturesCol(self, value: str) -> Any:
+        """Sets `featuresCol`."""
+        return self._set(featuresCol=value)
+
+    @property
+    def featureNames(self) -> list[str]:
+        return list(self._extra["feature_names"])
+
+    @property
+    def labelNames(self) -> list[str]:
+        return list(self._extra["label_names"])
+
+    @property
+    def numFeatures(self) -> int:
+        return len(self._extra["feature_names"])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names")}
+
+    def copy(self, extra: Any = None) -> Any:
+        copied = super().copy(extra)
+        copied.state, copied._extra = self.state, dict(self._extra)
+        return copied
+
+    def _places(self, dataset: DataFrame) -> np.ndarray | None:
+        """Where the training features are in `dataset`: None where they are in place."""
+        column = self.getFeaturesCol()
+        found = attribute_names(dataset, column) if column in dataset.columns else None
+        if found is None or not self._extra.get("named"):
+            return None
+        names = self.featureNames
+        if found == names:
+            return None
+        return place(np.array(names, object), np.arange(len(names)), found, column)
+
+    def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
+        save_state(spark, path, self.state, mode)
+        return {"learned": self._extra}
+
+    def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
+        self.state, self._extra = load_state(spark, path), metadata["learned"]
+
+
+def place(names: np.ndarray, indices: np.ndarray, found: Sequence[str], column: str) -> np.ndarray:
+    """Where the features names[indices] are among the names `found` of a frame's column."""
+    where = {name: index for index, name in enumerate(found)}
+    missing = [names[i] for i in indices if names[i] not in where]
+    if missing:
+        some = ", ".join(map(repr, missing[:3]))
+        raise DataError(
+            f"{column!r} lacks {len(missing)} of the features it was fitted on ({some}…); give the frame the training features"
+        )
+    return np.array([where[names[i]] for i in indices])
+
+
+class Writer(MLWriter):
+    """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``: readable by anything, written without the
+    JVM."""
+
+    def __init__(self, instance: Any) -> None:
+        super().__init__()
+        self.instance = instance
+
+    def _handleOverwrite(self, path: str) -> None:
+        """Nothing: `saveImpl` writes with mode overwrite."""
+
+    def saveImpl(self, path: str) -> None:
+        spark, instance = self.sparkSession, self.instance
+        mode = "overwrite" if self.shouldOverwrite else "error"
+        extra = instance._save_data(spark, f"{path}/data", mode) if isinstance(instance, Saved) else None
+        extra = None if extra is None else json.loads(json.dumps(extra, default=plain))
+        metadata = DefaultParamsWriter._get_metadata_to_save(instance, spark, extraMetadata=extra)
+        spark.createDataFrame([(metadata,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
+
+
+class Reader(MLReader):
+    """Loads a model that `Writer` saved."""
+
+    def __init__(self, cls: type[Saved]) -> None:
+        super().__init__()
+        self.cls = cls
+
+    def load(self, path: str) -> Any:
+        spark = self.sparkSession
+        metadata = json.loads(spark.read.text(f"{path}/metadata").first()[0])
+        model = self.cls()
+        model._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(model, metadata)
+        model._load_data(spark, f"{path}/data", metadata)
+        return model
+
+
+def plain(value: Any) -> Any:
+    """NumPy numbers and arrays as what JSON takes."""
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"cannot save {type(value).__name__}")
+
+
+def save_state(spark: SparkSession, path: str, state: State, mode: str = "error") -> None:
+    """A dict of arrays as Parquet: its encoding (`statistics.base.encode`) cut into pieces of 16 MB."""
+    data = bytes(encode(state))
+    pieces = [(i, data[a : a + PIECE_BYTES]) for i, a in enumerate(range(0, len(data), PIECE_BYTES))]
+    spark.createDataFrame(pieces, "piece int, state binary").coalesce(1).write.mode(mode).parquet(path)
+
+
+def load_state(spark: SparkSession, path: str) -> State:
+    """The inverse of `save_state`."""
+    pieces = sorted(spark.read.parquet(path).toLocalIterator(), key=lambda row: row.piece)
+    return decode(b"".join(bytes(row.state) for row in pieces))
+
+
+# ---- functions of rows ----
+
+
+def rows_of(column: pd.Series | pd.DataFrame, width: int) -> np.ndarray | sp.csr_matrix:
+    """(rows, width) feature matrix of a batch in a pandas UDF: a Series of arrays, or the struct of an unwrapped vector column;
+    CSR where any row is sparse. `DataError` for null cells and other widths."""
+    if isinstance(column, pd.DataFrame):
+        kind = column["type"]
+        if kind.isna().any():
+            raise DataError("a feature cell is null; fill or drop such rows before this step")
+        if not (kind == 1).all():
+            return _sparse_rows(column, width)
+        column = column["values"]
+    if column.isna().any():
+        raise DataError("a feature cell is null; fill or drop such rows before this step")
+    lengths = {len(value) for value in column}
+    if lengths - {width}:
+        raise DataError(f"a feature vector has {(lengths - {width}).pop()} entries, the model was fitted on {width}")
+    return np.concatenate(column.to_numpy()).astype(np.float64, copy=False).reshape(len(column), width)
+
+
+def _sparse_rows(column: pd.DataFrame, width: int) -> sp.csr_matrix:
+    indptr = np.zeros(len(column) + 1, np.int64)
+    indices, values = [], []
+    for row, (kind, size, slots, found) in enumerate(
+        zip(column["type"], column["size"], column["indices"], column["values"], strict=True)
+    ):
+        if kind == 1:
+            size, slots = len(found), np.arange(len(found))
+        if size != width:
+            raise DataError(f"a feature vector has {int(size)} entries, the model was fitted on {width}")
+        indices.append(slots)
+        values.append(found)
+        indptr[row + 1] = indptr[row] + len(slots)
+    flat = np.concatenate(values).astype(np.float64, copy=False)
+    return sp.csr_matrix((flat, np.concatenate(indices).astype(np.int32), indptr), shape=(len(column), width))
+
+
+def map_rows(
+    dataset: DataFrame,
+    features: str,
+    width: int,
+    function: Callable[[np.ndarray | sp.csr_matrix], Mapping[str, np.ndarray]],
+    outputs: Mapping[str, str],
+    places: np.ndarray | None = None,
+) -> DataFrame:
+    """`dataset` with columns computed row by row from its features column.
+
+    `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` a (rows, w) array
+    or a list of lists. `outputs` maps a new column's name to ``"vector"`` (dense) or a Spark type such as ``array<string>``.
+    `places` reorders the dataset's features first. The function and what it closes over travel to the workers: keep it
+    within some tens of MB. Raises `ParameterError` for an absent column and for an output column that exists.
+    """
+    if features not in dataset.columns:
+        raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
+    for name in outputs:
+        if name in dataset.columns:
+            raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
+    kind = dataset.schema[features].dataType
+    if isinstance(kind, VectorUDT):
+        source = F.unwrap_udt(F.col(features))
+    elif isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
+        source = F.col(features).cast("array<double>")
+    else:
+        raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
+    types = ["array<double>" if wanted == "vector" else wanted for wanted in outputs.values()]
+    schema = ", ".join(f"c{i} {wanted}" for i, wanted in enumerate(types))
+    found = width if places is None else len(attribute_names(dataset, features) or ())
+    task = RowTask(function, tuple(outputs), found, places, isinstance(kind, VectorUDT))
+    temporary = "__spark_mlfs_rows__"
+    out = dataset.withColumn(temporary, F.pandas_udf(task.run(), schema)(source))
+    for i, (name, wanted) in enumerate(outputs.items()):
+        value = F.col(f"{temporary}.c{i}")
+        out = out.withColumn(name, array_to_vector(value) if wanted == "vector" else value)
+    return out.drop(temporary)
+
+
+class RowTask:
+    """Worker side of `map_rows`."""
+
+    def __init__(self, function: Callable, names: tuple[str, ...], width: int, places: np.ndarray | None, vectors: bool) -> None:
+        self.function, self.names, self.width, self.places, self.vectors = function, names, width, places, vectors
+
+    def __call__(self, column: pd.Series | pd.DataFrame) -> pd.DataFrame:
+        from .statistics.runner import one_thread
+
+        x = rows_of(column, self.width)
+        if self.places is not None:
+            x = x[:, self.places]
+        with one_thread():
+            found = self.function(x)
+        return pd.DataFrame({f"c{i}": list(found[name]) for i, name in enumerate(self.names)})
+
+    def run(self) -> Callable[[Iterator[Any]], Iterator[pd.DataFrame]]:
+        """The task as an iterator of batches, so that what it holds is unpickled once a task."""
+
+        def batches(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
+            for column in columns:
+                yield self(column) if len(column) else pd.DataFrame({f"c{i}": [] for i in range(len(self.names))})
+
+        cells = pd.DataFrame if self.vectors else pd.Series  # a vector arrives as a struct: one column a field
+        batches.__annotations__ = {"columns": Iterator[cells], "return": Iterator[pd.DataFrame]}
+        return batches
