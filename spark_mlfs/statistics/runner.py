@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from ..errors import BudgetError, worker_errors
 from ..prepare.blocks import GROUPS, Block, Packed, Profile, concatenate, group_of, persist
@@ -114,6 +115,15 @@ class Engine:
         """`work(x, block)` with all rows in one memory: x (n, v) standardised, rows in the order of their ids."""
         raise NotImplementedError
 
+    def gathered(self) -> Block:
+        """All rows in the order of their ids, in this process; `BudgetError` where they exceed its budget."""
+        raise NotImplementedError
+
+    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        """`work(all rows in the order of their ids, some labels)` until every label has had its turn: side by side where there are
+        several tasks, each of which then holds all rows."""
+        raise NotImplementedError
+
     def labels(self) -> contingency.Labels:
         """Binary relevance: all rows, each label, and each label's unknown rows where there are any."""
         p = self.profile
@@ -171,6 +181,12 @@ class LocalEngine(Engine):
         x -= x.mean(axis=0)
         x /= x.std(axis=0)
         return work(x, block)
+
+    def gathered(self) -> Block:
+        return _sorted([self.rows])
+
+    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        return [work(self.gathered(), list(range(self.profile.q)))]
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
         rows, groups = target.groups(self.rows)
@@ -307,6 +323,34 @@ class SparkEngine(Engine):
             )
         self.cost.jobs += 1
         return run_in_one_task(self.packed, InMemory(work))
+
+    def _must_fit(self, where: str) -> None:
+        if self.profile.size > self.driver_bytes:
+            raise BudgetError(
+                f"this needs all {self.profile.n} rows in {where}, {self.profile.size >> 20} MB, more than driverBytes = "
+                f"{self.driver_bytes >> 20} MB: raise driverBytes, sample the rows, or select features first"
+            )
+
+    def gathered(self) -> Block:
+        self._must_fit("one process")
+        with worker_errors():
+            found = self.raw().collect()
+        self.cost.jobs += 1
+        self.cost.scans += 1
+        self.cost.driver_bytes += sum(len(row.block) for row in found)
+        return _sorted([Block.decode(bytes(row.block)) for row in found])
+
+    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        self._must_fit("each task")
+        q = self.profile.q
+        tasks = min(q, self.parallelism)
+        spread = self.raw().withColumn("task", F.explode(F.array(*(F.lit(i) for i in range(tasks))))).select("task", "block")
+        rows = spread.repartitionByRange(tasks, "task").mapInArrow(OverLabels(work, q, tasks), "state binary")
+        with worker_errors():
+            found = rows.collect()
+        self.cost.jobs += 1
+        self.cost.scans += 1
+        return [decode(bytes(row.state)) for row in found]
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
         slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.count // (64 << 20))))
@@ -554,6 +598,25 @@ class WorkOnColumns:
         x = np.concatenate([p["x"].toarray() if sp.issparse(p["x"]) else p["x"] for p in parts])[order]
         groups = np.concatenate([p["groups"] for p in parts])[order]
         return _block_row(encode({"result": self.work(x.astype(np.float64), groups)}), place)
+
+
+@dataclass(frozen=True)
+class OverLabels:
+    """Worker side of `Engine.over_labels`: the blocks of a task together, and its share of the labels, dealt in turn."""
+
+    work: Callable[[Block, list[int]], State]
+    q: int
+    tasks: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: dict[int, list[Block]] = {}
+        for batch in batches:
+            for task, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
+                held.setdefault(task, []).append(Block.decode(bytes(data)))
+        with one_thread():
+            for task, blocks in held.items():
+                state = self.work(_sorted(blocks), list(range(task, self.q, self.tasks)))
+                yield pa.RecordBatch.from_arrays([binary_array(encode(state))], names=["state"])
 
 
 @dataclass(frozen=True)

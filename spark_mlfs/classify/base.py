@@ -1,0 +1,109 @@
+"""What a classifier is: parameters, a fit on an engine that gives a state of arrays, and a NumPy prediction from that state.
+
+The pyspark.ml classes (`classifiers.py`), saving, names, jobs and checks are the base's business, as for methods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError
+from ..params import Choice, Parameter
+from ..prepare.blocks import Block, Profile
+from ..statistics.base import State
+from ..statistics.runner import Engine
+
+SCALING = Parameter("scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first")
+
+
+class Classifier:
+    """Base of every classifier.
+
+    `name` as users write it, `title` one line for tables, `source` the paper, `parameters` its own parameters.
+    `gathers` says whether `fit` needs all rows in one task.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+
+    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+        """What is learned, as a dict of arrays, CSR matrices and plain values."""
+        raise NotImplementedError
+
+    def predictor(self, state: State) -> Predictor:
+        """The prediction that a state stands for."""
+        raise NotImplementedError
+
+
+class Predictor:
+    """`predict(x)` of raw features x (rows, d), dense or CSR: (labels (rows, q) uint8, scores (rows, q) float64).
+
+    Picklable; what it derives from its state is made once a task.
+    """
+
+    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        raise NotImplementedError
+
+
+def known_rows(block: Block, profile: Profile) -> Block:
+    """The rows whose labels are all known; `DataError` where single labels of a row are unknown.
+
+    A row with a null label cell tells a classifier nothing and is left out.
+    """
+    if profile.unknown.any():
+        label = int(np.flatnonzero(profile.unknown)[0])
+        raise DataError(
+            f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other labels are known; a classifier needs "
+            "fully known rows: drop these rows, or drop the label"
+        )
+    if block.unlabelled is None or not len(block.unlabelled):
+        return block
+    return block.take(np.setdiff1d(np.arange(block.n), block.unlabelled))
+
+
+def scaling_of(x: np.ndarray | sp.csr_matrix, how: str) -> tuple[np.ndarray, np.ndarray]:
+    """(offset, scale) of the columns of the training rows: x is used as (x − offset) / scale.
+
+    ``"standard"``: mean and population deviation; ``"minmax"``: minimum and range; ``"none"``: 0 and 1. A column without spread has
+    scale 1. Sparse columns are scaled but not moved (offset 0).
+    """
+    d = x.shape[1]
+    if how == "none":
+        return np.zeros(d), np.ones(d)
+    if how == "minmax":
+        low, high = x.min(axis=0), x.max(axis=0)
+        low, high = ((v.toarray().ravel() if sp.issparse(v) else v).astype(np.float64) for v in (low, high))
+        offset, scale = low, high - low
+    elif sp.issparse(x):
+        x = x.astype(np.float64)
+        mean = np.asarray(x.mean(axis=0)).ravel()
+        offset, scale = mean, np.sqrt(np.maximum(np.asarray(x.multiply(x).mean(axis=0)).ravel() - mean**2, 0))
+    else:
+        x = x.astype(np.float64)
+        offset, scale = x.mean(axis=0), x.std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    return (np.zeros(d) if sp.issparse(x) else offset), scale
+
+
+def scaled(x: np.ndarray | sp.csr_matrix, columns: np.ndarray, offset: np.ndarray, scale: np.ndarray) -> Any:
+    """The columns of x, scaled; float64, CSR stays CSR."""
+    x = x[:, columns] if len(columns) < x.shape[1] else x
+    if sp.issparse(x):
+        x = sp.csr_matrix(x, dtype=np.float64, copy=True)
+        x.data /= scale[x.indices]
+        return x
+    x = x.astype(np.float64)
+    x -= offset
+    x /= scale
+    return x
+
+
+def training_rows(engine: Engine) -> Block:
+    """All fully known training rows in the order of their ids, in this process."""
+    return known_rows(engine.gathered(), engine.profile)

@@ -1,0 +1,109 @@
+"""Classifier chain: each label is predicted from the features and the labels before it in the chain.
+
+Training uses the true labels before a label, prediction the predicted ones (Read et al. 2009). Base: a linear support vector machine
+(`svm`), or the majority of the k nearest neighbours (`knn`) in the space of the features and the labels before. Order: by label
+index, by falling frequency (ties by index), or drawn with the seed. Scores: decision values of the machines, shares of the neighbours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..params import Choice, Integer, Parameter
+from ..solvers.knn import Rows, nearest
+from ..statistics.base import State
+from ..statistics.runner import Engine
+from .base import SCALING, Classifier, Predictor, scaled
+from .knn import QUERIES, BRkNN, label_counts
+from .svm import LINEAR, LabelMachines, gather_machines
+
+
+class ClassifierChain(Classifier):
+    """A chain of linear support vector machines or of nearest-neighbour votes."""
+
+    name = "cc"
+    title = "classifier chain over linear SVMs or nearest neighbours"
+    source = "Read, Pfahringer, Holmes & Frank 2009"
+    parameters = (
+        Parameter("base", "svm", Choice(("svm", "knn")), "what predicts a label"),
+        Parameter("order", "random", Choice(("random", "frequency", "index")), "order of the labels in the chain"),
+        Parameter("k", 3, Integer(1), "neighbours, with base knn"),
+        *LINEAR,
+        SCALING,
+    )
+
+    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+        profile = engine.profile
+        order = chain_order(profile.positive, p["order"], p["seed"])
+        if p["base"] == "knn":
+            return BRkNN().fit(engine, p) | {"order": order, "base": "knn"}
+        machines = gather_machines(engine.over_labels(LabelMachines(profile, p, order=tuple(order.tolist()))), profile.q)
+        converged = bool((machines["iterations"] < p["max_iter"]).all())
+        return machines | {"columns": profile.varying, "order": order, "base": "svm", "converged": converged}
+
+    def predictor(self, state: State) -> Predictor:
+        return NeighbourChain(state) if state["base"] == "knn" else MachineChain(state)
+
+
+def chain_order(positive: np.ndarray, how: str, seed: int) -> np.ndarray:
+    """(q,) labels in the order of the chain."""
+    q = len(positive)
+    if how == "index":
+        return np.arange(q)
+    if how == "frequency":
+        return np.argsort(-positive, kind="stable")
+    return np.random.default_rng(seed).permutation(q)
+
+
+class MachineChain(Predictor):
+    """Prediction of a chain of machines."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        s = self.state
+        x = scaled(x, s["columns"], s["offset"], s["scale"])
+        v, order = x.shape[1], s["order"]
+        scores = np.asarray(x @ s["weights"][:, :v].T) + s["intercept"]
+        labels = np.zeros(scores.shape, np.uint8)
+        for position, label in enumerate(order):
+            before = order[:position]
+            scores[:, label] += labels[:, before] @ s["weights"][label, v : v + position]
+            labels[:, label] = scores[:, label] > 0
+        return labels, scores
+
+
+class NeighbourChain(Predictor):
+    """Prediction of a chain of nearest-neighbour votes."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._training: tuple[Any, np.ndarray] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"state": self.state, "_training": None}
+
+    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        s = self.state
+        if self._training is None:
+            self._training = scaled(s["x"], np.arange(s["x"].shape[1]), s["offset"], s["scale"]), s["y"].toarray()
+        z, y = self._training
+        x = scaled(x, s["columns"], s["offset"], s["scale"])
+        order, k = s["order"], s["k"]
+        labels, scores = np.zeros((x.shape[0], len(order)), np.uint8), np.zeros((x.shape[0], len(order)))
+        stack = (
+            (lambda a, b: sp.hstack([a, sp.csr_matrix(b)], format="csr")) if sp.issparse(z) else lambda a, b: np.hstack([a, b])
+        )
+        for position, label in enumerate(order):
+            before = order[:position]
+            query = Rows(stack(x, labels[:, before].astype(np.float64)), -1 - np.arange(x.shape[0]))
+            reference = Rows(stack(z, y[:, before].astype(np.float64)), np.arange(z.shape[0]))
+            best = nearest(query, reference, k, features=max(1, reference.width), batch=QUERIES)
+            share = label_counts(best, sp.csr_matrix(y[:, [label]], dtype=np.float64))[:, 0] / k
+            labels[:, label], scores[:, label] = share > 0.5, share
+        return labels, scores

@@ -1,0 +1,156 @@
+"""ML-kNN and BRkNN: the labels of the k nearest training rows.
+
+Neighbours are exact: ordered by round(d² / number of features, 10), then by row id; squared Euclidean over the features that
+vary in the training rows.
+
+ML-kNN (Zhang & Zhou 2007). With s the smoothing, n_l training rows with label l, κ_l[j] (κ'_l[j]) training rows with (without) l that
+have j of k neighbours with l, themselves excluded:
+
+    P(l) = (s + n_l) / (2s + n)
+    P(j | l) = (s + κ_l[j]) / (s(k+1) + Σ κ_l),     P(j | ¬l) = (s + κ'_l[j]) / (s(k+1) + Σ κ'_l)
+    score = P(l) P(j|l) / (P(l) P(j|l) + P(¬l) P(j|¬l)),   label where P(l) P(j|l) > P(¬l) P(j|¬l)
+
+BRkNN (Spyromitros et al. 2008): score = share of the k neighbours with the label, label where it exceeds ½.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError
+from ..params import Integer, Number, Parameter
+from ..prepare.blocks import Block
+from ..solvers.knn import NONE, Nearest, Rows, nearest
+from ..statistics.base import State
+from ..statistics.runner import Engine
+from .base import SCALING, Classifier, Predictor, scaled, scaling_of, training_rows
+
+QUERIES = 256  # a tile of 256 x 1024 distances stays in the cache
+
+
+class _KNN(Classifier):
+    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+        rows = training_rows(engine)
+        return self.learn(rows, engine.profile.varying, engine.profile.q, p, engine)
+
+    def learn(self, rows: Block, columns: np.ndarray, q: int, p: Mapping[str, Any], engine: Engine | None = None) -> State:
+        """The state of training rows sorted by row id."""
+        if rows.n <= p["k"]:
+            raise DataError(f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least {p['k'] + 1}: lower k")
+        offset, scale = scaling_of(rows.x[:, columns], p["scaling"])
+        y = rows.labels(q)
+        return {
+            "x": rows.x[:, columns],
+            "y": sp.csr_matrix((np.ones(y.nnz, np.uint8), y.indices, y.indptr), shape=y.shape),
+            "columns": columns,
+            "offset": offset,
+            "scale": scale,
+            "k": p["k"],
+        }
+
+    def predictor(self, state: State) -> Predictor:
+        return NeighbourVote(state)
+
+
+class NeighbourVote(Predictor):
+    """Prediction from the neighbours among the training rows of a state."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._training: tuple[Rows, sp.csr_matrix] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"state": self.state, "_training": None}
+
+    def rows(self, x: np.ndarray | sp.csr_matrix, ids: np.ndarray) -> Rows:
+        """Rows ready for distances."""
+        s = self.state
+        return Rows(scaled(x, s["columns"], s["offset"], s["scale"]), ids)
+
+    def training(self) -> tuple[Rows, sp.csr_matrix]:
+        if self._training is None:
+            s = self.state
+            x = scaled(s["x"], np.arange(s["x"].shape[1]), s["offset"], s["scale"])
+            self._training = Rows(x, np.arange(x.shape[0])), s["y"].astype(np.float64)
+        return self._training
+
+    def counts(self, query: Rows) -> np.ndarray:
+        """(rows, q) how many of the k nearest training rows have each label."""
+        reference, y = self.training()
+        best = nearest(query, reference, self.state["k"], features=max(1, reference.width), batch=QUERIES)
+        return label_counts(best, y)
+
+    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        # training rows are known by their position; a row to predict is no training row, whatever its values
+        counts = self.counts(self.rows(x, -1 - np.arange(x.shape[0])))
+        return self.vote(counts)
+
+    def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Labels and scores from the neighbours' label counts."""
+        share = counts / self.state["k"]
+        return (share > 0.5).astype(np.uint8), share
+
+
+def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
+    """(rows, q) labels among the neighbours, whose ids are positions in y."""
+    taken = best.ids != NONE
+    indptr = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
+    chosen = sp.csr_matrix((np.ones(indptr[-1]), best.ids[taken], indptr), shape=(len(best.ids), y.shape[0]))
+    return np.rint((chosen @ y).toarray()).astype(np.int64)
+
+
+class BRkNN(_KNN):
+    """Majority vote of the k nearest training rows, label by label."""
+
+    name = "brknn"
+    title = "majority of the k nearest neighbours, label by label"
+    source = "Spyromitros, Tsoumakas & Vlahavas 2008"
+    parameters = (Parameter("k", 3, Integer(1), "neighbours"), SCALING)
+
+
+class MLkNN(_KNN):
+    """Maximum a posteriori label from how many of the k nearest training rows have it."""
+
+    name = "mlknn"
+    title = "maximum a posteriori from the k nearest neighbours' labels"
+    source = "Zhang & Zhou 2007"
+    parameters = (
+        Parameter("k", 10, Integer(1), "neighbours"),
+        Parameter("s", 1.0, Number(0, above=True), "smoothing of the counts"),
+        SCALING,
+    )
+
+    def learn(self, rows: Block, columns: np.ndarray, q: int, p: Mapping[str, Any], engine: Engine | None = None) -> State:
+        state = super().learn(rows, columns, q, p, engine)
+        vote = NeighbourVote(state)
+        reference, y = vote.training()
+        return state | posterior_tables(vote.counts(reference), y, p["s"], p["k"])
+
+    def predictor(self, state: State) -> Predictor:
+        return Posterior(state)
+
+
+def posterior_tables(counts: np.ndarray, y: sp.csr_matrix, s: float, k: int) -> State:
+    """`prior` (q,), `with` and `without` (q, k+1): P(l), P(j|l), P(j|¬l), from the neighbour counts (n, q) of the training rows."""
+    n, q = y.shape
+    have = y.toarray() > 0
+    place = np.arange(q) * (k + 1) + counts
+    size = q * (k + 1)
+    kappa = [np.bincount(place[mask], minlength=size).reshape(q, k + 1) for mask in (have, ~have)]
+    tables = [(s + c) / (s * (k + 1) + c.sum(axis=1, keepdims=True)) for c in kappa]
+    return {"prior": (s + have.sum(axis=0)) / (2 * s + n), "with": tables[0], "without": tables[1]}
+
+
+class Posterior(NeighbourVote):
+    """ML-kNN's decision."""
+
+    def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        s = self.state
+        at = np.arange(counts.shape[1])
+        yes = s["prior"] * s["with"][at, counts]
+        no = (1 - s["prior"]) * s["without"][at, counts]
+        return (yes > no).astype(np.uint8), yes / (yes + no)

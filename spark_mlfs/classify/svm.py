@@ -1,0 +1,150 @@
+"""Binary relevance with linear support vector machines, one per label, in parallel.
+
+Per label min_w ½‖w‖² + C Σ_i max(0, 1 − y_i(w'x_i + b))², y_i = ±1, by scikit-learn's LinearSVC (liblinear); the rows are in the order
+of their ids and the solver's draws are seeded, so that a label's machine does not depend on where it was trained. Score: the decision
+value w'x + b, or with ``scores="calibrated"`` Platt's probability 1/(1 + exp(a·f + b)), a and b from the decision values of three folds
+by row id. Label where w'x + b > 0. A label with one value in the training rows is predicted as that value (decision ±1, probability
+1 or 0).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..params import Choice, Integer, Number, Parameter
+from ..prepare.blocks import Block, Profile, mix
+from ..statistics.base import State
+from ..statistics.runner import Engine
+from .base import SCALING, Classifier, Predictor, known_rows, scaled, scaling_of
+
+FOLDS = 3
+LINEAR = (
+    Parameter("c", 1.0, Number(0, above=True), "weight of the loss against the penalty ½‖w‖²"),
+    Parameter("max_iter", 10_000, Integer(1), "iterations of the solver, at most"),
+    Parameter("tol", 1e-4, Number(0, above=True), "the solver's stopping tolerance"),
+    Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the solver's draws"),
+)
+
+
+@dataclass(frozen=True)
+class LabelMachines:
+    """Trains the machines of some labels on all rows. `order` (chain) adds the labels before a label as features; None: none."""
+
+    profile: Profile
+    parameters: Mapping[str, Any]
+    order: tuple[int, ...] | None = None
+    calibrated: bool = False
+
+    def __call__(self, block: Block, labels: Sequence[int]) -> State:
+        rows = known_rows(block, self.profile)
+        x = rows.x[:, self.profile.varying]
+        offset, scale = scaling_of(x, self.parameters["scaling"])
+        x = scaled(x, np.arange(x.shape[1]), offset, scale)
+        y = rows.labels(self.profile.q).toarray().astype(np.int8)
+        v = x.shape[1]
+        width = v + (self.profile.q if self.order is not None else 0)
+        weights, further = np.zeros((len(labels), width)), np.zeros((len(labels), 4))
+        for at, label in enumerate(labels):
+            inputs = x
+            if self.order is not None:
+                before = list(self.order[: self.order.index(label)])
+                known = y[:, before].astype(np.float64)
+                inputs = sp.hstack([x, sp.csr_matrix(known)], format="csr") if sp.issparse(x) else np.hstack([x, known])
+            w, further[at] = self._train(inputs, y[:, label], rows.ids)
+            weights[at, : len(w)] = w
+        return {
+            "labels": np.asarray(labels, np.int64),
+            "weights": weights,
+            "intercept": further[:, 0],
+            "a": further[:, 1],
+            "b": further[:, 2],
+            "iterations": further[:, 3].astype(np.int64),
+            "offset": offset,
+            "scale": scale,
+        }
+
+    def _train(self, x: Any, y: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float, float]]:
+        """Weights, and (intercept, a, b of the probability, iterations)."""
+        from sklearn.calibration import CalibratedClassifierCV
+        from sklearn.exceptions import ConvergenceWarning
+        from sklearn.svm import LinearSVC
+
+        if y.min() == y.max():
+            value = 2.0 * float(y[0]) - 1
+            return np.zeros(x.shape[1]), (value, -1e3, 0.0, 0)
+        p = self.parameters
+        machine = LinearSVC(C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # told by the count of iterations
+            if not self.calibrated:
+                machine.fit(x, y)
+                return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
+            fold = (mix(ids, p["seed"] + 0xF01D) % np.uint64(FOLDS)).astype(int)
+            splits = [(np.flatnonzero(fold != f), np.flatnonzero(fold == f)) for f in range(FOLDS)]
+            if any(len(test) == 0 or y[train].min() == y[train].max() for train, test in splits):
+                machine.fit(x, y)  # too few of one kind to calibrate on: Platt's prior
+                return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
+            found = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(x, y)
+            (one,) = found.calibrated_classifiers_
+            inner, curve = one.estimator, one.calibrators[0]
+        return inner.coef_[0], (float(inner.intercept_[0]), float(curve.a_), float(curve.b_), inner.n_iter_)
+
+
+def gather_machines(parts: list[State], q: int) -> State:
+    """The machines of all labels, by label, from the parts that were trained apart."""
+    labels = np.concatenate([part["labels"] for part in parts])
+    order = np.argsort(labels)
+    assert len(labels) == q
+    out = {
+        name: np.concatenate([part[name] for part in parts])[order] for name in ("weights", "intercept", "a", "b", "iterations")
+    }
+    return out | {"offset": parts[0]["offset"], "scale": parts[0]["scale"]}
+
+
+class BRSVM(Classifier):
+    """A linear support vector machine per label."""
+
+    name = "br-svm"
+    title = "a linear support vector machine per label"
+    source = "Fan et al. 2008 (LIBLINEAR)"
+    parameters = (
+        *LINEAR,
+        Parameter("scores", "decision", Choice(("decision", "calibrated")), "decision values, or Platt's probabilities"),
+        SCALING,
+    )
+
+    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+        profile = engine.profile
+        parts = engine.over_labels(LabelMachines(profile, p, calibrated=p["scores"] == "calibrated"))
+        machines = gather_machines(parts, profile.q)
+        converged = bool((machines["iterations"] < p["max_iter"]).all())
+        return machines | {"columns": profile.varying, "scores": p["scores"], "converged": converged}
+
+    def predictor(self, state: State) -> Predictor:
+        return Machines(state)
+
+
+class Machines(Predictor):
+    """Prediction of independent machines."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+        s = self.state
+        x = scaled(x, s["columns"], s["offset"], s["scale"])
+        decision = np.asarray(x @ s["weights"].T) + s["intercept"]
+        return (decision > 0).astype(np.uint8), decision if s["scores"] == "decision" else probability(decision, s["a"], s["b"])
+
+
+def probability(decision: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """1 / (1 + exp(a f + b))."""
+    from scipy.special import expit
+
+    return expit(-(a * decision + b))
