@@ -7,6 +7,9 @@ model.ranking
 """
 
 from . import errors, pipeline, read
+from .classifiers import *  # noqa: F403
+from .classifiers import __all__ as _classifiers
+from .classify.registry import CLASSIFIERS
 from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
 from .estimator import *  # noqa: F403
 from .estimator import __all__ as _estimators
@@ -16,6 +19,7 @@ from .session import local_session
 __version__ = "0.1.0"
 
 __all__ = [
+    "CLASSIFIERS",
     "METHODS",
     "BudgetError",
     "DataError",
@@ -26,4 +30,5 @@ __all__ = [
     "local_session",
     "read",
     *_estimators,
+    *_classifiers,
 ]

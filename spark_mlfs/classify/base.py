@@ -24,7 +24,6 @@ class Classifier:
     """Base of every classifier.
 
     `name` as users write it, `title` one line for tables, `source` the paper, `parameters` its own parameters.
-    `gathers` says whether `fit` needs all rows in one task.
     """
 
     name: ClassVar[str]
@@ -35,6 +34,10 @@ class Classifier:
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
         """What is learned, as a dict of arrays, CSR matrices and plain values."""
         raise NotImplementedError
+
+    def by_label(self, p: Mapping[str, Any]) -> bool:
+        """Whether the labels are trained apart from each other, so that they may be trained side by side."""
+        return False
 
     def predictor(self, state: State) -> Predictor:
         """The prediction that a state stands for."""

@@ -45,6 +45,9 @@ class ClassifierChain(Classifier):
         converged = bool((machines["iterations"] < p["max_iter"]).all())
         return machines | {"columns": profile.varying, "order": order, "base": "svm", "converged": converged}
 
+    def by_label(self, p: Mapping[str, Any]) -> bool:
+        return p["base"] == "svm"
+
     def predictor(self, state: State) -> Predictor:
         return NeighbourChain(state) if state["base"] == "knn" else MachineChain(state)
 

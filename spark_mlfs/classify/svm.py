@@ -126,6 +126,9 @@ class BRSVM(Classifier):
         converged = bool((machines["iterations"] < p["max_iter"]).all())
         return machines | {"columns": profile.varying, "scores": p["scores"], "converged": converged}
 
+    def by_label(self, p: Mapping[str, Any]) -> bool:
+        return True
+
     def predictor(self, state: State) -> Predictor:
         return Machines(state)
 

@@ -1,0 +1,185 @@
+"""pyspark.ml Estimators over every classifier, and the model they fit to.
+
+`MLkNNClassifier(k=10)`, `BRkNNClassifier()`, `BRSVMClassifier(c=1.0)`, `ClassifierChainClassifier(base="svm")`: one class each, generated
+from the classifiers' parameter lists. They stand behind a selector or extractor in one `Pipeline`, which saves and loads as a whole.
+"""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from pyspark.ml.param.shared import HasPredictionCol, HasRawPredictionCol
+from pyspark.sql import DataFrame
+
+from . import params as spec
+from . import pipeline
+from .classify.base import Classifier, Predictor
+from .classify.registry import CLASSIFIERS, classifier
+from .ml import FITTING, MultiLabelEstimator, StateModel, declare, map_rows, set_params
+from .params import Parameter
+from .prepare.blocks import pack
+from .schema import with_names
+from .statistics.base import State
+from .statistics.runner import SMALL_BYTES, Cost
+
+# training machines costs far more than reading the rows: above this, side by side
+SIDE_BY_SIDE_BYTES = 256 << 10
+
+
+class _Outputs(HasPredictionCol, HasRawPredictionCol):
+    """Output columns the estimators and the model share."""
+
+    def setPredictionCol(self, value: str) -> Any:
+        """Sets `predictionCol`: multi-hot vector of the predicted labels, their names in its metadata."""
+        return self._set(predictionCol=value)
+
+    def setRawPredictionCol(self, value: str) -> Any:
+        """Sets `rawPredictionCol`: vector of the labels' scores, larger is likelier."""
+        return self._set(rawPredictionCol=value)
+
+    def _set_outputs(self) -> None:
+        self._setDefault(predictionCol="prediction", rawPredictionCol="rawPrediction")
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A classifier's fit; picklable, so that it can run in one task."""
+
+    name: str
+    parameters: Mapping[str, Any]
+
+    def __call__(self, engine: Any) -> tuple[State, Cost]:
+        return classifier(self.name).fit(engine, self.parameters), engine.cost
+
+
+class _ClassifierEstimator(MultiLabelEstimator, _Outputs):
+    """Common part of the classifiers."""
+
+    _classifier: str
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._set_outputs()
+
+    def _fit(self, dataset: DataFrame) -> MultiLabelClassificationModel:
+        found = classifier(self._classifier)
+        given = {p.name: self.getOrDefault(p.camel) for p in found.parameters}
+        checked = spec.check(found.parameters, given, f"classifier {found.name!r}")
+        started = time.perf_counter()
+        packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
+        try:
+            small = SIDE_BY_SIDE_BYTES if found.by_label(checked) else SMALL_BYTES
+            state, cost, distributed = pipeline.compute(
+                packed, Fit(found.name, checked), self._progress, small, self.getDriverBytes()
+            )
+        finally:
+            packed.release()
+        extra = {
+            "classifier": found.name,
+            "parameters": checked,
+            "rows": packed.profile.n,
+            "feature_names": packed.feature_names,
+            "named": packed.named,
+            "label_names": packed.label_names,
+            "fingerprint": f"{packed.profile.fingerprint:016x}",
+            "seconds": time.perf_counter() - started,
+            "jobs": packed.jobs + cost.jobs,
+            "scans": 1 + cost.scans,
+            "distributed": distributed,
+        }
+        if "converged" in state:
+            extra["converged"] = state["converged"]
+        return self._copyValues(MultiLabelClassificationModel.of(state, extra))
+
+
+def _generate(made: type[Classifier]) -> type:
+    """An estimator class of one classifier, with its parameters as Params."""
+    defaults = {p.camel: p.default for p in made.parameters}
+
+    def __init__(self: Any, **values: Any) -> None:
+        _ClassifierEstimator.__init__(self)
+        self._setDefault(**defaults)
+        self.setParams(**values)
+
+    def setParams(self: Any, **values: Any) -> Any:
+        """Sets several params."""
+        return set_params(self, values)
+
+    common = ["featuresCol", "labelsCol", "predictionCol", "rawPredictionCol", "idCol", *(p.camel for p in FITTING)]
+    keywords = [
+        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(key)) for key in (*defaults, *common)
+    ]
+    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords]
+    )
+    members = {
+        "__doc__": f"{inspect.getdoc(made)}\n\nIts documentation: ``{made.__module__}``. Source: {made.source}.",
+        "__module__": __name__,
+        "__init__": __init__,
+        "setParams": setParams,
+        "_classifier": made.name,
+    }
+    out = type(made.__name__ + "Classifier", (_ClassifierEstimator,), members)
+    declare(out, made.parameters)
+    return out
+
+
+ESTIMATORS: dict[str, type] = {name: _generate(made) for name, made in CLASSIFIERS.items()}
+globals().update({made.__name__: made for made in ESTIMATORS.values()})
+
+
+@dataclass(frozen=True)
+class Apply:
+    """A prediction as the columns of `map_rows`."""
+
+    predictor: Predictor
+    prediction: str
+    raw: str
+
+    def __call__(self, x: np.ndarray | sp.csr_matrix) -> dict[str, np.ndarray]:
+        labels, scores = self.predictor.predict(x)
+        return {self.prediction: labels.astype(np.float64), self.raw: scores}
+
+
+class MultiLabelClassificationModel(StateModel, _Outputs):
+    """A fitted classifier: adds the predicted labels and their scores to a frame.
+
+    predictionCol : multi-hot vector of the predicted labels, their names in its metadata
+    rawPredictionCol : vector of the labels' scores (ML-kNN: posterior probability; SVM: decision value), larger is likelier
+    labelNames, featureNames : of the training data; a frame whose features have these names in another order is understood
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._set_outputs()
+
+    @staticmethod
+    def of(state: State, extra: dict[str, Any]) -> MultiLabelClassificationModel:
+        model = MultiLabelClassificationModel()
+        model.state, model._extra = state, extra
+        return model
+
+    def predictor(self) -> Predictor:
+        """The NumPy prediction, for use outside Spark: ``model.predictor().predict(x)``."""
+        return classifier(self._extra["classifier"]).predictor(self.state)
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        prediction, raw = self.getPredictionCol(), self.getRawPredictionCol()
+        out = map_rows(
+            dataset,
+            self.getFeaturesCol(),
+            self.numFeatures,
+            Apply(self.predictor(), prediction, raw),
+            {prediction: "vector", raw: "vector"},
+            self._places(dataset),
+        )
+        return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
+
+
+__all__ = ["MultiLabelClassificationModel", *sorted(made.__name__ for made in ESTIMATORS.values())]

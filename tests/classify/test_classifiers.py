@@ -1,0 +1,243 @@
+"""The classifiers against independent implementations, through pyspark.ml: fit, transform, save, load, Pipeline."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from oracles.loader import load
+from oracles.mlknn import MLkNN as NaiveMLkNN
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.linalg import Vectors, VectorUDT
+from pyspark.sql import types as T
+
+import spark_mlfs
+from spark_mlfs.classifiers import ESTIMATORS, MultiLabelClassificationModel
+from spark_mlfs.classify.base import scaling_of
+from spark_mlfs.classify.registry import classifier
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.prepare.blocks import Block, pack
+from spark_mlfs.schema import attribute_names, with_names
+from spark_mlfs.statistics.runner import LocalEngine, SparkEngine
+
+SCHEMA = T.StructType(
+    [
+        T.StructField("id", T.LongType()),
+        T.StructField("features", VectorUDT()),
+        T.StructField("labels", VectorUDT()),
+    ]
+)
+
+
+def frame_of(spark, x, y, sparse=False, partitions=2, first=0):
+    def vector(row):
+        return Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)]) if sparse else Vectors.dense(row)
+
+    rows = [(first + i, vector(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    out = spark.createDataFrame(rows, SCHEMA).repartition(partitions)
+    out = with_names(out, "features", [f"x{j}" for j in range(x.shape[1])])
+    return with_names(out, "labels", [f"l{j}" for j in range(y.shape[1])])
+
+
+def data(n=150, d=8, q=4, seed=0, sparse=False):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    y = (x[:, :q] + 0.5 * rng.normal(size=(n, q)) > 0.3).astype(float)
+    if sparse:
+        x[rng.random(x.shape) < 0.5] = 0
+    x[:, 5] = 2.0  # a constant column
+    return x, y
+
+
+def collected(model, frame):
+    """labels and scores in the order of the ids."""
+    rows = sorted(model.transform(frame).select("id", "prediction", "rawPrediction").collect(), key=lambda r: r.id)
+    return np.array([r.prediction.toArray() for r in rows]), np.array([r.rawPrediction.toArray() for r in rows])
+
+
+@pytest.fixture(scope="module")
+def emotions(data_dir):
+    return load("emotions", data_dir)[:2]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("k, s, scaling", [(3, 1.0, "none"), (7, 0.5, "standard")])
+def test_mlknn_equals_the_naive_one(spark, sparse, k, s, scaling):
+    x, y = data(sparse=sparse)
+    z, u = data(60, seed=1, sparse=sparse)
+    z[:20] = x[:20]  # rows that are in the training set are neighbours of their own
+    model = spark_mlfs.MLkNNClassifier(k=k, s=s, scaling=scaling).fit(frame_of(spark, x, y, sparse))
+    keep = [j for j in range(x.shape[1]) if j != 5]
+    offset, scale = (x[:, keep].mean(axis=0), x[:, keep].std(axis=0)) if scaling == "standard" else (0, 1)
+    naive = NaiveMLkNN(k, s).fit((x[:, keep] - offset) / scale, y)
+    labels, scores = collected(model, frame_of(spark, z, u, sparse))
+    np.testing.assert_array_equal(labels, naive.predict((z[:, keep] - offset) / scale))
+    np.testing.assert_allclose(scores, naive.posterior((z[:, keep] - offset) / scale), rtol=1e-12)
+
+
+def test_brknn_and_svm_equal_scikit_learn(spark):
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import LinearSVC
+
+    x, y = data(200)
+    z, u = data(80, seed=1)
+    train, test = frame_of(spark, x, y), frame_of(spark, z, u)
+    keep = [j for j in range(x.shape[1]) if j != 5]
+    labels, scores = collected(spark_mlfs.BRkNNClassifier(k=5).fit(train), test)
+    for label in range(y.shape[1]):
+        theirs = KNeighborsClassifier(5, algorithm="brute").fit(x[:, keep], y[:, label])
+        np.testing.assert_array_equal(labels[:, label], theirs.predict(z[:, keep]))
+        np.testing.assert_allclose(scores[:, label], theirs.predict_proba(z[:, keep])[:, 1])
+    model = spark_mlfs.BRSVMClassifier(c=0.5, seed=3, tol=1e-8).fit(train)
+    labels, scores = collected(model, test)
+    for label in range(y.shape[1]):
+        theirs = LinearSVC(C=0.5, random_state=3, tol=1e-8, max_iter=10_000).fit(x[:, keep], y[:, label])
+        np.testing.assert_array_equal(labels[:, label], theirs.predict(z[:, keep]))
+        np.testing.assert_allclose(scores[:, label], theirs.decision_function(z[:, keep]), rtol=1e-5, atol=1e-6)
+    assert model.summary["converged"]
+
+
+@pytest.mark.parametrize("order", ["index", "frequency", "random"])
+@pytest.mark.parametrize("base", ["svm", "knn"])
+def test_chain_equals_scikit_learn(spark, base, order):
+    from sklearn.multioutput import ClassifierChain
+    from sklearn.neighbors import KNeighborsClassifier
+    from sklearn.svm import LinearSVC
+
+    x, y = data(200)
+    z, u = data(80, seed=1)
+    keep = [j for j in range(x.shape[1]) if j != 5]
+    model = spark_mlfs.ClassifierChainClassifier(base=base, order=order, k=3, seed=7, tol=1e-8).fit(frame_of(spark, x, y))
+    labels, scores = collected(model, frame_of(spark, z, u))
+    chain = model.state["order"]
+    assert sorted(chain) == list(range(y.shape[1]))
+    if order == "frequency":
+        assert (np.diff(y.sum(axis=0)[chain]) <= 0).all()
+    inner = KNeighborsClassifier(3, algorithm="brute") if base == "knn" else LinearSVC(random_state=7, tol=1e-8, max_iter=10_000)
+    theirs = ClassifierChain(inner, order=list(chain)).fit(x[:, keep], y)
+    np.testing.assert_array_equal(labels, theirs.predict(z[:, keep]))
+    if base == "svm":
+        np.testing.assert_allclose(scores, theirs.decision_function(z[:, keep]), rtol=1e-5, atol=1e-6)
+
+
+def test_calibrated_scores_are_plattish(spark):
+    from sklearn.metrics import brier_score_loss
+
+    x, y = data(400)
+    z, u = data(400, seed=1)
+    model = spark_mlfs.BRSVMClassifier(scores="calibrated").fit(frame_of(spark, x, y))
+    _, scores = collected(model, frame_of(spark, z, u))
+    _, decision = collected(spark_mlfs.BRSVMClassifier().fit(frame_of(spark, x, y)), frame_of(spark, z, u))
+    for label in range(y.shape[1]):
+        assert brier_score_loss(u[:, label], scores[:, label]) < brier_score_loss(u[:, label], np.full(len(u), y[:, label].mean()))
+        assert (np.argsort(scores[:, label], kind="stable") == np.argsort(decision[:, label], kind="stable")).mean() > 0.99
+        assert abs(scores[:, label].mean() - u[:, label].mean()) < 0.07
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_answer_whatever_the_layout(spark, name, sparse):
+    x, y = data(sparse=sparse)
+    found = classifier(name)
+    p = {each.name: each.default for each in found.parameters}
+    states = []
+    for partitions in (1, 5):
+        packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")
+        blocks = [Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()]
+        engine = SparkEngine(packed)
+        states += [found.fit(LocalEngine(packed.profile, blocks), p), found.fit(engine, p)]
+        engine.release()
+        packed.release()
+    first, *rest = states
+    for other in rest:
+        for key, value in first.items():
+            if sp.issparse(value):
+                assert (value != other[key]).nnz == 0
+            else:
+                np.testing.assert_array_equal(value, other[key], err_msg=key)
+
+
+@pytest.mark.parametrize("name", list(ESTIMATORS))
+def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
+    x, y = data()
+    frame = frame_of(spark, x, y)
+    selector = spark_mlfs.MIMSelector(numTopFeatures=4, outputCol="selected")
+    estimator = ESTIMATORS[name]().setFeaturesCol("selected")
+    model = Pipeline(stages=[selector, estimator]).fit(frame)
+    model.write().overwrite().save(f"file://{tmp_path}/m")
+    loaded = PipelineModel.load(f"file://{tmp_path}/m")
+    for ours, theirs in zip(collected(model, frame), collected(loaded, frame), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    out = loaded.transform(frame)
+    assert attribute_names(out, "prediction") == attribute_names(out, "rawPrediction") == [f"l{j}" for j in range(4)]
+    estimator.write().overwrite().save(f"file://{tmp_path}/e")
+    again = type(estimator).load(f"file://{tmp_path}/e")
+    assert again.extractParamMap().values() is not None and again.getFeaturesCol() == "selected"
+    last = loaded.stages[-1]
+    assert isinstance(last, MultiLabelClassificationModel) and last.copy().numFeatures == 4
+    labels, scores = last.predictor().predict(np.zeros((2, 4)))
+    assert labels.shape == scores.shape == (2, 4)
+
+
+def test_features_are_found_by_name(spark):
+    x, y = data()
+    model = spark_mlfs.BRSVMClassifier().fit(frame_of(spark, x, y))
+    names = [f"x{j}" for j in range(x.shape[1])]
+    shuffled = with_names(frame_of(spark, x[:, ::-1], y), "features", names[::-1])
+    for a, b in zip(collected(model, frame_of(spark, x, y)), collected(model, shuffled), strict=True):
+        np.testing.assert_array_equal(a, b)
+    with pytest.raises(DataError, match="lacks 1 of the features"):
+        model.transform(with_names(frame_of(spark, x, y), "features", [*names[:-1], "other"]))
+
+
+def test_wrong_input_is_told(spark):
+    x, y = data()
+    frame = frame_of(spark, x, y)
+    with pytest.raises(DataError, match="lower k"):
+        spark_mlfs.MLkNNClassifier(k=150).fit(frame)
+    with pytest.raises(ParameterError, match="k must be"):
+        spark_mlfs.MLkNNClassifier(k=0)
+    with pytest.raises(ParameterError, match="no param 'neighbours'"):
+        spark_mlfs.MLkNNClassifier(neighbours=3)
+    model = spark_mlfs.MLkNNClassifier().fit(frame)
+    with pytest.raises(ParameterError, match="no column 'features'"):
+        model.transform(frame.drop("features"))
+    with pytest.raises(ParameterError, match="exists already"):
+        model.transform(frame.withColumn("prediction", frame.id))
+    partly = y.copy()
+    partly[3, 1] = np.nan
+    with pytest.raises(DataError, match="fully known rows"):
+        spark_mlfs.MLkNNClassifier().fit(frame_of(spark, x, partly))
+    whole = y.copy()
+    whole[3] = np.nan
+    with pytest.raises(DataError, match="fully known rows"):
+        spark_mlfs.MLkNNClassifier().fit(frame_of(spark, x, whole))
+
+
+def test_a_label_with_one_value_is_predicted_as_that_value(spark):
+    x, y = data()
+    y[:, 0], y[:, 3] = 0, 1
+    for name in ESTIMATORS:
+        labels, _ = collected(ESTIMATORS[name]().fit(frame_of(spark, x, y)), frame_of(spark, x, y))
+        assert (labels[:, 0] == 0).all() and (labels[:, 3] == 1).all(), name
+
+
+def test_mlknn_on_emotions(spark, emotions):
+    """The MSFS paper's Base row rests on this: 391 training and 202 test rows, raw features, k = 7."""
+    x, y = emotions
+    x, z, y, u = x[:391], x[391:], y[:391], y[391:]
+    model = spark_mlfs.MLkNNClassifier(k=7).fit(frame_of(spark, x, y))
+    labels, scores = collected(model, frame_of(spark, z, u))
+    naive = NaiveMLkNN(7).fit(x, y)
+    np.testing.assert_array_equal(labels, naive.predict(z))
+    np.testing.assert_allclose(scores, naive.posterior(z), rtol=1e-12)
+
+
+def test_scaling():
+    x, _ = data(sparse=True)
+    x[:, 1] += 1
+    for how in ("none", "minmax", "standard"):
+        dense, sparse = scaling_of(x, how), scaling_of(sp.csr_matrix(x), how)
+        np.testing.assert_allclose(dense[1], sparse[1], rtol=1e-9)
+        assert (sparse[0] == 0).all()
+    np.testing.assert_array_equal(scaling_of(x, "standard")[1][5], 1.0)
