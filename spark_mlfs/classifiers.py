@@ -1,7 +1,8 @@
 """pyspark.ml Estimators over every classifier, and the model they fit to.
 
-`MLkNNClassifier(k=10)`, `BRkNNClassifier()`, `BRSVMClassifier(c=1.0)`, `ClassifierChainClassifier(base="svm")`: one class each, generated
-from the classifiers' parameter lists. They stand behind a selector or extractor in one `Pipeline`, which saves and loads as a whole.
+`MLkNNClassifier(k=10)`, `BRkNNClassifier()`, `BRSVMClassifier(c=1.0)`, `ClassifierChainClassifier(base="svm")`: one class each,
+generated from the classifiers' parameter lists. They stand behind a selector or extractor in one `Pipeline`, which saves and
+loads as a whole.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import numpy as np
 import scipy.sparse as sp
 from pyspark.ml.param.shared import HasPredictionCol, HasRawPredictionCol
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from . import params as spec
 from . import pipeline
 from .classify.base import Classifier, Predictor
 from .classify.registry import CLASSIFIERS, classifier
+from .errors import ParameterError
 from .ml import FITTING, MultiLabelEstimator, StateModel, declare, map_rows, set_params
-from .params import Parameter
 from .prepare.blocks import pack
 from .schema import with_names
 from .statistics.base import State
@@ -112,9 +114,7 @@ def _generate(made: type[Classifier]) -> type:
         return set_params(self, values)
 
     common = ["featuresCol", "labelsCol", "predictionCol", "rawPredictionCol", "idCol", *(p.camel for p in FITTING)]
-    keywords = [
-        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(key)) for key in (*defaults, *common)
-    ]
+    keywords = [inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(key)) for key in (*defaults, *common)]
     __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords]
     )
@@ -180,6 +180,54 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
             self._places(dataset),
         )
         return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
+
+    def tagged(
+        self, dataset: DataFrame, top_n: int | None = None, threshold: float | None = None, all_scores: bool = False
+    ) -> DataFrame:
+        """`dataset` with ``tags`` (array<string>) and their ``scores`` (array<double>), best first: the predicted labels, or the
+        `top_n` best scores, or the labels that score at least `threshold`. `all_scores` adds rawPredictionCol as
+        array<double>."""
+        if top_n is not None and threshold is not None:
+            raise ParameterError("give top_n or threshold, not both")
+        if top_n is not None and not 1 <= top_n <= len(self.labelNames):
+            raise ParameterError(f"top_n = {top_n}: there are {len(self.labelNames)} labels; give 1 to {len(self.labelNames)}")
+        raw = self.getRawPredictionCol()
+        outputs = {"__places__": "array<int>", "scores": "array<double>"} | ({raw: "array<double>"} if all_scores else {})
+        for name in ("tags", "scores"):
+            if name in dataset.columns:
+                raise ParameterError(f"column {name!r} exists already; rename it first")
+        task = Tag(self.predictor(), top_n, threshold, raw)
+        out = map_rows(dataset, self.getFeaturesCol(), self.numFeatures, task, outputs, self._places(dataset))
+        names = F.array(*(F.lit(name) for name in self.labelNames))
+        tags = F.transform("__places__", lambda place: F.element_at(names, place + 1))
+        return out.withColumn("tags", tags).drop("__places__")
+
+
+@dataclass(frozen=True)
+class Tag:
+    """The chosen labels of each row and their scores, as the columns of `map_rows`."""
+
+    predictor: Predictor
+    top_n: int | None
+    threshold: float | None
+    raw: str
+
+    def __call__(self, x: np.ndarray | sp.csr_matrix) -> dict[str, Any]:
+        labels, scores = self.predictor.predict(x)
+        order = np.argsort(-scores, axis=1, kind="stable")  # ties by label index
+        if self.top_n is not None:
+            chosen = np.zeros(scores.shape, bool)
+            chosen[:, : self.top_n] = True
+        else:
+            wanted = labels > 0 if self.threshold is None else scores >= self.threshold
+            chosen = np.take_along_axis(wanted, order, axis=1)
+        cuts = np.cumsum(chosen.sum(axis=1))[:-1]
+        places = np.split(order[chosen].astype(np.int32), cuts)
+        return {
+            "__places__": places,
+            "scores": np.split(np.take_along_axis(scores, order, axis=1)[chosen], cuts),
+            self.raw: scores,
+        }
 
 
 __all__ = ["MultiLabelClassificationModel", *sorted(made.__name__ for made in ESTIMATORS.values())]

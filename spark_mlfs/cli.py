@@ -1,4 +1,4 @@
-"""The command line: ``spark-mlfs select | transform | methods | java-home``, and what ``jobs/*.py`` call.
+"""The command line: ``spark-mlfs select | transform | score | methods | java-home``, and what ``jobs/*.py`` call.
 
 `main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted; 1 anything
 else, with its traceback. Nothing is written unless all of it is (see `report.output`).
@@ -115,6 +115,17 @@ def _parser() -> _Parser:
         "--percentile", metavar="P", help="share of the features to keep, above 0 up to 1, instead of --num-features"
     )
     method.add_argument("--seed", help="seed of a method that draws at random (default 0)")
+    after = select.add_argument_group("classifier")
+    after.add_argument(
+        "--classifier", metavar="NAME", help="fit it on the selected features and save both as pipeline/, for spark-mlfs score"
+    )
+    after.add_argument(
+        "--classifier-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the classifier; repeat for more",
+    )
     run = _output_arguments(select)
     run.add_argument("--no-report", action="store_true", help="write no report.html")
     run.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
@@ -136,6 +147,11 @@ def _parser() -> _Parser:
         help="one vector column with the names in its metadata, or one column per feature and label under its name "
         "(default: vector for parquet and delta, columns for csv and json)",
     )
+
+    from . import cli_score
+
+    scored = command("score", "give every row of a corpus its labels, by a saved pipeline", cli_score.EPILOG, cli_score.run)
+    cli_score.add_arguments(scored, _data_arguments, _output_arguments)
 
     methods = command("methods", "list the methods and their parameters", None, _methods)
     methods.add_argument("name", nargs="?", help="one method, in full")
@@ -199,7 +215,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help(sys.stderr)
             return USER_ERROR
         args = parser.parse_args(argv)
-        if args.command in ("select", "transform") and len(argv) == 1:
+        if args.command in ("select", "transform", "score") and len(argv) == 1:
             args.parser.print_help(sys.stderr)
             return USER_ERROR
         args.argv = argv
@@ -336,6 +352,7 @@ def _select_config(args: argparse.Namespace) -> RunConfig:
         "data": _data_flags(args),
         "method": _given(name=args.method, parameters=pairs(args.set, "--set") or None),
         "selection": _given(num_features=args.num_features, percentile=args.percentile),
+        "classifier": _given(name=args.classifier, parameters=pairs(args.classifier_set, "--classifier-set") or None),
         "run": _given(
             output=args.output,
             overwrite=args.overwrite or None,
@@ -359,20 +376,51 @@ def _select(args: argparse.Namespace) -> int:
 
     config = _select_config(args)
     config.request()  # a wrong parameter is told before Spark starts
+    if config.classifier.name:
+        config.classifier.checked()
     output = Output(config.run.output or "", config.run.overwrite)
     output.check(_inputs(config.data.path, config.data.format))
     stages = Stages(args.verbose)
     with _session(stages, args.debug) as spark:
         output.check(spark=spark)
-        result, kept, jobs = _rank(spark, config, stages)
+        result, kept, jobs, frame = _rank(spark, config, stages)
+        model = _selection(result, kept)
+        pipeline = None
+        if config.classifier.name:
+            with stages.stage("classifier"):
+                pipeline = _fit_pipeline(spark, config, model, frame, stages)
         with stages.stage("write"), output.writing(spark) as place:
-            manifest = _write_selection(place, config, result, kept, stages, jobs, ["spark-mlfs", *args.argv])
+            command = ["spark-mlfs", *args.argv]
+            manifest = _write_selection(place, config, result, kept, model, pipeline, stages, jobs, command)
     _say_selection(result, kept, manifest, config)
     return OK
 
 
-def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> tuple[Result, int, dict[str, int]]:
-    """Read, prepare, rank; the result, how many features are kept, and the Spark jobs of each stage."""
+def _selection(result: Result, kept: int) -> MultiLabelSelectorModel:
+    """The model that keeps the `kept` best features."""
+    from .estimator import MultiLabelSelectorModel
+
+    model = MultiLabelSelectorModel.of(result)
+    return model._set(numTopFeatures=kept, outputCol="selected")
+
+
+def _fit_pipeline(
+    spark: SparkSession, config: RunConfig, model: MultiLabelSelectorModel, frame: DataFrame, stages: Stages
+) -> Any:
+    """The selection and a classifier fitted behind it, applicable to the user's own table."""
+    from .read.tables import FORMATS, open_table
+    from .scoring import fit_pipeline
+
+    data, source = config.data, None
+    if data.format in (*FORMATS, "text"):
+        kind = data.options.get("source", "table") if data.format == "text" else data.format
+        source = open_table(spark, data.path, kind, data.options.get("reader_options"))
+    chosen = config.classifier
+    return fit_pipeline(frame, model, chosen.name or "", chosen.checked(), source, data.format or "", data.options, stages.report)
+
+
+def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> tuple[Result, int, dict[str, int], DataFrame]:
+    """Read, prepare, rank; the result, how many features are kept, the Spark jobs of each stage, and the frame."""
     from . import pipeline, read
     from .prepare.blocks import pack
     from .schema import FEATURES, ID, LABELS
@@ -389,23 +437,30 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> tuple[Resul
             (result,) = pipeline.rank(packed, [request], progress=stages.report, driver_bytes=config.run.driver_bytes)
     finally:
         packed.release()
-    return result, kept, {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}
+    return result, kept, {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, frame
 
 
 def _write_selection(
-    place: Any, config: RunConfig, result: Result, kept: int, stages: Stages, jobs: dict[str, int], command: list[str]
+    place: Any,
+    config: RunConfig,
+    result: Result,
+    kept: int,
+    model: MultiLabelSelectorModel,
+    pipeline: Any,
+    stages: Stages,
+    jobs: dict[str, int],
+    command: list[str],
 ) -> dict[str, Any]:
     """All files of a run; the manifest last."""
-    from .estimator import MultiLabelSelectorModel
     from .report.manifest import as_json, selection_manifest
     from .report.output import MANIFEST
     from .report.page import page
 
     started = time.perf_counter()
-    model = MultiLabelSelectorModel.of(result)
-    model._set(numTopFeatures=kept, outputCol="selected")
-    writer = model.write()
-    (writer.overwrite() if place.mode == "overwrite" else writer).save(f"{place.path}/model")
+    for name, saved in (("model", model), ("pipeline", pipeline)):
+        if saved is not None:
+            writer = saved.write()
+            (writer.overwrite() if place.mode == "overwrite" else writer).save(f"{place.path}/{name}")
     place.require_data("model/data")
     ranking = result.ranking
     if place.folder is not None:
@@ -416,6 +471,8 @@ def _write_selection(
     place.text("ranking.csv", ranking.to_csv(index=False, lineterminator="\n"))
     seconds = {**stages.seconds, "write": round(time.perf_counter() - started, 4)}
     manifest = selection_manifest(config, result, kept, place.spark.version, seconds, jobs, command)
+    if pipeline is not None:
+        manifest["classifier"] = pipeline.stages[-1].summary
     if config.run.report:
         place.text("report.html", page(result, manifest, kept))
     place.text(MANIFEST, as_json(manifest))
@@ -435,6 +492,7 @@ def _say_selection(result: Result, kept: int, manifest: dict[str, Any], config: 
     if kept > 10:
         print(f"      and {kept - 10} more")
     files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
+    files += ", pipeline/" if config.classifier.name else ""
     print(f"written to {config.run.output}: {files}")
 
 

@@ -3,6 +3,7 @@
     [data]       path, format, options     what `spark_mlfs.read.load` takes
     [method]     name, parameters          a registered method and its own parameters
     [selection]  num_features | percentile
+    [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
     [run]        output, overwrite, seed, report, driver_bytes
 
 `conf/runs/quickstart.toml` explains each key. A flag that names another format or another method than the file's replaces that
@@ -50,6 +51,21 @@ class MethodChoice(_Section):
     parameters: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
 
 
+class ClassifierChoice(_Section):
+    """What predicts the labels from the selected features; nothing: no pipeline is fitted."""
+
+    name: str | None = Field(None, description="name of a classifier")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="the classifier's own parameters")
+
+    def checked(self) -> dict[str, Any]:
+        """Every parameter of the classifier; `ParameterError` for a wrong name or value."""
+        from . import params
+        from .classify.registry import classifier
+
+        found = classifier(self.name or "")
+        return params.check(found.parameters, self.parameters, f"classifier {found.name!r}")
+
+
 class Selection(_Section):
     """How many features to keep: a number or a share of them, not both."""
 
@@ -85,6 +101,7 @@ class RunConfig(_Section):
     data: Data = Field(default_factory=Data)
     method: MethodChoice = Field(default_factory=MethodChoice)
     selection: Selection = Field(default_factory=Selection)
+    classifier: ClassifierChoice = Field(default_factory=ClassifierChoice)
     run: RunSettings = Field(default_factory=RunSettings)
 
     def request(self) -> Request:
@@ -119,7 +136,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
 
 
 def _laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    kind = {"data": "format", "method": "name"}.get(section)
+    kind = {"data": "format", "method": "name", "classifier": "name"}.get(section)
     if kind and kind in above and above[kind] != below.get(kind, above[kind]):
         return dict(above)
     merged = {**below, **above}

@@ -73,8 +73,8 @@ def known_rows(block: Block, profile: Profile) -> Block:
 def scaling_of(x: np.ndarray | sp.csr_matrix, how: str) -> tuple[np.ndarray, np.ndarray]:
     """(offset, scale) of the columns of the training rows: x is used as (x − offset) / scale.
 
-    ``"standard"``: mean and population deviation; ``"minmax"``: minimum and range; ``"none"``: 0 and 1. A column without spread has
-    scale 1. Sparse columns are scaled but not moved (offset 0).
+    ``"standard"``: mean and population deviation; ``"minmax"``: minimum and range; ``"none"``: 0 and 1. A column without spread
+    has scale 1. Sparse columns are scaled but not moved (offset 0).
     """
     d = x.shape[1]
     if how == "none":

@@ -1,8 +1,9 @@
 """Classifier chain: each label is predicted from the features and the labels before it in the chain.
 
-Training uses the true labels before a label, prediction the predicted ones (Read et al. 2009). Base: a linear support vector machine
-(`svm`), or the majority of the k nearest neighbours (`knn`) in the space of the features and the labels before. Order: by label
-index, by falling frequency (ties by index), or drawn with the seed. Scores: decision values of the machines, shares of the neighbours.
+Training uses the true labels before a label, prediction the predicted ones (Read et al. 2009). Base: a linear support vector
+machine (`svm`), or the majority of the k nearest neighbours (`knn`) in the space of the features and the labels before. Order:
+by label index, by falling frequency (ties by index), or drawn with the seed. Scores: decision values of the machines, shares of
+the neighbours.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Neighbours are exact: ordered by round(d² / number of features, 10), then by row id; squared Euclidean over the features that
 vary in the training rows.
 
-ML-kNN (Zhang & Zhou 2007). With s the smoothing, n_l training rows with label l, κ_l[j] (κ'_l[j]) training rows with (without) l that
-have j of k neighbours with l, themselves excluded:
+ML-kNN (Zhang & Zhou 2007). With s the smoothing, n_l training rows with label l, κ_l[j] (κ'_l[j]) training rows with (without) l
+that have j of k neighbours with l, themselves excluded:
 
     P(l) = (s + n_l) / (2s + n)
     P(j | l) = (s + κ_l[j]) / (s(k+1) + Σ κ_l),     P(j | ¬l) = (s + κ'_l[j]) / (s(k+1) + Σ κ'_l)
@@ -135,7 +135,8 @@ class MLkNN(_KNN):
 
 
 def posterior_tables(counts: np.ndarray, y: sp.csr_matrix, s: float, k: int) -> State:
-    """`prior` (q,), `with` and `without` (q, k+1): P(l), P(j|l), P(j|¬l), from the neighbour counts (n, q) of the training rows."""
+    """`prior` (q,), `with` and `without` (q, k+1): P(l), P(j|l), P(j|¬l), from the neighbour counts (n, q) of the training
+    rows."""
     n, q = y.shape
     have = y.toarray() > 0
     place = np.arange(q) * (k + 1) + counts

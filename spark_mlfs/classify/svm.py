@@ -1,10 +1,10 @@
 """Binary relevance with linear support vector machines, one per label, in parallel.
 
-Per label min_w ½‖w‖² + C Σ_i max(0, 1 − y_i(w'x_i + b))², y_i = ±1, by scikit-learn's LinearSVC (liblinear); the rows are in the order
-of their ids and the solver's draws are seeded, so that a label's machine does not depend on where it was trained. Score: the decision
-value w'x + b, or with ``scores="calibrated"`` Platt's probability 1/(1 + exp(a·f + b)), a and b from the decision values of three folds
-by row id. Label where w'x + b > 0. A label with one value in the training rows is predicted as that value (decision ±1, probability
-1 or 0).
+Per label min_w ½‖w‖² + C Σ_i max(0, 1 − y_i(w'x_i + b))², y_i = ±1, by scikit-learn's LinearSVC (liblinear); the rows are in the
+order of their ids and the solver's draws are seeded, so that a label's machine does not depend on where it was trained. Score:
+the decision value w'x + b, or with ``scores="calibrated"`` Platt's probability 1/(1 + exp(a·f + b)), a and b from the decision
+values of three folds by row id. Label where w'x + b > 0. A label with one value in the training rows is predicted as that value
+(decision ±1, probability 1 or 0).
 """
 
 from __future__ import annotations

@@ -58,18 +58,11 @@ def text(
     if len(columns) != 1 or not isinstance(kind, StringType):
         raise DataError(f"text: column {columns[0]!r} is {kind.simpleString()}; give one string column")
     taken = set(source.columns)
-    raw, tokens, kept, counts = (_unused(n, taken) for n in ("_text", "_tokens", "_kept", "_counts"))
+    raw, counts = (_unused(n, taken) for n in ("_text", "_counts"))
     words = source.withColumn(raw, F.coalesce(F.col("`" + columns[0].replace("`", "``") + "`"), F.lit("")))
-    tokenizer = (
-        Tokenizer(inputCol=raw, outputCol=tokens)
-        if pattern is None
-        else RegexTokenizer(inputCol=raw, outputCol=tokens, pattern=pattern)
-    )
-    words = tokenizer.transform(words)
-    if stop_words is None:
-        kept = tokens
-    else:
-        words = StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=_stop_words(stop_words)).transform(words)
+    stages, kept = word_stages(raw, pattern, stop_words, taken)
+    for stage in stages:
+        words = stage.transform(words)
     if vocabulary is None:
         vocabulary = _vocabulary(words.select(F.col(kept).alias("t")), vocab_size, min_df)
     vocabulary = list(vocabulary)
@@ -78,6 +71,22 @@ def text(
     counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
     frame = assemble(counter.transform(words), counts, labels, id, label_delimiter)
     return with_names(frame, FEATURES, vocabulary)
+
+
+def word_stages(
+    column: str, pattern: str | None = r"\W+", stop_words: str | Sequence[str] | None = None, taken: set[str] | None = None
+) -> tuple[list, str]:
+    """Spark ML's stages that make words of a text column, and the column the words are in."""
+    taken = set() if taken is None else taken
+    tokens = _unused("_tokens", taken)
+    if pattern is None:
+        stages: list = [Tokenizer(inputCol=column, outputCol=tokens)]
+    else:
+        stages = [RegexTokenizer(inputCol=column, outputCol=tokens, pattern=pattern)]
+    if stop_words is None:
+        return stages, tokens
+    kept = _unused("_kept", taken)
+    return [*stages, StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=_stop_words(stop_words))], kept
 
 
 def _unused(name: str, taken: set[str]) -> str:

@@ -122,10 +122,15 @@ def page(result: Result, manifest: Mapping[str, Any], kept: int) -> str:
         "<footer>Beside this page: <b>ranking.csv</b> and <b>ranking.parquet</b> (every feature), <b>model/</b> "
         "(for <code>spark-mlfs transform</code> and <code>MultiLabelSelectorModel.load</code>), <b>manifest.json</b>.</footer>"
     )
+    return document(title, f"{head}{''.join(body)}{foot}")
+
+
+def document(title: str, body: str) -> str:
+    """A whole page around the HTML of its body."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{_e(title)}</title><style>{_STYLE}</style></head><body><main>{head}{''.join(body)}{foot}</main></body></html>\n"
+        f"<title>{_e(title)}</title><style>{_STYLE}</style></head><body><main>{body}</main></body></html>\n"
     )
 
 

@@ -120,8 +120,8 @@ class Engine:
         raise NotImplementedError
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
-        """`work(all rows in the order of their ids, some labels)` until every label has had its turn: side by side where there are
-        several tasks, each of which then holds all rows."""
+        """`work(all rows in the order of their ids, some labels)` until every label has had its turn: side by side where there
+        are several tasks, each of which then holds all rows."""
         raise NotImplementedError
 
     def labels(self) -> contingency.Labels:

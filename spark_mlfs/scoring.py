@@ -1,0 +1,433 @@
+"""Batch scoring: a saved pipeline over a corpus of any size, part by part.
+
+The inputs are cut into parts: groups of input files, or hash parts of a catalog or Delta table. Each part is read, scored,
+written and counted, then its marker is written; a run that was killed goes on with the parts that have none. On this machine's
+file system the parts gather in a hidden folder beside the output, which appears whole when the last one is done. Elsewhere
+(``s3:``, ``hdfs:`` …), where Spark cannot rename, they go to their places at once and ``_manifest.json`` is written last: an
+output without it is not complete.
+
+    output/data/part=0/...     the scored rows: id, further kept columns, tags, scores
+    output/_parts/0.json       what the part read, how many rows and tags it holds
+    output/_manifest.json      model, options, inputs, counts, seconds, versions
+    output/_report.html
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import NumericType
+
+from .classifiers import MultiLabelClassificationModel
+from .errors import DataError, ParameterError
+from .read.tables import FORMATS, open_table
+from .report.output import MANIFEST, local_path, spark_path
+
+PARTS = 64  # at most this many parts of one run, where the inputs have more files
+HASH_PARTS = 8  # of a table, whose files are not ours to read
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass
+class Scorer:
+    """A saved pipeline whose last stage is a classifier."""
+
+    path: str
+    stages: list[Any]
+
+    @property
+    def classifier(self) -> MultiLabelClassificationModel:
+        return self.stages[-1]
+
+    def tagged(self, frame: DataFrame, keep: Sequence[str], **how: Any) -> DataFrame:
+        """The kept columns, tags and scores of every row."""
+        for stage in self.stages[:-1]:
+            frame = stage.transform(frame)
+        frame = self.classifier.tagged(frame, **how)
+        return frame.select(*keep, "tags", "scores", *(["rawPrediction"] if how.get("all_scores") else []))
+
+
+def load_scorer(spark: SparkSession, path: str) -> Scorer:
+    """The pipeline at `path`, at ``path/pipeline``, or a single classifier there."""
+    from pyspark.ml import PipelineModel
+
+    for where in (path.rstrip("/"), path.rstrip("/") + "/pipeline"):
+        try:
+            kind = json.loads(spark.read.text(f"{where}/metadata").first()[0])["class"]
+        except Exception as error:
+            if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+                continue
+            raise
+        stages = _stages(PipelineModel.load(where)) if kind.endswith("PipelineModel") else None
+        if stages is None and kind.endswith("MultiLabelClassificationModel"):
+            stages = [MultiLabelClassificationModel.load(where)]
+        if stages and isinstance(stages[-1], MultiLabelClassificationModel):
+            return Scorer(where, stages)
+        raise ParameterError(
+            f"{where} holds {kind.rsplit('.', 1)[-1]}, which predicts no labels: end the pipeline with a classifier"
+        )
+    raise ParameterError(
+        f"no saved pipeline at {path}; give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
+    )
+
+
+def _stages(pipeline: Any) -> list[Any]:
+    """The stages of a pipeline model, of pipelines in it too."""
+    out: list[Any] = []
+    for stage in pipeline.stages:
+        out += _stages(stage) if hasattr(stage, "stages") else [stage]
+    return out
+
+
+def fit_pipeline(
+    frame: DataFrame,
+    selector: Any,
+    name: str,
+    parameters: dict[str, Any],
+    source: DataFrame | None,
+    format: str,
+    options: dict[str, Any],
+    progress: Progress | None = None,
+) -> Any:
+    """A classifier fitted on the selected features of the canonical `frame`, in one PipelineModel with the selection and
+    whatever makes features of the columns of the user's own table: counting the words of a text, gathering numeric columns."""
+    from pyspark.ml import PipelineModel
+
+    from .classifiers import ESTIMATORS
+    from .schema import FEATURES, ID, LABELS
+
+    selector = selector.copy()
+    selector._set(outputCol="selected").setFeaturesCol(FEATURES)
+    estimator = ESTIMATORS[name]().setParams(**{_camel(k): v for k, v in parameters.items()})
+    estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
+    fitted = estimator.onProgress(progress).fit(selector.transform(frame))
+    before, column = _column_stages(source, format, options, list(selector.ranking.sort_values("index")["name"]))
+    selector.setFeaturesCol(column)
+    return PipelineModel(stages=[*before, selector, fitted])
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any], names: list[str]) -> tuple[list[Any], str]:
+    """The stages that make features of a table's own columns as the reader did, and the column they give."""
+    from pyspark.ml.feature import CountVectorizerModel, VectorAssembler
+
+    from .read.tables import columns_of
+    from .read.text import word_stages
+    from .schema import FEATURES
+
+    if source is None:
+        return [], FEATURES
+    if format == "text":
+        stages, tokens = word_stages(options["text"], options.get("pattern", r"\W+"), options.get("stop_words"))
+        counter = CountVectorizerModel.from_vocabulary(names, inputCol=tokens, outputCol="counts")
+        return [*stages, counter.setBinary(bool(options.get("binary", False)))], "counts"
+    identity = options.get("id")
+    labels = columns_of(source, options["labels"], "labels", [identity] if identity else [])
+    columns = columns_of(source, options["features"], "features", [*([identity] if identity else []), *labels])
+    if len(columns) == 1 and not isinstance(source.schema[columns[0]].dataType, NumericType):
+        return [], columns[0]
+    return [VectorAssembler(inputCols=columns, outputCol="gathered")], "gathered"
+
+
+# ---- parts ----
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some input files, or one hash part of a table."""
+
+    number: int
+    inputs: tuple[str, ...]
+    read: Callable[[], DataFrame]
+
+
+def plan(
+    spark: SparkSession, path: Any, format: str, options: dict[str, Any], first: int, done: set[str], parts: int | None
+) -> tuple[list[Part], DataFrame | None]:
+    """The parts of the inputs that are not `done` (by name), numbered from `first`, and a frame that shows their columns (None
+    where there is nothing left)."""
+    if format in FORMATS:
+        reader_options = options.pop("reader_options", None)
+        if options:
+            raise ParameterError(
+                f"score takes no option {next(iter(options))!r} for {format}: the saved pipeline names its columns"
+            )
+        whole = open_table(spark, path, format, reader_options)
+        if format not in ("delta", "table"):
+            files = [unquote(name) for name in whole.inputFiles()]
+            schema = whole.schema
+
+            def of_files(names: Sequence[str]) -> DataFrame:
+                return spark.read.format(format).schema(schema).options(**_csv(format, reader_options)).load(list(names))
+
+            return _by_files(sorted(files), of_files, first, done, parts), whole
+    else:
+        from . import read
+
+        if format in ("numbers", "planted") or isinstance(path, str) and "*" not in path and Path(path).is_file():
+            whole = read.load(spark, path, format, **options)
+            name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
+            return ([] if name in done else [Part(first, (name,), lambda: whole)]), whole
+        files = sorted(unquote(name) for name in spark.read.format("binaryFile").load(path).inputFiles())
+        whole = read.load(spark, path, format, **options)
+        return _by_files(files, lambda names: read.load(spark, list(names), format, **options), first, done, parts), whole
+    count = parts or HASH_PARTS
+    row = F.pmod(F.xxhash64(*(F.col(f"`{c}`") for c in _hashable(whole))), F.lit(count))
+    names = [f"{path} hash part {i} of {count}" for i in range(count)]
+    return [
+        Part(first + i, (name,), lambda i=i: whole.where(row == i)) for i, name in enumerate(names) if name not in done
+    ], whole
+
+
+def _hashable(frame: DataFrame) -> list[str]:
+    """Columns whose values xxhash64 takes."""
+    return [f.name for f in frame.schema.fields if "map<" not in f.dataType.simpleString()]
+
+
+def _csv(format: str, options: dict[str, str] | None) -> dict[str, str]:
+    return ({"header": "true"} if format == "csv" else {}) | {k: str(v) for k, v in (options or {}).items()}
+
+
+def _by_files(files: list[str], read: Callable, first: int, done: set[str], parts: int | None) -> list[Part]:
+    fresh = [name for name in files if name not in done]
+    count = min(len(fresh), parts or PARTS)
+    cuts = [len(fresh) * i // count for i in range(count + 1)] if count else []
+    groups = [tuple(fresh[a:z]) for a, z in zip(cuts, cuts[1:], strict=False)]
+    return [Part(first + i, group, lambda group=group: read(group)) for i, group in enumerate(groups)]
+
+
+# ---- where they go ----
+
+
+@dataclass
+class Journal:
+    """The markers of the parts that are done, in one folder."""
+
+    spark: SparkSession
+    place: str  # as Spark is told it
+    folder: Path | None  # the same on this machine, or None
+    settings: dict[str, Any]
+    parts: dict[int, dict[str, Any]] = field(default_factory=dict)
+
+    def open(self, *but: str) -> bool:
+        """Takes up what an earlier run left with the same settings (those of `but` aside); False where there is nothing, or
+        something else."""
+        found = self._read("_settings")
+        mine = {k: v for k, v in self.settings.items() if k not in but}
+        if not found or {k: v for k, v in found[0].items() if k not in but} != mine:
+            return False
+        self.parts = {entry["part"]: entry for entry in self._read("_parts")}
+        return True
+
+    def start(self) -> None:
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir(parents=True)
+        self._write("_settings", 0, self.settings)
+
+    def write(self, number: int, frame: DataFrame) -> str:
+        """The rows of a part, whole or not at all; where they are."""
+        target = f"{self.place}/data/part={number}"
+        if self.folder is None:
+            frame.write.mode("overwrite").parquet(target)
+            return target
+        aside, home = self.folder / f"_writing-{number}", self.folder / "data" / f"part={number}"
+        for old in (aside, home):
+            shutil.rmtree(old, ignore_errors=True)
+        frame.write.mode("overwrite").parquet(spark_path(aside))
+        if not any(aside.glob("part-*")):
+            raise DataError(
+                "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; "
+                "give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
+            )
+        home.parent.mkdir(exist_ok=True)
+        aside.rename(home)
+        return target
+
+    def done(self, number: int, entry: dict[str, Any]) -> None:
+        self.parts[number] = {"part": number, **entry}
+        self._write("_parts", number, self.parts[number])
+
+    def _write(self, kind: str, number: int, entry: dict[str, Any]) -> None:
+        text = json.dumps(entry, sort_keys=True)
+        if self.folder is None:
+            frame = self.spark.createDataFrame([(text,)], "value string").coalesce(1)
+            frame.write.mode("overwrite").text(f"{self.place}/{kind}/{number}.json")
+            return
+        home = self.folder / kind
+        home.mkdir(parents=True, exist_ok=True)
+        aside = home / f".{number}.writing"
+        aside.write_text(text, encoding="utf-8")
+        aside.rename(home / f"{number}.json")
+
+    def _read(self, kind: str) -> list[dict[str, Any]]:
+        if self.folder is not None:
+            home = self.folder / kind
+            return [json.loads(p.read_text(encoding="utf-8")) for p in sorted(home.glob("*.json"))] if home.is_dir() else []
+        try:
+            rows = self.spark.read.option("recursiveFileLookup", "true").text(f"{self.place}/{kind}").collect()
+        except Exception as error:
+            if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+                return []
+            raise
+        return [json.loads(row.value) for row in rows]
+
+
+def score(
+    spark: SparkSession,
+    scorer: Scorer,
+    path: Any,
+    format: str,
+    output: str,
+    options: dict[str, Any] | None = None,
+    id: str | None = None,
+    keep: Sequence[str] = (),
+    top_n: int | None = None,
+    threshold: float | None = None,
+    all_scores: bool = False,
+    parts: int | None = None,
+    append: bool = False,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Scores a corpus into `output`; returns the manifest's part of it: rows, parts, tags, seconds.
+
+    Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
+    ``scores``, both best first. `id` (default ``id`` where the table has it, else the hash of the row) and the columns of `keep`
+    come along. An interrupted run of the same model, options and output goes on where it stopped. `append` adds the inputs that
+    the output does not hold yet. `publish` puts the result in its place.
+    """
+    how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
+    settings = {
+        "tool": "spark_mlfs",
+        "job": "score",
+        "model": scorer.classifier.uid,
+        "fingerprint": scorer.classifier.summary.get("fingerprint"),
+        "classifier": scorer.classifier.summary.get("classifier"),
+        "how": how,
+        "id": id,
+        "keep": list(keep),
+        "append": append,
+    }
+    local = local_path(output)
+    folder = None if local is None else local.with_name(f".{local.name}.scoring")
+    place = output.rstrip("/") if folder is None else spark_path(folder)
+    before = _before(spark, output, settings) if append else {}
+    journal = Journal(spark, place, folder, settings)
+    resumed = journal.open()
+    if not resumed:
+        journal.start()
+    held = {name for entry in before.values() for name in entry["inputs"]}
+    held |= {name for entry in journal.parts.values() for name in entry["inputs"]}
+    first = 1 + max([-1, *before, *journal.parts])
+    todo, shown = plan(spark, path, format, dict(options or {}), first, held, parts)
+    columns = _kept(shown, id, keep) if shown is not None else []
+    started = time.perf_counter()
+    total = len(todo) + len(journal.parts)
+    for part in todo:
+        if progress:
+            progress("scoring part", len(journal.parts), total)
+        begun = time.perf_counter()
+        frame = part.read()
+        frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
+        where = journal.write(part.number, scorer.tagged(frame, columns, **how))
+        rows, tags = _count(spark, where)
+        journal.done(
+            part.number,
+            {"inputs": list(part.inputs), "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)},
+        )
+    entries = [*before.values(), *journal.parts.values()]
+    counts: dict[str, int] = {}
+    for entry in entries:
+        for tag, number in entry["tags"].items():
+            counts[tag] = counts.get(tag, 0) + number
+    return {
+        "rows": sum(entry["rows"] for entry in entries),
+        "scored_now": sum(journal.parts[part.number]["rows"] for part in todo),
+        "seconds_now": round(time.perf_counter() - started, 3),
+        "parts": len(entries),
+        "resumed": resumed and bool(len(journal.parts) - len(todo)),
+        "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+        "settings": settings,
+        "folder": folder,
+        "place": place,
+    }
+
+
+def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """The parts of an output that is there already, which must be of the same model and options."""
+    local = local_path(output)
+    if local is not None and not local.exists():
+        return {}
+    journal = Journal(spark, output.rstrip("/") if local is None else spark_path(local), local, settings)
+    if not journal.open("append"):
+        if local is None and not journal._read("_settings"):
+            return {}
+        raise ParameterError(
+            f"the output {output} was not scored by this model with these options: choose another output, or --overwrite"
+        )
+    return journal.parts
+
+
+def _all(frame: DataFrame) -> list[Any]:
+    return [F.col(f"`{name}`") for name in _hashable(frame)]
+
+
+def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
+    """The columns that come along, the row id first."""
+    wanted = [id or "id", *keep]
+    for name in wanted:
+        if name not in frame.columns and not (name == "id" and id is None):
+            from .read.lines import near
+
+            raise ParameterError(f"there is no column {name!r} to keep: {near(name, frame.columns)}")
+        if name in ("tags", "scores"):
+            raise ParameterError(f"the column {name!r} cannot be kept: the output has one of that name")
+    return list(dict.fromkeys(wanted))
+
+
+def _count(spark: SparkSession, where: str) -> tuple[int, dict[str, int]]:
+    """Rows of a written part, and how often each tag was given."""
+    written = spark.read.parquet(where)
+    rows = written.count()
+    tags = written.select(F.explode("tags").alias("tag")).groupBy("tag").count().collect()
+    return rows, {row.tag: row["count"] for row in tags}
+
+
+def publish(output: str, folder: Path | None, append: bool) -> None:
+    """Puts what was gathered beside the output in its place: as a whole, or part by part into the one that is there."""
+    if folder is None:
+        return
+    target = local_path(output)
+    assert target is not None
+    if append and target.exists():
+        for kind in ("data", "_parts"):
+            (target / kind).mkdir(exist_ok=True)
+            for entry in sorted((folder / kind).iterdir()) if (folder / kind).is_dir() else []:
+                if not (target / kind / entry.name).exists():
+                    entry.rename(target / kind / entry.name)
+        for name in ("_" + MANIFEST, "_report.html"):
+            if (folder / name).exists():
+                (folder / name).replace(target / name)
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    old = None
+    if target.exists():
+        old = target.with_name(f".{target.name}.old")
+        shutil.rmtree(old, ignore_errors=True)
+        target.rename(old)
+    folder.rename(target)
+    if old is not None:
+        shutil.rmtree(old, ignore_errors=True)
