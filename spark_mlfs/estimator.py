@@ -270,8 +270,12 @@ class MultiLabelSelectorModel(Saved, _Selection):
         indices = np.sort(self.selectedFeatures)
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
+            width = len(self._ranking)
             places = F.array(*(F.lit(int(i) + 1) for i in indices))
-            return dataset.withColumn(output, F.transform(places, lambda place: F.element_at(F.col(column), place)))
+            found = F.transform(places, lambda place: F.element_at(F.col(column), place))
+            told = f"spark_mlfs.errors.DataError: an array in {column!r} has not the {width} entries the selection was fitted on"
+            fits = F.col(column).isNull() | (F.size(column) == width)
+            return dataset.withColumn(output, F.when(fits, found).otherwise(F.raise_error(F.lit(told))))
         if not isinstance(kind, VectorUDT):
             raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
         names = self._ranking.sort_values("index")["name"].to_numpy()

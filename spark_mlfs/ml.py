@@ -292,7 +292,13 @@ def rows_of(column: pd.Series | pd.DataFrame, width: int) -> np.ndarray | sp.csr
     lengths = {len(value) for value in column}
     if lengths - {width}:
         raise DataError(f"a feature vector has {(lengths - {width}).pop()} entries, the model was fitted on {width}")
-    return np.concatenate(column.to_numpy()).astype(np.float64, copy=False).reshape(len(column), width)
+    return _finite(np.concatenate(column.to_numpy()).astype(np.float64, copy=False)).reshape(len(column), width)
+
+
+def _finite(values: np.ndarray) -> np.ndarray:
+    if not np.isfinite(values.sum()) and not np.isfinite(values).all():  # the sum is cheap, and may overflow
+        raise DataError("a feature is missing (NaN or null) or infinite; fill it as the training data were, or drop such rows")
+    return values
 
 
 def _sparse_rows(column: pd.DataFrame, width: int) -> sp.csr_matrix:
@@ -308,7 +314,7 @@ def _sparse_rows(column: pd.DataFrame, width: int) -> sp.csr_matrix:
         indices.append(slots)
         values.append(found)
         indptr[row + 1] = indptr[row] + len(slots)
-    flat = np.concatenate(values).astype(np.float64, copy=False)
+    flat = _finite(np.concatenate(values).astype(np.float64, copy=False))
     return sp.csr_matrix((flat, np.concatenate(indices).astype(np.int32), indptr), shape=(len(column), width))
 
 

@@ -122,7 +122,7 @@ def _camel(name: str) -> str:
 
 def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any], names: list[str]) -> tuple[list[Any], str]:
     """The stages that make features of a table's own columns as the reader did, and the column they give."""
-    from pyspark.ml.feature import CountVectorizerModel, VectorAssembler
+    from pyspark.ml.feature import CountVectorizerModel, SQLTransformer, VectorAssembler
 
     from .read.tables import columns_of
     from .read.text import word_stages
@@ -131,9 +131,11 @@ def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any
     if source is None:
         return [], FEATURES
     if format == "text":
-        stages, tokens = word_stages(options["text"], options.get("pattern", r"\W+"), options.get("stop_words"))
+        quoted = "`" + options["text"].replace("`", "``") + "`"
+        no_null = SQLTransformer(statement=f"SELECT *, coalesce({quoted}, '') AS _text FROM __THIS__")
+        stages, tokens = word_stages("_text", options.get("pattern", r"\W+"), options.get("stop_words"))
         counter = CountVectorizerModel.from_vocabulary(names, inputCol=tokens, outputCol="counts")
-        return [*stages, counter.setBinary(bool(options.get("binary", False)))], "counts"
+        return [no_null, *stages, counter.setBinary(bool(options.get("binary", False)))], "counts"
     identity = options.get("id")
     labels = columns_of(source, options["labels"], "labels", [identity] if identity else [])
     columns = columns_of(source, options["features"], "features", [*([identity] if identity else []), *labels])

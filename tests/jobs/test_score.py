@@ -1,0 +1,279 @@
+"""`spark-mlfs score`: a corpus scored part by part, interrupted, resumed, appended to; and the pipelines that `select` saves for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.ml import PipelineModel
+from pyspark.sql import functions as F
+
+import spark_mlfs
+from spark_mlfs import cli, scoring
+
+LABELS = ["l0", "l1", "l2", "l3"]
+
+
+@pytest.fixture
+def run(spark, capfd):
+    def call(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = cli.main([str(a) for a in arguments])
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def refused(run):
+    def call(*arguments: object) -> str:
+        code, _, err = run(*arguments)
+        assert code == 2 and len(err.strip().splitlines()) == 1, err
+        return err
+
+    return call
+
+
+def rows(n, first=0, seed=0):
+    rng = np.random.default_rng([seed, first])
+    x = np.round(rng.normal(size=(n, 6)), 6)
+    tags = [[LABELS[j] for j in range(4) if x[i, j] + 0.3 * rng.normal() > 0.4] for i in range(n)]
+    return [(f"doc-{first + i:05d}", [float(v) for v in x[i]], tags[i], first + i) for i in range(n)]
+
+
+SCHEMA = "doc string, embedding array<double>, tags_given array<string>, number bigint"
+
+
+@pytest.fixture(scope="module")
+def corpus(spark, tmp_path_factory):
+    """A training table, a corpus of six files, and a selection with its pipeline."""
+    folder = tmp_path_factory.mktemp("corpus")
+    spark.createDataFrame(rows(300), SCHEMA).coalesce(1).write.parquet(f"file://{folder}/train")
+    for part in range(6):
+        frame = spark.createDataFrame(rows(40, 1000 + 40 * part), SCHEMA).coalesce(1)
+        frame.write.mode("append").parquet(f"file://{folder}/corpus")
+    code = cli.main(
+        ["select", "--data", f"{folder}/train", "--format", "parquet", "--features", "embedding", "--labels-col", "tags_given",
+         "--method", "mim", "--num-features", "4", "--classifier", "mlknn", "--classifier-set", "k=5",
+         "--output", f"{folder}/selection"]
+    )  # fmt: skip
+    assert code == 0
+    return folder
+
+
+def scored(spark, folder):
+    found = spark.read.parquet(f"file://{folder}/data").collect()
+    return {row[0]: row for row in found}, len(found)
+
+
+def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
+    out = tmp_path / "out"
+    code, said, err = run(
+        "score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc",
+        "--keep", "number", "--all-scores", "--output", out,
+    )  # fmt: skip
+    assert code == 0, err
+    assert "240 rows in 6 parts" in said
+    found, count = scored(spark, out)
+    assert count == len(found) == 240
+    pipeline = PipelineModel.load(f"file://{corpus}/selection/pipeline")
+    expected = pipeline.transform(spark.read.parquet(f"file://{corpus}/corpus")).collect()
+    for row in expected:
+        mine = found[row.doc]
+        raw = row.rawPrediction.toArray()
+        np.testing.assert_array_equal(mine.rawPrediction, raw)
+        best = [j for j in np.argsort(-raw, kind="stable") if row.prediction[int(j)] == 1]
+        assert mine.tags == [LABELS[j] for j in best] and mine.scores == [raw[j] for j in best]
+        assert mine.number == row.number
+    manifest = json.loads((out / "_manifest.json").read_text())
+    given = [tag for row in found.values() for tag in row.tags]
+    assert manifest["rows"] == 240 and manifest["tags"] == {tag: given.count(tag) for tag in LABELS}
+    assert "240" in (out / "_report.html").read_text()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    assert run(*base, "--top-n", 2, "--output", tmp_path / "top")[0] == 0
+    assert run(*base, "--threshold", 0.25, "--all-scores", "--output", tmp_path / "least")[0] == 0
+    top, _ = scored(spark, tmp_path / "top")
+    least, _ = scored(spark, tmp_path / "least")
+    for key, row in least.items():
+        assert row.scores == sorted((s for s in row.rawPrediction if s >= 0.25), reverse=True)
+        assert top[key].scores == sorted(row.rawPrediction, reverse=True)[:2] and len(top[key].tags) == 2
+    assert "not both" in refused(*base, "--top-n", 2, "--threshold", 1, "--output", tmp_path / "x")
+    assert "there are 4 labels" in refused(*base, "--top-n", 5, "--output", tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    whole = tmp_path / "whole"
+    assert run(*base, "--output", whole)[0] == 0
+    expected, _ = scored(spark, whole)
+    out = tmp_path / "out"
+    done, written = scoring.Journal.done, []
+
+    def fails(self, number, entry):
+        if len(written) == 3:
+            raise KeyboardInterrupt  # after the rows of the fourth part were written, before they were noted
+        written.append(number)
+        done(self, number, entry)
+
+    monkeypatch.setattr(scoring.Journal, "done", fails)
+    assert run(*base, "--output", out)[0] == 130
+    assert not out.exists()
+    monkeypatch.setattr(scoring.Journal, "done", done)
+    again = []
+    write = scoring.Journal.write
+    monkeypatch.setattr(scoring.Journal, "write", lambda self, number, frame: again.append(number) or write(self, number, frame))
+    code, said, _ = run(*base, "--output", out)
+    assert code == 0 and "interrupted run" in said and "120 rows scored" in said
+    assert again == [3, 4, 5]
+    found, count = scored(spark, out)
+    assert count == 240 and {k: (r.tags, r.scores) for k, r in found.items()} == {k: (r.tags, r.scores) for k, r in expected.items()}
+    # other options: nothing is taken up from the earlier run
+    monkeypatch.setattr(scoring.Journal, "done", fails)
+    written.clear()
+    assert run(*base, "--output", tmp_path / "third")[0] == 130
+    monkeypatch.setattr(scoring.Journal, "done", done)
+    again.clear()
+    assert run(*base, "--top-n", 1, "--output", tmp_path / "third")[0] == 0
+    assert again == [0, 1, 2, 3, 4, 5]
+
+
+def test_new_files_are_appended(spark, corpus, run, refused, tmp_path):
+    data, out = tmp_path / "data", tmp_path / "out"
+    spark.createDataFrame(rows(30, 5000), SCHEMA).coalesce(1).write.parquet(f"file://{data}")
+    base = ("score", "--model", corpus / "selection", "--data", data, "--format", "parquet", "--id", "doc")
+    assert run(*base, "--output", out)[0] == 0
+    first = {p.name: p.stat().st_mtime_ns for p in (out / "data" / "part=0").glob("part-*")}
+    spark.createDataFrame(rows(20, 6000), SCHEMA).coalesce(1).write.mode("append").parquet(f"file://{data}")
+    assert "exists" in refused(*base, "--output", out)
+    code, said, _ = run(*base, "--append", "--output", out)
+    assert code == 0 and "20 rows scored" in said and "50 rows in 2 parts" in said
+    found, count = scored(spark, out)
+    assert count == len(found) == 50
+    assert first == {p.name: p.stat().st_mtime_ns for p in (out / "data" / "part=0").glob("part-*")}
+    code, said, _ = run(*base, "--append", "--output", out)
+    assert code == 0 and "0 rows scored" in said and scored(spark, out)[1] == 50
+    assert "another output, or --overwrite" in refused(*base, "--append", "--top-n", 1, "--output", out)
+    assert run(*base, "--overwrite", "--top-n", 1, "--output", out)[0] == 0
+    assert all(len(row.tags) == 1 for row in scored(spark, out)[0].values())
+
+
+def test_a_catalog_table_in_hash_parts(spark, corpus, run, tmp_path):
+    spark.read.parquet(f"file://{corpus}/corpus").createOrReplaceTempView("to_score")
+    out = tmp_path / "out"
+    code, said, err = run(
+        "score", "--model", corpus / "selection", "--data", "to_score", "--format", "table", "--id", "doc", "--parts", 3,
+        "--output", out,
+    )  # fmt: skip
+    assert code == 0, err
+    found, count = scored(spark, out)
+    assert count == len(found) == 240 and "in 3 parts" in said
+
+
+def test_text_from_raw_to_tags(spark, run, tmp_path):
+    words = {"cats": "cat kitten purr", "dogs": "dog puppy bark", "food": "bread soup eat"}
+    rng = np.random.default_rng(0)
+    table = []
+    for i in range(240):
+        tags = [t for t in words if rng.random() < 0.4]
+        body = " ".join([w for t in tags for w in rng.permutation(words[t].split())[:2]] + list(rng.permutation("the a of is".split())))
+        table.append((i, body.upper() if i % 2 else body, tags))
+    frame = spark.createDataFrame(table, "doc bigint, body string, topics array<string>")
+    frame.write.parquet(f"file://{tmp_path}/train")
+    code, _, err = run(
+        "select", "--data", tmp_path / "train", "--format", "text", "--option", "source=parquet", "--option", "text=body",
+        "--option", "stop_words=english", "--option", "labels=topics", "--id", "doc", "--method", "mim", "--num-features", 9,
+        "--classifier", "br-svm", "--output", tmp_path / "selection",
+    )  # fmt: skip
+    assert code == 0, err
+    new = [(1, "A kitten and a PUPPY."), (2, "Soup!"), (3, None), (4, "of the is")]
+    spark.createDataFrame(new, "doc bigint, body string").write.json(f"file://{tmp_path}/new")
+    code, _, err = run(
+        "score", "--model", tmp_path / "selection", "--data", tmp_path / "new", "--format", "json", "--id", "doc",
+        "--keep", "body", "--output", tmp_path / "out",
+    )  # fmt: skip
+    assert code == 0, err
+    found, _ = scored(spark, tmp_path / "out")
+    assert {key: sorted(row.tags) for key, row in found.items()} == {1: ["cats", "dogs"], 2: ["food"], 3: [], 4: []}
+
+
+def test_numeric_columns_from_csv(spark, run, tmp_path):
+    columns = ", ".join(f"x{j} double" for j in range(6))
+    table = [(i, *r[1], *(float(t in r[2]) for t in LABELS)) for i, r in enumerate(rows(200))]
+    schema = "key bigint, " + columns + ", " + ", ".join(f"{t} double" for t in LABELS)
+    spark.createDataFrame(table, schema).write.option("header", "true").csv(f"file://{tmp_path}/train")
+    code, _, err = run(
+        "select", "--data", tmp_path / "train", "--format", "csv", "--features", "x*", "--labels-col", "l*", "--id", "key",
+        "--method", "mim", "--num-features", 4, "--classifier", "cc", "--output", tmp_path / "selection",
+    )  # fmt: skip
+    assert code == 0, err
+    code, said, err = run(
+        "score", "--model", tmp_path / "selection", "--data", tmp_path / "train", "--format", "csv", "--id", "key",
+        "--output", tmp_path / "out",
+    )  # fmt: skip
+    assert code == 0, err
+    found, _ = scored(spark, tmp_path / "out")
+    truth = {row[0]: [t for t, v in zip(LABELS, row[7:], strict=True) if v] for row in table}
+    assert np.mean([set(found[key].tags) == set(tags) for key, tags in truth.items()]) > 0.4
+
+
+def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
+    base = ("score", "--data", corpus / "corpus", "--format", "parquet", "--output", tmp_path / "out")
+    assert "needs --model" in refused(*base)
+    assert "no saved pipeline" in refused(*base, "--model", tmp_path / "nowhere")
+    assert "predicts no labels" in refused(*base, "--model", corpus / "selection" / "model")
+    model = ("--model", corpus / "selection")
+    assert "no column 'key' to keep" in refused(*base, *model, "--id", "key")
+    assert "takes no option 'labels'" in refused(*base, *model, "--option", "labels=x")
+    assert "--top-n must be a whole number, at least 1" in refused(*base, *model, "--top-n", "0")
+    assert "not both" in refused(*base, *model, "--append", "--overwrite")
+    spark.createDataFrame([("a", [1.0, 2.0])], "doc string, embedding array<double>").write.parquet(f"file://{tmp_path}/narrow")
+    narrow = ("score", "--data", tmp_path / "narrow", "--format", "parquet", "--id", "doc", "--output", tmp_path / "out")
+    assert "has not the 6 entries" in refused(*narrow, *model)
+    spark.createDataFrame([("a", [1.0, None, 0.0, 0.0, 0.0, 0.0])], "doc string, embedding array<double>").write.parquet(
+        f"file://{tmp_path}/holes"
+    )
+    holes = ("score", "--data", tmp_path / "holes", "--format", "parquet", "--id", "doc", "--output", tmp_path / "out")
+    assert "missing" in refused(*holes, *model)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+def test_killed_and_started_again(spark, corpus, tmp_path):
+    """The process is killed in the middle; given again, the run loses nothing and repeats nothing."""
+    out, work = tmp_path / "out", tmp_path / ".out.scoring"
+    command = [
+        sys.executable, "-m", "spark_mlfs.cli", "score", "--model", corpus / "selection", "--data", corpus / "corpus",
+        "--format", "parquet", "--id", "doc", "--output", out,
+    ]  # fmt: skip
+    root = str(Path(__file__).resolve().parents[2])
+    environment = {**os.environ, "PYTHONPATH": root}
+    process = subprocess.Popen([str(c) for c in command], env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
+    deadline = time.time() + 120
+    while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 2:
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    left = len(list((work / "_parts").glob("*.json")))
+    assert 2 <= left < 6 and not out.exists()
+    done = subprocess.run([str(c) for c in command], env=environment, capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    assert "interrupted run" in done.stdout and f"{40 * (6 - left)} rows scored" in done.stdout
+    found, count = scored(spark, out)
+    assert count == len(found) == 240
+    rows_there = spark.read.parquet(f"file://{corpus}/corpus").select(F.col("doc")).collect()
+    assert {row.doc for row in rows_there} == set(found)
+    assert spark_mlfs.__version__
