@@ -36,7 +36,9 @@ def from_worker(error: BaseException) -> SparkMlfsError | None:
     found = _RAISED.search(str(error))
     if not found:
         return None
-    return {"DataError": DataError, "ParameterError": ParameterError, "BudgetError": BudgetError}[found[1]](found[2].split(" SQLSTATE: ")[0].strip())
+    return {"DataError": DataError, "ParameterError": ParameterError, "BudgetError": BudgetError}[found[1]](
+        found[2].split(" SQLSTATE: ")[0].strip()
+    )
 
 
 @contextmanager

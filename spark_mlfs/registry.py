@@ -8,18 +8,26 @@ from .errors import ParameterError
 from .methods.base import Method
 from .methods.chi2 import Chi2
 from .methods.cmi import CMI
+from .methods.csfs import CSFS
 from .methods.d2f import D2F
+from .methods.deepfs import DeepFS
+from .methods.elastic_net import ElasticNet
 from .methods.enm import ENM
 from .methods.f_statistic import FStatistic
 from .methods.fimf import FIMF
 from .methods.fisher import Fisher
 from .methods.gmm import GMM
 from .methods.jmi import JMI
+from .methods.lasso import Lasso
 from .methods.lrfs import LRFS
 from .methods.mdmr import MDMR
 from .methods.mim import MIM
+from .methods.mssl import MSSL
+from .methods.omfs import OMFS
 from .methods.pmu import PMU
 from .methods.ppt_cmi import PPTCMI
+from .methods.rfs import RFS
+from .methods.ridge import Ridge
 from .methods.scls import SCLS
 
 METHODS: dict[str, type[Method]] = {
@@ -40,6 +48,14 @@ METHODS: dict[str, type[Method]] = {
         GMM,
         FStatistic,
         Fisher,
+        Ridge,
+        Lasso,
+        ElasticNet,
+        RFS,
+        CSFS,
+        MSSL,
+        OMFS,
+        DeepFS,
     )
 }
 

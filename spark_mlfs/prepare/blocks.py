@@ -48,6 +48,45 @@ def group_of(ids: np.ndarray) -> np.ndarray:
     return (mix(ids, 0x5EED) % np.uint64(GROUPS)).astype(np.int64)
 
 
+@dataclass(frozen=True)
+class Spans:
+    """How rows are put in an order that depends on their ids alone: `count` spans of consecutive groups, each sorted by row id and
+    cut into chunks of `rows`. `count` divides 60."""
+
+    count: int
+    rows: int
+
+    @staticmethod
+    def of(profile: Profile, blocks: int = 1) -> Spans:
+        """Spans of at least a thousand rows or so, their number a multiple of `blocks`; chunks of at most 8 MB of float64."""
+        wanted = max(1, profile.n // 1024)
+        fitting = [s for s in (1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, GROUPS) if s % blocks == 0]
+        count = next((s for s in fitting if s >= wanted), GROUPS)
+        width = max(1, int(profile.d * max(profile.density, 0.05)) if profile.sparse else profile.d)
+        return Spans(count, min(2048, max(128, (8 << 20) // (8 * width))))
+
+    def split(self, block: Block) -> Iterator[tuple[int, Block]]:
+        """The rows of a block by span, each span sorted by row id; equal ids are made different by counting up."""
+        span = group_of(block.ids) * self.count // GROUPS
+        order = np.lexsort((block.ids, span))
+        span = span[order]
+        edges = np.flatnonzero(np.concatenate([[True], span[1:] != span[:-1], [True]]))
+        for a, z in zip(edges[:-1], edges[1:], strict=True):
+            yield int(span[a]), block.take(order[a:z])
+
+    def chunks(self, span: Block) -> Iterator[Block]:
+        """A whole sorted span in chunks of nearly equal size."""
+        ids = span.ids
+        again = np.concatenate([[False], ids[1:] == ids[:-1]])
+        if again.any():  # rows without an id of their own that are equal
+            runs = np.arange(len(ids)) - np.maximum.accumulate(np.where(again, 0, np.arange(len(ids))))
+            span = Block(span.x, ids + runs, *span.take_labels(np.arange(span.n)))
+        pieces = max(1, -(-span.n // self.rows))
+        cuts = [span.n * i // pieces for i in range(pieces + 1)]
+        for a, z in zip(cuts[:-1], cuts[1:], strict=True):
+            yield span if pieces == 1 else span.part(a, z)
+
+
 class LabelledRows:
     """What raw and coded blocks share: CSR lists of each row's positive and unknown labels, and rows without label
     information."""

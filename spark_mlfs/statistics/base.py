@@ -16,7 +16,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 
 if TYPE_CHECKING:
-    from ..prepare.blocks import Profile
+    from ..prepare.blocks import Profile, Spans
 
 State = dict[str, Any]
 
@@ -145,12 +145,13 @@ class Statistic:
         ``"rows"``    raw blocks in any order; integer states only
         ``"coded"``   discretised blocks in any order; integer states only (the statistic has a `coding`)
         ``"cells"``   discretised blocks, every joint cell of `selected` in one block
-        ``"groups"``  raw blocks, one per group of row ids and sorted by id, merged in group order: float sums have one value
-                      whatever the partitioning
+        ``"spans"``   raw blocks in an order that depends on the row ids alone (`prepare.blocks.Spans`), states merged in that
+                      order: float sums have one value whatever the partitioning
     `key`     equal keys mean equal results: the engines answer a repeated request from their cache.
     """
 
     layout: str = "coded"
+    divisible: bool = True  # whether a state may be cut along the first axes of its arrays, and the pieces merged apart
 
     def key(self) -> Hashable:
         raise NotImplementedError
@@ -158,6 +159,12 @@ class Statistic:
     def lean(self) -> Statistic:
         """The statistic without what only `finish` needs: this is what travels to the workers."""
         return self
+
+    def spans(self, profile: Profile) -> Spans:
+        """With layout ``"spans"``: the cut it wants."""
+        from ..prepare.blocks import Spans
+
+        return Spans.of(profile)
 
     def partial(self, block: Any, profile: Profile) -> State:
         """The state of one block of rows."""

@@ -299,6 +299,7 @@ class LabelsetCounts(Statistic):
     """The distinct labelsets of the rows whose labels are all known, and how often each occurs. State: O(labelsets)."""
 
     layout: str = field(default="rows", init=False)
+    divisible: bool = field(default=False, init=False)
 
     def key(self) -> Hashable:
         return "labelset counts"

@@ -1,6 +1,6 @@
 """Sums and sums of squares of the features, over all rows and per label or labelset.
 
-Float sums: computed per group of row ids and added in group order, so that they have one value whatever the partitioning.
+Float sums: computed per chunk of rows and added in an order that row ids alone decide, so that they have one value whatever the partitioning.
 Values are shifted by a provisional centre first (0 where the feature's range holds 0, else the middle of its range), so that a
 large mean with a small spread loses no digits.
 """
@@ -36,10 +36,10 @@ class Moments:
 
 @dataclass
 class GroupMoments(Statistic):
-    """`Moments` of every group of `target`. State: 2·g·v doubles for each of the 60 groups of row ids."""
+    """`Moments` of every group of `target`. State: 2·g·v doubles for each span of rows."""
 
     target: Any
-    layout: str = field(default="groups", init=False)
+    layout: str = field(default="spans", init=False)
 
     def key(self) -> Hashable:
         return "moments", self.target.key()

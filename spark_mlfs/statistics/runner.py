@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..errors import BudgetError, worker_errors
-from ..prepare.blocks import GROUPS, Block, Packed, Profile, concatenate, group_of, persist
+from ..prepare.blocks import Block, Packed, Profile, Spans, concatenate, persist
 from ..prepare.discretise import CodedBlock, Coding, code_block, concatenate_coded, inner_edges, plan_coding
 from ..solvers.information import CountLogs
 from . import cells, contingency
@@ -144,28 +144,36 @@ class LocalEngine(Engine):
         super().__init__(profile)
         self.rows = concatenate(blocks)
         self._coded: dict[tuple[int, str], CodedBlock] = {}
-        self._groups: list[Block] | None = None
+        self._spans: dict[Spans, list[list[Block]]] = {}
 
-    def _blocks(self, statistic: Statistic) -> list[Any]:
+    def _blocks(self, statistic: Statistic) -> list[list[Any]]:
+        """The blocks of a statistic, span by span."""
         if statistic.layout == "rows":
-            return [self.rows]
-        if statistic.layout == "groups":
-            if self._groups is None:
-                self._groups = [block for _, block in split_groups(self.rows)]
-            return self._groups
+            return [[self.rows]]
+        if statistic.layout == "spans":
+            return self.spans(statistic.spans(self.profile))
         coding = statistic.coding
         if coding.key not in self._coded:
             self._coded[coding.key] = code_block(self.rows, coding)
-        return [self._coded[coding.key]]
+        return [[self._coded[coding.key]]]
+
+    def spans(self, spans: Spans) -> list[list[Block]]:
+        """All rows, span by span in chunks."""
+        if spans not in self._spans:
+            self._spans[spans] = [list(spans.chunks(block)) for _, block in spans.split(self.rows)]
+        return self._spans[spans]
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         self.cost.scans += 1
         out = {}
         for key, statistic in statistics.items():
             state: State | None = None
-            for block in self._blocks(statistic):
-                part = statistic.partial(block, self.profile)
-                state = part if state is None else statistic.merge(state, part)
+            for span in self._blocks(statistic):  # merged within a span first, as tasks do
+                inner: State | None = None
+                for block in span:
+                    part = statistic.partial(block, self.profile)
+                    inner = part if inner is None else statistic.merge(inner, part)
+                state = inner if state is None else statistic.merge(state, inner)
             out[key] = statistic.finish(state, self.profile)
         return out
 
@@ -201,16 +209,6 @@ class LocalEngine(Engine):
         return np.concatenate(out)
 
 
-def split_groups(block: Block) -> Iterator[tuple[int, Block]]:
-    """The rows of a block by group, each sorted by row id (equal ids by their values' order of arrival)."""
-    groups = group_of(block.ids)
-    order = np.lexsort((block.ids, groups))
-    groups = groups[order]
-    edges = np.flatnonzero(np.concatenate([[True], groups[1:] != groups[:-1], [True]]))
-    for a, z in zip(edges[:-1], edges[1:], strict=True):
-        yield int(groups[a]), block.take(order[a:z])
-
-
 class SparkEngine(Engine):
     """Persisted blocks on the executors; every request is one job."""
 
@@ -240,12 +238,15 @@ class SparkEngine(Engine):
     def coded(self, coding: Coding) -> DataFrame:
         return self._keep(("coded", coding.key), self.raw().mapInArrow(Recode(coding), "block binary"))
 
-    def grouped(self) -> DataFrame:
-        """Raw blocks by group of row ids: (position, block), a group's blocks together and sorted."""
-        spread = self.raw().mapInArrow(spread_groups, "position bigint, block binary")
-        tasks = min(GROUPS, self.parallelism)
+    def in_spans(self, spans: Spans) -> DataFrame:
+        """Raw blocks in the order of the spans: (position, chunk, block), a span's chunks together and in order."""
+        if ("spans", spans) in self._frames:
+            return self._frames["spans", spans][0]
+        spread = self.raw().mapInArrow(SpreadSpans(spans), "position bigint, block binary")
+        tasks = min(spans.count, self.parallelism)
         gathered = spread.repartition(tasks, "position").sortWithinPartitions("position")
-        return self._keep("groups", gathered.mapInArrow(gather_groups, "position bigint, block binary"))
+        chunks = gathered.mapInArrow(GatherSpans(spans), "position bigint, chunk bigint, block binary")
+        return self._keep(("spans", spans), chunks)
 
     def by_cells(self, coding: Coding, selected: tuple[int, ...]) -> DataFrame:
         """Coded blocks with every joint cell of `selected` in one of them."""
@@ -258,8 +259,9 @@ class SparkEngine(Engine):
     def _frame(self, statistic: Statistic) -> tuple[Hashable, DataFrame]:
         if statistic.layout == "rows":
             return "rows", self.raw()
-        if statistic.layout == "groups":
-            return "groups", self.grouped()
+        if statistic.layout == "spans":
+            spans = statistic.spans(self.profile)
+            return ("spans", spans), self.in_spans(spans)
         if statistic.layout == "coded":
             return ("coded", statistic.coding.key), self.coded(statistic.coding)
         # once cells are many, rows stay where the first of them put them: finer cells split within a block
@@ -275,12 +277,13 @@ class SparkEngine(Engine):
             jobs.setdefault(place, (frame, []))[1].append((key, statistic))
         out: dict[Hashable, Any] = {}
         for place, (frame, members) in jobs.items():
-            states = self._job(frame, [s for _, s in members], place == "groups")
+            copies = place[1].count if place[0] == "spans" else 0
+            states = self._job(frame, [s for _, s in members], copies)
             for (key, statistic), state in zip(members, states, strict=True):
                 out[key] = statistic.finish(state, self.profile)
         return out
 
-    def _job(self, frame: DataFrame, statistics: list[Statistic], ordered: bool) -> list[State]:
+    def _job(self, frame: DataFrame, statistics: list[Statistic], spans: int) -> list[State]:
         sizes = [s.state_bytes(self.profile) for s in statistics]
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.driver_bytes:
@@ -289,10 +292,10 @@ class SparkEngine(Engine):
                     f"{self.driver_bytes >> 20} MB: raise driverBytes, lower numBins, or screen the features first "
                     "with a one-scan filter (mim, chi2)"
                 )
-        copies = GROUPS if ordered else self.parallelism
+        copies = spans or self.parallelism
         direct = sum(sizes) * copies <= DIRECT_BYTES
         pieces = 1 if direct else min(64, max(self.parallelism, -(-max(sizes) * copies // DIRECT_BYTES)))
-        task = Partials([s.lean() for s in statistics], self.profile, pieces, ordered)
+        task = Partials([s.lean() for s in statistics], self.profile, pieces, bool(spans))
         rows = frame.mapInArrow(task, STATE_SCHEMA)
         if not direct:
             merge = MergeStates([s.lean() for s in statistics])
@@ -432,9 +435,12 @@ class Partials:
             if position is not None:
                 yield from self._emit(states, position)
 
+    def _divide(self, index: int) -> bool:
+        return self.pieces > 1 and self.statistics[index].divisible
+
     def _emit(self, states: list[State | None], position: int) -> Iterator[pa.RecordBatch]:
         for index, state in enumerate(states):
-            for piece, part in enumerate(cut(state, self.pieces) if self.pieces > 1 else [state]):
+            for piece, part in enumerate(cut(state, self.pieces) if self._divide(index) else [state]):
                 yield _state_row(index, piece, position, part)
 
 
@@ -497,27 +503,44 @@ def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array([position], pa.int64()), binary_array(data)], names=["position", "block"])
 
 
-def spread_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Raw blocks cut by the group of their rows."""
-    for batch in batches:
-        for data in _binary(batch, "block"):
-            for group, part in split_groups(Block.decode(data)):
-                yield _block_row(part.encode(), group)
+@dataclass(frozen=True)
+class SpreadSpans:
+    """Raw blocks cut by the span of their rows."""
+
+    spans: Spans
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for data in _binary(batch, "block"):
+                for span, part in self.spans.split(Block.decode(data)):
+                    yield _block_row(part.encode(), span)
 
 
-def gather_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The parts of each group (they arrive together) as one block sorted by row id."""
-    group: int | None = None
-    held: list[Block] = []
-    for batch in batches:
-        for place, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
-            if held and place != group:
-                yield _block_row(_sorted(held).encode(), group)
-                held = []
-            group = place
-            held.append(Block.decode(bytes(data)))
-    if held:
-        yield _block_row(_sorted(held).encode(), group)
+@dataclass(frozen=True)
+class GatherSpans:
+    """The parts of each span (they arrive together) as chunks sorted by row id."""
+
+    spans: Spans
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        span: int | None = None
+        held: list[Block] = []
+        for batch in batches:
+            for place, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
+                if held and place != span:
+                    yield from self._chunks(held, span)
+                    held = []
+                span = place
+                held.append(Block.decode(bytes(data)))
+        if held:
+            yield from self._chunks(held, span)
+
+    def _chunks(self, held: list[Block], span: int) -> Iterator[pa.RecordBatch]:
+        for number, chunk in enumerate(self.spans.chunks(_sorted(held))):
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([span], pa.int64()), pa.array([number], pa.int64()), binary_array(chunk.encode())],
+                names=["position", "chunk", "block"],
+            )
 
 
 def _sorted(blocks: list[Block]) -> Block:

@@ -1,0 +1,58 @@
+"""OMFS: the labels are factorised once, Y ≈ VB, then min ‖XW − V‖² + γ‖W‖₂,₁; score ‖w_i‖.
+
+Rows of one labelset have one latent row, so the factorisation needs the distinct labelsets and their counts, and with v_u the
+latent row of labelset u, X'V = Σ_u (Σ_{i∈u} x_i) v_u'. ``factorizer="nmf"`` (multiplicative updates, V then B, from |U_c|√S,
+√S|V_c'|) or ``"svd"``; ‖b_r‖ = 1 fixes the scale; c = ⌈0.3q⌉. ``solver="irls"`` (default) reweights, ``"armijo"`` is the paper's
+descent: the same J. There is no intercept. Source: Valadi et al., Eq. 2-6.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..params import Choice, Integer, Number, Optional, Parameter
+from ..solvers import l21
+from ..solvers.factorise import FACTORIZERS, factorise
+from ..statistics.base import Statistic
+from ..statistics.gram import Gram
+from ..statistics.labelsets import LabelsetSums
+from ..statistics.runner import Engine, one_thread
+from .base import Method, Scores
+from .regression import MAX_ITER, SCALING, labelled_view, scores_of
+
+
+class OMFS(Method):
+    """ℓ2,1 regression of the features on factorised labels."""
+
+    name = "omfs"
+    title = "ℓ2,1 regression on factorised labels"
+    source = "Valadi et al."
+    parameters = (
+        Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),
+        Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
+        Parameter("factorizer", "nmf", Choice(FACTORIZERS), "how the labels are factorised"),
+        Parameter("solver", "irls", Choice(("irls", "armijo")), "reweighting, or the paper's descent"),
+        SCALING,
+        MAX_ITER,
+    )
+
+    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+        return [Gram(), LabelsetSums()]
+
+    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+        _, found = engine.run(*self.needs(engine, p))
+        sets, sums = found.sets, found.moments
+        view = labelled_view(engine, p["scaling"], centred=False)
+        with one_thread():
+            factors = factorise(sets.indicator(engine.profile.q).astype(np.float64), sets.counts, p["c"], p["factorizer"])
+            # sums are of x less the provisional centre: to the view's coordinates
+            total = (sums.total + sums.count[:, None] * sums.centre)[:, view.varying]
+            cross = ((total - sums.count[:, None] * view.offset) / view.scale).T @ factors.V
+            constant = float(sets.counts @ (factors.V * factors.V).sum(axis=1))
+            solve = l21.omfs if p["solver"] == "irls" else l21.omfs_armijo
+            solution = solve(view, cross, p["gamma"], constant, max_iter=p["max_iter"])
+            out = scores_of(solution, view, engine)
+        out.details |= {"latent_width": factors.V.shape[1], "factorisation_converged": factors.converged}
+        return out

@@ -1,0 +1,64 @@
+"""RFS: min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁; score ‖w_i‖.
+
+Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(1/2‖r_i‖), D = diag(1/2‖w_i‖), from R = I/γ, D = I: the iterates of the paper's n × n
+form with a d × d solve and one scan each. ``accelerate`` extrapolates and keeps what does not raise the objective: the same
+optimum in fewer scans. Residual norms floored at 1e-8 of mean‖y_i − ȳ‖. Source: Nie et al. 2010.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..params import Flag, Integer, Number, Parameter
+from ..solvers import l21
+from ..solvers.l21 import WeightedGram, residual_floor
+from ..statistics.base import Statistic
+from ..statistics.contingency import LabelsetCounts
+from ..statistics.gram import Gram, ReweightedGram
+from ..statistics.runner import Engine, one_thread
+from .base import Method, Scores
+from .regression import SCALING, labelled_view, scores_of
+
+
+class RFS(Method):
+    """Robust selection: ℓ2,1 loss and ℓ2,1 penalty."""
+
+    name = "rfs"
+    title = "ℓ2,1 loss with ℓ2,1 penalty"
+    source = "Nie et al. 2010"
+    parameters = (
+        Parameter("gamma", 1.0, Number(0, above=True), "weight of the penalty"),
+        Parameter("accelerate", True, Flag(), "extrapolate between scans"),
+        Parameter("tol", 1e-6, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
+        SCALING,
+        Parameter("max_iter", 500, Integer(2), "scans at most"),
+    )
+
+    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+        return [Gram(), LabelsetCounts()]
+
+    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+        plain, sets = engine.run(*self.needs(engine, p))
+        view = labelled_view(engine, p["scaling"])
+        floor = residual_floor(sets.indicator(engine.profile.q), sets.counts)
+        scans = 0
+
+        def scan(W: np.ndarray | None, b: np.ndarray | None) -> WeightedGram:
+            nonlocal scans
+            if W is None:
+                return WeightedGram(plain.in_view(view), float("nan"))
+            scans += 1
+            if engine.progress:
+                engine.progress("rfs: scan", scans, p["max_iter"])
+            raw = np.zeros((engine.count, W.shape[1]))
+            raw[view.varying] = W / view.scale[:, None]
+            (found,) = engine.once(ReweightedGram(raw, b - view.offset @ raw[view.varying], floor))
+            return WeightedGram(found[0].in_view(view), found[1])
+
+        with one_thread():
+            solution = l21.rfs(scan, p["gamma"], p["tol"], p["max_iter"], p["accelerate"])
+            out = scores_of(solution, view, engine)
+        out.details["scans"] = solution.extra["scans"]
+        return out

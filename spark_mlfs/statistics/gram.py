@@ -1,0 +1,191 @@
+"""Second moments [X, Y, 1]'[X, Y, 1] of the rows whose labels are all known: what the whole regression family needs.
+
+Float sums over chunks of rows in an order that row ids alone decide (`prepare.blocks.Spans`), about a provisional centre, so that
+a large mean with a small spread loses no digits. Rows with an unknown label are left out (`csfs` alone uses them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..prepare.blocks import GROUPS, Block, Profile, Spans, group_of
+from ..solvers.gram import GramStatistics, GramView
+from ..solvers.l21 import residual_weights
+from .base import State, Statistic
+from .moments import provisional_centre
+
+DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
+_ARRAYS = ("n", "sum_x", "sum_y", "xx", "xy", "yy")
+
+
+def centre_of_labels(profile: Profile) -> np.ndarray:
+    """(q,) provisional centre of the labels: their share among the rows."""
+    return profile.positive / max(1, profile.n)
+
+
+def features_of(block: Block, profile: Profile) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray]:
+    """The varying features less the provisional centre, dense float64 or CSR, and that centre."""
+    centre = provisional_centre(profile)
+    x = block.x if len(profile.varying) == block.d else block.x[:, profile.varying]
+    if block.sparse and profile.density < DENSE_FROM:
+        x = sp.csr_matrix(x, dtype=np.float64, copy=True)
+        if centre.any():  # such features store every row
+            x.data -= centre[x.indices]
+        return x, centre
+    x = (x.toarray() if block.sparse else x).astype(np.float64)
+    x -= centre
+    return x, centre
+
+
+def _moments(x: Any, y: np.ndarray, weights: np.ndarray | None = None) -> State:
+    """The sums of centred rows x (n, v) and y (n, q)."""
+    zeros = np.zeros(x.shape[1]), np.zeros(y.shape[1])
+    found = GramStatistics.from_rows(x, y, weights, None if sp.issparse(x) else zeros[0], zeros[1])
+    return {name: np.atleast_1d(np.asarray(getattr(found, name))) for name in _ARRAYS}
+
+
+def statistics_of(state: State, profile: Profile, prefix: str = "") -> GramStatistics:
+    """A state as the solvers take it."""
+    n, *rest = (state[prefix + name] for name in _ARRAYS)
+    v = profile.varying
+    return GramStatistics(
+        float(n[0]), *rest, provisional_centre(profile), centre_of_labels(profile), profile.low[v], profile.high[v]
+    )
+
+
+@dataclass
+class Gram(Statistic):
+    """`GramStatistics` of the varying features and all labels; with `blocks` = b a list of b of them, by hash of the row id,
+    whose sums are cross-validation folds and half-samples. State: 8·b·(v² + vq + q²) bytes."""
+
+    blocks: int = 1
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "gram", self.blocks
+
+    def spans(self, profile: Profile) -> Spans:
+        return Spans.of(profile, self.blocks)
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        complete = block.complete
+        if complete is not None:
+            block = block.take(np.flatnonzero(complete))
+        x, _ = features_of(block, profile)
+        y = block.labels(profile.q).toarray() - centre_of_labels(profile)
+        which = 0
+        if self.blocks > 1 and block.n:
+            which = int(group_of(block.ids[:1])[0]) * self.blocks // GROUPS
+        return {f"{which} {name}": value for name, value in _moments(x, y).items()}
+
+    def merge(self, left: State, right: State) -> State:
+        out = dict(left)
+        for name, value in right.items():
+            out[name] = out[name] + value if name in out else value
+        return out
+
+    def finish(self, state: State, profile: Profile) -> GramStatistics | list[GramStatistics]:
+        if self.blocks == 1:
+            return statistics_of(state, profile, "0 ")
+        present = sorted({int(name.split()[0]) for name in state})
+        return [statistics_of(state, profile, f"{which} ") for which in present]
+
+    def state_bytes(self, profile: Profile) -> int:
+        v, q = len(profile.varying), profile.q
+        return 8 * self.blocks * (v * v + v * q + q * q)
+
+
+@dataclass
+class ReweightedGram(Statistic):
+    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms.
+
+    `weights` (v, q) and `intercept` (q,) are those of unscaled features.
+    """
+
+    weights: np.ndarray
+    intercept: np.ndarray
+    floor: float
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        complete = block.complete
+        if complete is not None:
+            block = block.take(np.flatnonzero(complete))
+        x, centre = features_of(block, profile)
+        y = block.labels(profile.q).toarray()
+        residual = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights) - y
+        weights, loss = residual_weights(np.linalg.norm(residual, axis=1), self.floor)
+        return _moments(x, y - centre_of_labels(profile), weights) | {"loss": np.array([loss])}
+
+    def finish(self, state: State, profile: Profile) -> tuple[GramStatistics, float]:
+        return statistics_of(state, profile), float(state["loss"][0])
+
+    def state_bytes(self, profile: Profile) -> int:
+        return Gram().state_bytes(profile)
+
+
+@dataclass
+class FilledSums(Statistic):
+    """`csfs` with unknown labels: Σ x f', Σ f, Σ ff' over all rows, where f is the label if known, else
+    clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q), `intercept` (q,): of unscaled features."""
+
+    weights: np.ndarray | None
+    intercept: np.ndarray | None
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "filled sums", None if self.weights is None else (self.weights.tobytes(), self.intercept.tobytes())
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        x, centre = features_of(block, profile)
+        f = block.labels(profile.q).toarray()
+        unknown = block.unknown(profile.q)
+        if unknown is not None and self.weights is not None:
+            rows, columns = unknown.nonzero()
+            guess = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights)
+            f[rows, columns] = np.clip(guess[rows, columns], 0, 1)
+        return {"xf": np.asarray(x.T @ f), "f": f.sum(axis=0), "ff": (f * f).sum(axis=0), "x": np.asarray(x.sum(axis=0)).ravel()}
+
+    def finish(self, state: State, profile: Profile) -> State:
+        return state | {"centre": provisional_centre(profile)}
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 16 * len(profile.varying) * profile.q
+
+
+@dataclass
+class AllRowsGram(Gram):
+    """The features' second moments over all rows, labelled or not (labels taken as 0 where unknown)."""
+
+    def key(self) -> Hashable:
+        return "gram of all rows"
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        x, _ = features_of(block, profile)
+        return {f"0 {name}": value for name, value in _moments(x, np.zeros((block.n, 0))).items()}
+
+    def finish(self, state: State, profile: Profile) -> GramStatistics:
+        found = {name: state[f"0 {name}"] for name in _ARRAYS}
+        v = profile.varying
+        return GramStatistics(
+            float(found["n"][0]),
+            *(found[name] for name in _ARRAYS[1:]),
+            provisional_centre(profile),
+            np.zeros(0),
+            profile.low[v],
+            profile.high[v],
+        )
+
+
+def view_of(engine: Any, scaling: str, centred: bool = True) -> GramView:
+    """The scaled second moments of an engine's labelled rows."""
+    (found,) = engine.run(Gram())
+    return found.centred(scaling) if centred else found.uncentred(scaling)
