@@ -16,6 +16,7 @@ from .methods.enm import ENM
 from .methods.f_statistic import FStatistic
 from .methods.fimf import FIMF
 from .methods.fisher import Fisher
+from .methods.gmba import GMBA
 from .methods.gmm import GMM
 from .methods.jmi import JMI
 from .methods.lasso import Lasso
@@ -26,9 +27,11 @@ from .methods.mssl import MSSL
 from .methods.omfs import OMFS
 from .methods.pmu import PMU
 from .methods.ppt_cmi import PPTCMI
+from .methods.relieff import ReliefF
 from .methods.rfs import RFS
 from .methods.ridge import Ridge
 from .methods.scls import SCLS
+from .methods.spec import SPEC
 
 METHODS: dict[str, type[Method]] = {
     method.name: method
@@ -48,6 +51,9 @@ METHODS: dict[str, type[Method]] = {
         GMM,
         FStatistic,
         Fisher,
+        SPEC,
+        GMBA,
+        ReliefF,
         Ridge,
         Lasso,
         ElasticNet,

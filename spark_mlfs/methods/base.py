@@ -48,6 +48,7 @@ class Method:
     source: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     greedy: ClassVar[bool] = False
+    stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""

@@ -27,6 +27,7 @@ class DeepFS(Method):
     name = "deepfs"
     title = "stochastic gates on a small network"
     source = "Louizos, Welling & Kingma 2018"
+    stochastic = True
     parameters = (
         Parameter("hidden", 32, Integer(1), "width of the hidden layer"),
         Parameter("hidden2", 0, Integer(0), "width of a second hidden layer; 0: none"),

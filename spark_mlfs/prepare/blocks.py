@@ -214,6 +214,11 @@ class Block(LabelledRows):
             found = found + sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.n, q))
         return found.tocsr()
 
+    def known(self) -> Block:
+        """The rows whose labels are all known."""
+        complete = self.complete
+        return self if complete is None else self.take(np.flatnonzero(complete))
+
     def take(self, rows: np.ndarray) -> Block:
         """The block of some of the rows, in the given order."""
         return Block(self.x[rows], self.ids[rows], *self.take_labels(rows))

@@ -151,6 +151,7 @@ class Statistic:
     """
 
     layout: str = "coded"
+    ordered: bool = True  # with layout "spans": whether the order of the merge matters (float sums)
     divisible: bool = True  # whether a state may be cut along the first axes of its arrays, and the pieces merged apart
 
     def key(self) -> Hashable:

@@ -73,9 +73,7 @@ class Gram(Statistic):
         return Spans.of(profile, self.blocks)
 
     def partial(self, block: Block, profile: Profile) -> State:
-        complete = block.complete
-        if complete is not None:
-            block = block.take(np.flatnonzero(complete))
+        block = block.known()
         x, _ = features_of(block, profile)
         y = block.labels(profile.q).toarray() - centre_of_labels(profile)
         which = 0
@@ -116,9 +114,7 @@ class ReweightedGram(Statistic):
         return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor
 
     def partial(self, block: Block, profile: Profile) -> State:
-        complete = block.complete
-        if complete is not None:
-            block = block.take(np.flatnonzero(complete))
+        block = block.known()
         x, centre = features_of(block, profile)
         y = block.labels(profile.q).toarray()
         residual = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights) - y

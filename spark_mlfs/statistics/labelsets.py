@@ -36,9 +36,7 @@ class LabelsetSums(Statistic):
         return "labelset sums", self.squares
 
     def partial(self, block: Block, profile: Profile) -> State:
-        complete = block.complete
-        if complete is not None:
-            block = block.take(np.flatnonzero(complete))
+        block = block.known()
         state = LabelsetCounts().partial(block, profile)
         code = np.searchsorted(state["hashes"], block.labelset_hash)
         x, _ = features_of(block, profile)

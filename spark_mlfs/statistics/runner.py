@@ -274,11 +274,12 @@ class SparkEngine(Engine):
         jobs: dict[Hashable, tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
         for key, statistic in statistics.items():
             place, frame = self._frame(statistic)
-            jobs.setdefault(place, (frame, []))[1].append((key, statistic))
+            in_order = statistic.layout == "spans" and statistic.ordered
+            spans = statistic.spans(self.profile).count if in_order else 0
+            jobs.setdefault((place, spans), (frame, []))[1].append((key, statistic))
         out: dict[Hashable, Any] = {}
-        for place, (frame, members) in jobs.items():
-            copies = place[1].count if place[0] == "spans" else 0
-            states = self._job(frame, [s for _, s in members], copies)
+        for (_, spans), (frame, members) in jobs.items():
+            states = self._job(frame, [s for _, s in members], spans)
             for (key, statistic), state in zip(members, states, strict=True):
                 out[key] = statistic.finish(state, self.profile)
         return out

@@ -18,6 +18,7 @@ class SampledRows(Statistic):
     count: int
     seed: int = 0
     layout: str = field(default="spans", init=False)
+    ordered: bool = field(default=False, init=False)
     divisible: bool = field(default=False, init=False)
 
     def key(self) -> Hashable:
@@ -30,17 +31,29 @@ class SampledRows(Statistic):
         return block.take(np.argsort(block.ids, kind="stable"))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        complete = block.complete
-        if complete is not None:
-            block = block.take(np.flatnonzero(complete))
-        return {"rows": np.frombuffer(bytes(self._best(block).encode()), np.uint8)}
+        return self.pack(self._best(block.known()))
+
+    @staticmethod
+    def pack(block: Block) -> State:
+        """Rows as a state: parts that lie side by side until they are too many."""
+        return {"n": block.n, "0": np.frombuffer(bytes(block.encode()), np.uint8)} if block.n else {"n": 0}
+
+    @staticmethod
+    def _parts(state: State) -> list[np.ndarray]:
+        return [value for name, value in state.items() if name != "n"]
+
+    def _joined(self, state: State) -> Block:
+        return self._best(concatenate([Block.from_state(decode(part.tobytes())) for part in self._parts(state)]))
 
     def merge(self, left: State, right: State) -> State:
-        blocks = [Block.from_state(decode(side["rows"].tobytes())) for side in (left, right)]
-        return {"rows": np.frombuffer(bytes(self._best(concatenate(blocks)).encode()), np.uint8)}
+        parts = self._parts(left) + self._parts(right)
+        out: State = {"n": left["n"] + right["n"], **{str(i): part for i, part in enumerate(parts)}}
+        return self.pack(self._joined(out)) if out["n"] > 2 * self.count else out
 
     def finish(self, state: State, profile: Profile) -> Block:
-        return Block.from_state(decode(state["rows"].tobytes()))
+        if not state["n"]:
+            return Block(np.zeros((0, profile.d)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
+        return self._joined(state)
 
     def state_bytes(self, profile: Profile) -> int:
-        return int(profile.size * min(1.0, self.count / max(1, profile.n))) + (1 << 16)
+        return int(profile.size * min(1.0, 2 * self.count / max(1, profile.n))) + (1 << 16)

@@ -67,16 +67,21 @@ def test_the_ranking(forms, kit, method):
 
 
 def test_a_copy_gets_the_score_of_its_original(forms, kit, method):
-    """Of a greedy method the first criterion's values. A coordinate solver gives the first of identical columns all."""
+    """Of a greedy method the first criterion's values; to the 9 digits scores are compared to. A coordinate solver gives the first
+    of identical columns all."""
+    if METHODS[method].stochastic:
+        pytest.skip("every column has draws of its own")
     result = forms.get("plain", method)
     at = dict(zip(result.profile.varying, result.scores.values, strict=True))
-    assert at[kit.COPY] == at[kit.COPY_OF] or (result.scores.objective and at[kit.COPY] == 0 <= at[kit.COPY_OF])
+    assert abs(at[kit.COPY] - at[kit.COPY_OF]) <= 1e-9 * abs(at[kit.COPY_OF]) or (result.scores.objective and at[kit.COPY] == 0 <= at[kit.COPY_OF])
     place = dict(zip(result.ranking["index"], result.ranking["rank"], strict=True))
     assert place[kit.COPY] > place[kit.COPY_OF]
 
 
 def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
     """To 1e-9; an iterative solver to the 1e-3 two implementations can agree to."""
+    if METHODS[method].stochastic:
+        pytest.skip("a column's draws depend on its place")
     original, permuted = forms.get("plain", method), forms.get("columns", method)
     before, after = np.zeros(kit.D), np.zeros(kit.D)
     before[original.profile.varying] = original.scores.values
@@ -123,6 +128,8 @@ def test_label_arrays_equal_label_vectors(forms, method, kind):
 
 def test_tags_equal_label_vectors(forms, method):
     """Tags order the labels alphabetically, so this is also a permutation of the labels."""
+    if METHODS[method].stochastic:
+        pytest.skip("a label's draws depend on its place")
     found = forms.get("labels tags", method)
     assert found.label_names == ["Zinc", "apple", "mud", "wood"]
     close(found, forms.get("plain", method), 1e-3 if found.scores.objective else 1e-9)

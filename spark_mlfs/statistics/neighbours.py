@@ -1,0 +1,461 @@
+"""Nearest neighbours, and sums over pairs of rows, by blocks.
+
+The queries (all rows, or a sample of *anchors*) travel to the tasks in waves of some MB; a task meets them with the chunks of
+rows it holds, tile by tile (`solvers.knn`), and keeps the k best of each query or a sum. So memory is one wave, one chunk and
+the k best, whatever the number of rows, and the driver holds per query its neighbours' ids and distances. Neighbours do not
+depend on the order in which chunks are met; float sums are merged in an order that row ids alone decide
+(`prepare.blocks.Spans`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import BudgetError, DataError
+from ..prepare.blocks import Block, Profile
+from ..solvers.knn import Nearest, Rows, tiles
+from ..solvers.label_similarity import LabelsetSimilarity
+from ..solvers.margin import Anchors, HingePart, attraction, hinge_part
+from ..solvers.relief import Links, PairMembership, PairNeighbours
+from .base import State, Statistic, add
+from .contingency import Labelsets
+from .moments import Moments
+from .sample import SampledRows
+
+BATCH = 512  # queries met with a chunk at once
+WAVE_BYTES = 16 << 20  # of query rows that travel with one job
+
+
+@dataclass
+class Geometry:
+    """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not moved, which changes no
+    distance.
+
+    `hashes` sorted labelset hashes, whose positions are the rows' labelset codes; None: no codes.
+    """
+
+    varying: np.ndarray
+    offset: np.ndarray
+    scale: np.ndarray
+    hashes: np.ndarray | None = None
+
+    def points(self, block: Block) -> Rows:
+        """The rows of a block, all of whose labels are known, ready for distances."""
+        x = block.x if len(self.varying) == block.d else block.x[:, self.varying]
+        codes = None if self.hashes is None else np.searchsorted(self.hashes, block.labelset_hash)
+        return Rows(x, block.ids, codes, self.scale, None if block.sparse else self.offset)
+
+
+def geometry_of(engine: Any, moments: Moments | None, scaling: str, sets: Labelsets | None = None) -> Geometry:
+    """The geometry of an engine's rows: ``"standard"`` (population deviation, from the moments of all rows in `moments`),
+    ``"minmax"`` or ``"none"``."""
+    profile: Profile = engine.profile
+    v = profile.varying
+    offset, scale = np.zeros(len(v)), np.ones(len(v))
+    if scaling == "standard":
+        n, total, square = moments.count.sum(), moments.total.sum(axis=0), moments.square.sum(axis=0)
+        mean = total / n
+        offset = moments.centre + mean
+        scale = np.sqrt(np.maximum(square / n - mean * mean, 0.0))
+        scale = np.where(scale > 0, scale, 1.0)
+    elif scaling == "minmax":
+        offset, scale = profile.low[v], profile.high[v] - profile.low[v]
+    return Geometry(v, offset, scale, None if sets is None else sets.hashes)
+
+
+@dataclass
+class Queries:
+    """Some rows and how they become points; made ready once a task, in batches."""
+
+    block: Block
+    geometry: Geometry
+    _batches: list[Rows] | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"block": bytes(self.block.encode()), "geometry": self.geometry}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.block, self.geometry, self._batches = Block.decode(state["block"]), state["geometry"], None
+
+    def batches(self) -> list[Rows]:
+        if self._batches is None:
+            rows = self.geometry.points(self.block)
+            self._batches = [rows.take(slice(a, a + BATCH)) for a in range(0, len(rows), BATCH)]
+        return self._batches
+
+    def __len__(self) -> int:
+        return self.block.n
+
+
+def anchors_of(engine: Any, count: int | None, seed: int) -> Block:
+    """`count` rows drawn by the seeded hash of their ids (None, or at least as many as there are: all), in the order of their
+    ids; those with unknown labels left out."""
+    n = engine.profile.n
+    (block,) = engine.once(SampledRows(n if count is None else count, seed))
+    if not block.n:
+        raise DataError("no row has all its labels known; neighbours under labels need fully known rows")
+    return block
+
+
+def waves(block: Block, limit: int = WAVE_BYTES) -> Iterator[Block]:
+    """The rows in runs of at most about `limit` bytes, whole batches each."""
+    pieces = max(1, -(-block.nbytes // limit))
+    step = max(1, -(-block.n // pieces // BATCH)) * BATCH
+    if block.n <= step:
+        yield block
+        return
+    for a in range(0, block.n, step):
+        yield block.take(np.arange(a, min(a + step, block.n)))
+
+
+@dataclass(frozen=True)
+class Want:
+    """k nearest under a condition: ``"any"``, ``"sharing"`` a label, ``"hits"`` (similarity ≥ `s_min`), ``"misses"`` (below)."""
+
+    k: int
+    condition: str = "any"
+    s_min: float = 1.0
+
+
+@dataclass
+class NearestRows(Statistic):
+    """The k nearest rows of every query, for each want. Result: a `Nearest` a want. State: 24·k bytes a query."""
+
+    queries: Queries
+    wants: tuple[Want, ...]
+    table: LabelsetSimilarity | None = None
+    layout: str = field(default="spans", init=False)
+    ordered: bool = field(default=False, init=False)
+    divisible: bool = field(default=False, init=False)
+
+    def key(self) -> Hashable:
+        return "nearest", id(self.queries), self.wants
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = self.queries.geometry.points(block.known())
+        found: list[list[Nearest]] = [[] for _ in self.wants]
+        for batch in self.queries.batches():
+            best = [Nearest(len(batch), want.k) for want in self.wants]
+            for tile, _ in tiles(batch, rows, max(1, rows.width)):
+                lookup = None if self.table is None else self.table.between(batch.codes, tile.reference.codes)
+                for want, nearest in zip(self.wants, best, strict=True):
+                    allowed = None
+                    if want.condition == "sharing":
+                        allowed = lookup.positive().full()
+                    elif want.condition == "hits":
+                        allowed = lookup.at_least(want.s_min).full()
+                    elif want.condition == "misses":
+                        allowed = lookup.below(want.s_min).full()
+                    nearest.update(tile, allowed)
+            for out, nearest in zip(found, best, strict=True):
+                out.append(nearest)
+        return {
+            f"{i} {name}": np.concatenate([getattr(part, name) for part in parts])
+            for i, parts in enumerate(found)
+            for name in ("keys", "ids", "squares")
+        }
+
+    def _nearest(self, state: State, i: int) -> Nearest:
+        return Nearest.from_state({name: state[f"{i} {name}"] for name in ("keys", "ids", "squares")})
+
+    def merge(self, left: State, right: State) -> State:
+        out: State = {}
+        for i in range(len(self.wants)):
+            merged = self._nearest(left, i).merge(self._nearest(right, i)).state()
+            out |= {f"{i} {name}": value for name, value in merged.items()}
+        return out
+
+    def finish(self, state: State, profile: Profile) -> list[Nearest]:
+        return [self._nearest(state, i) for i in range(len(self.wants))]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 24 * len(self.queries) * sum(want.k for want in self.wants)
+
+
+def nearest_rows(
+    engine: Any, block: Block, geometry: Geometry, wants: tuple[Want, ...], table: LabelsetSimilarity | None = None
+) -> list[Nearest]:
+    """The nearest rows of the rows of `block`, wave by wave; one job a wave."""
+    size = 24 * block.n * sum(want.k for want in wants)
+    if size > getattr(engine, "driver_bytes", size):
+        raise BudgetError(
+            f"the neighbours of {block.n} rows take {size >> 20} MB on the driver, more than driverBytes = "
+            f"{engine.driver_bytes >> 20} MB: raise driverBytes, or lower num_anchors or k"
+        )
+    parts: list[list[Nearest]] = [[] for _ in wants]
+    cuts = list(waves(block))
+    for number, wave in enumerate(cuts):
+        if engine.progress:
+            engine.progress("neighbours: wave", number, len(cuts))
+        (found,) = engine.once(NearestRows(Queries(wave, geometry), wants, table))
+        for out, nearest in zip(parts, found, strict=True):
+            out.append(nearest)
+    return [
+        Nearest.from_state({name: np.concatenate([getattr(p, name) for p in part]) for name in ("keys", "ids", "squares")})
+        for part in parts
+    ]
+
+
+@dataclass
+class RowsById(Statistic):
+    """The rows with the given ids, as a `Block` in the order of their ids. State: the rows."""
+
+    ids: np.ndarray  # sorted
+    layout: str = field(default="spans", init=False)
+    ordered: bool = field(default=False, init=False)
+    divisible: bool = field(default=False, init=False)
+
+    def key(self) -> Hashable:
+        return "rows by id", self.ids.tobytes()
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        at = np.searchsorted(self.ids, block.ids)
+        at[at == len(self.ids)] = 0
+        return SampledRows(block.n).pack(block.take(np.flatnonzero(self.ids[at] == block.ids)))
+
+    def merge(self, left: State, right: State) -> State:
+        return SampledRows(len(self.ids)).merge(left, right)
+
+    def finish(self, state: State, profile: Profile) -> Block:
+        return SampledRows(len(self.ids)).finish(state, profile)
+
+    def state_bytes(self, profile: Profile) -> int:
+        return int(profile.size * min(1.0, len(self.ids) / max(1, profile.n))) + (1 << 16)
+
+
+# ---- GMBA ----
+
+
+@dataclass
+class MarginAnchors:
+    """Usable anchors of one wave: their rows, the rows of their hits and margins; made ready once a task."""
+
+    queries: Queries
+    hits: Queries  # distinct rows
+    places: np.ndarray  # (a, k) positions in hits
+    margin: np.ndarray
+    table: LabelsetSimilarity
+    _anchors: list[Anchors] | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_anchors": None}
+
+    def batches(self) -> list[Anchors]:
+        if self._anchors is None:
+            hits = self.hits.geometry.points(self.hits.block)
+            self._anchors, first = [], 0
+            for rows in self.queries.batches():
+                part = slice(first, first + len(rows))
+                places = self.places[part]
+                x = hits.x[places.ravel()]
+                self._anchors.append(Anchors.of(rows, x, hits.codes[places], self.margin[part], self.table))
+                first += len(rows)
+        return self._anchors
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+@dataclass
+class HingeSums(Statistic):
+    """Sum over misses of `solvers.margin.hinge_part` for the anchors of a wave: `summed` over the anchors, or one vector each.
+    State: 8·v bytes, or 8·v an anchor."""
+
+    anchors: MarginAnchors
+    s_min: float
+    lam: float
+    weights: np.ndarray | None
+    summed: bool
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "hinges", id(self.anchors), None if self.weights is None else self.weights.tobytes(), self.summed
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = self.anchors.queries.geometry.points(block.known())
+        parts = [
+            hinge_part(batch, rows, self.anchors.table, self.s_min, self.lam, self.weights, self.summed, max(1, rows.width))
+            for batch in self.anchors.batches()
+        ]
+        return self._state(parts)
+
+    def _state(self, parts: list[HingePart]) -> State:
+        active = np.array([sum(part.active for part in parts)])
+        if self.summed:
+            total = sum(parts[1:], parts[0])
+            return {"gradient": total.gradient, "loss": np.array([total.loss]), "active": active}
+        gradient = np.concatenate([part.gradient for part in parts])
+        return {"gradient": gradient, "loss": np.concatenate([part.loss for part in parts]), "active": active}
+
+    def finish(self, state: State, profile: Profile) -> State:
+        own = self._state([attraction(batch, self.weights, self.summed) for batch in self.anchors.batches()])
+        return add(own, state)
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * len(profile.varying) * (1 if self.summed else len(self.anchors)) + 16 * len(self.anchors)
+
+
+# ---- ReliefF ----
+
+
+@dataclass
+class PairNearest(Statistic):
+    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries in it.
+    Result: a `Links` a batch with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
+
+    queries: Queries
+    membership: PairMembership
+    sizes: np.ndarray
+    k: int
+    layout: str = field(default="spans", init=False)
+    ordered: bool = field(default=False, init=False)
+    divisible: bool = field(default=False, init=False)
+
+    def key(self) -> Hashable:
+        return "pair nearest", id(self.queries), self.k
+
+    def _empty(self) -> list[PairNeighbours]:
+        return [PairNeighbours(batch.codes, self.membership, self.k) for batch in self.queries.batches()]
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = self.queries.geometry.points(block.known())
+        found = self._empty()
+        for batch, best in zip(self.queries.batches(), found, strict=True):
+            for tile, _ in tiles(batch, rows, max(1, rows.width)):
+                best.update(tile)
+        return self._pack(found)
+
+    def _pack(self, found: list[PairNeighbours]) -> State:
+        all_ = [getattr(best, side)[pair] for best in found for pair in best.rows for side in ("first", "second")]
+        empty = {"keys": np.zeros((0, self.k)), "ids": np.zeros((0, self.k), np.int64), "squares": np.zeros((0, self.k))}
+        return {name: np.concatenate([zero, *(getattr(each, name) for each in all_)]) for name, zero in empty.items()}
+
+    def merge(self, left: State, right: State) -> State:
+        return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
+
+    def finish(self, state: State, profile: Profile) -> list[Links]:
+        found, first = self._empty(), 0
+        for best in found:
+            for pair, rows in best.rows.items():
+                for side in ("first", "second"):
+                    part = {name: state[name][first : first + len(rows)] for name in ("keys", "ids", "squares")}
+                    getattr(best, side)[pair] = Nearest.from_state(part)
+                    first += len(rows)
+        return [best.links(self.sizes) for best in found]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values())
+
+
+@dataclass
+class LinkDifferences(Statistic):
+    """Pass B of ReliefF: Σ_t values_t |x_anchor − x_neighbour| over the links of a wave, (w, v). State: 8·w·v bytes."""
+
+    queries: Queries
+    links: list[Links]
+    width: int
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "link differences", id(self.queries)
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = self.queries.geometry.points(block.known())
+        total = np.zeros((self.width, rows.width))
+        for batch, links in zip(self.queries.batches(), self.links, strict=True):
+            total += links.differences(batch, rows)
+        return {"differences": total}
+
+    def finish(self, state: State, profile: Profile) -> np.ndarray:
+        return state["differences"]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * self.width * len(profile.varying)
+
+
+# ---- graphs of rows ----
+
+
+@dataclass
+class EdgeProducts(Statistic):
+    """X'SX of a symmetric sparse S over the rows, the columns of S met wave by wave: Σ_i x_i (Σ_j S_ij x_j)' over the j of the
+    wave. State: 8·v² bytes."""
+
+    queries: Queries
+    ids: np.ndarray  # of the rows of S, sorted
+    columns: sp.csr_matrix  # S[:, wave]
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "edges", id(self.queries)
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = self.queries.geometry.points(block.known())
+        part = self.columns[np.searchsorted(self.ids, rows.ids)]
+        wave = self.queries.geometry.points(self.queries.block)
+        product = part @ wave.x
+        out = rows.x.T @ product
+        return {"product": out.toarray() if sp.issparse(out) else np.asarray(out)}
+
+    def finish(self, state: State, profile: Profile) -> np.ndarray:
+        return state["product"]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * len(profile.varying) ** 2
+
+
+@dataclass
+class WeightedSquares(Statistic):
+    """X'DX of the scaled features for row weights D. State: 8·v² bytes."""
+
+    geometry: Geometry
+    ids: np.ndarray  # sorted
+    weights: np.ndarray
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "weighted squares", self.weights.tobytes()
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = self.geometry.points(block.known())
+        weights = self.weights[np.searchsorted(self.ids, rows.ids)]
+        if rows.sparse:
+            return {"product": (rows.x.T @ rows.x.multiply(weights[:, None]).tocsr()).toarray()}
+        half = rows.x * np.sqrt(weights)[:, None]
+        return {"product": half.T @ half}
+
+    def finish(self, state: State, profile: Profile) -> np.ndarray:
+        return state["product"]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * len(profile.varying) ** 2
+
+
+def quadratic_form(engine: Any, block: Block, geometry: Geometry, S: sp.csr_matrix) -> np.ndarray:
+    """X'LX (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block` (all rows, in the order of their ids):
+    Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2."""
+    S = sp.csr_matrix(S)
+    degree = np.asarray(S.sum(axis=1)).ravel()
+    order = np.argsort(block.ids)
+    ids = block.ids[order]
+    (total,) = engine.once(WeightedSquares(geometry, ids, degree[order]))
+    first = 0
+    S = S[order]
+    for wave in waves(block):
+        queries = Queries(wave, geometry)
+        total = total - engine.once(EdgeProducts(queries, ids, S[:, first : first + wave.n].tocsr()))[0]
+        first += wave.n
+    return (total + total.T) / 2
+
+
+def labelset_table(sets: Labelsets, q: int, similarity: str = "overlap") -> LabelsetSimilarity:
+    """The similarity of the labelsets in the order of their hashes: ``"overlap"`` weighs labels by their rows (GMBA's Eq. 2),
+    ``"jaccard"`` equally."""
+    members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), shape=(len(sets.counts), q))
+    weights = np.asarray(members.T @ sets.counts).ravel() if similarity == "overlap" else None
+    return LabelsetSimilarity(members, weights)
