@@ -31,6 +31,7 @@ from .solvers.ranking import complete
 from .statistics.runner import DRIVER_BYTES, SMALL_BYTES, Cost, LocalEngine, SparkEngine, run_in_one_task
 
 Progress = Callable[[str, int, int], None]
+MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,9 @@ def rank(
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
     try:
-        solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, small_bytes, driver_bytes)
+        pairs = max((find_method(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
+        most = 0 if pairs > MANY_PAIRS and packed.profile.partitions > 1 else small_bytes
+        solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes)
     finally:
         if packed is not frame:
             packed.release()

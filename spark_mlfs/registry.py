@@ -22,7 +22,9 @@ from .methods.jmi import JMI
 from .methods.lasso import Lasso
 from .methods.lrfs import LRFS
 from .methods.mdmr import MDMR
+from .methods.mifs import MIFS
 from .methods.mim import MIM
+from .methods.msfs import MSFS
 from .methods.mssl import MSSL
 from .methods.omfs import OMFS
 from .methods.pmu import PMU
@@ -60,7 +62,9 @@ METHODS: dict[str, type[Method]] = {
         RFS,
         CSFS,
         MSSL,
+        MIFS,
         OMFS,
+        MSFS,
         DeepFS,
     )
 }

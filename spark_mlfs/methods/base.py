@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..params import Parameter
+from ..prepare.blocks import Profile
 from ..solvers.greedy import Path
 from ..statistics.base import Statistic
 from ..statistics.runner import Engine
@@ -53,6 +54,10 @@ class Method:
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
         return []
+
+    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
+        """About how many pairs of rows the method compares: many are worth several tasks even where the data are small."""
+        return 0
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         """Scores of the varying features; `count` is how many the user will keep (a greedy method picks no more)."""

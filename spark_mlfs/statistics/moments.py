@@ -1,8 +1,8 @@
 """Sums and sums of squares of the features, over all rows and per label or labelset.
 
-Float sums: computed per chunk of rows and added in an order that row ids alone decide, so that they have one value whatever the partitioning.
-Values are shifted by a provisional centre first (0 where the feature's range holds 0, else the middle of its range), so that a
-large mean with a small spread loses no digits.
+Float sums: computed per chunk of rows and added in an order that row ids alone decide, so that they have one value whatever the
+partitioning. Values are shifted by a provisional centre first (0 where the feature's range holds 0, else the middle of its
+range), so that a large mean with a small spread loses no digits.
 """
 
 from __future__ import annotations

@@ -1,0 +1,88 @@
+"""MIFS: joint label factorisation and feature selection.
+
+    min ‖XW − V‖² + α‖Y − VB‖² + β tr V'LV + γ‖W‖₂,₁,     score ‖w_i‖ with the rows of B scaled to length one
+
+by exact block updates W, B, V (`solvers.mifs`), monotone; L the Laplacian of the heat graph of the k nearest rows. As printed
+the problem has no minimiser, (aV, aW, B/a) with a → 0 lowers every term but the second: ``constraint="orthonormal"`` (default)
+asks BB' = I, ``"none"`` is the paper's, where the number of iterations decides. With β = 0, V is linear in [X, Y] and the Gram
+matrices suffice; with β > 0 the rows are held in one process, and more of them than ``driverBytes`` are refused. Source: Jian et
+al. 2016 (the OMFS paper's Eq. 1). Rows with unknown labels are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse.linalg import LinearOperator
+
+from ..params import Choice, Integer, Number, Optional, Parameter
+from ..prepare.blocks import Block
+from ..solvers import mifs
+from ..solvers.knn import NONE
+from ..statistics.base import Statistic
+from ..statistics.gram import Gram
+from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
+from ..statistics.runner import Engine, one_thread
+from .base import Method, Scores
+from .regression import SCALING, labelled_view, scores_of
+
+
+class MIFS(Method):
+    """ℓ2,1 regression on label factors that are learned with it and smooth over neighbouring rows."""
+
+    name = "mifs"
+    title = "joint label factorisation and selection"
+    source = "Jian et al. 2016"
+    parameters = (
+        Parameter("alpha", 1.0, Number(0), "weight of the label factorisation"),
+        Parameter("beta", 0.1, Number(0), "weight of the row manifold"),
+        Parameter("gamma", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),
+        Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
+        Parameter("k", 5, Integer(1), "nearest rows in the graph"),
+        Parameter("constraint", "orthonormal", Choice(mifs.CONSTRAINTS), "BB' = I, or none as in the paper"),
+        SCALING,
+        Parameter("max_iter", 2000, Integer(1), "iterations at most"),
+        Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
+    )
+
+    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+        return [Gram()]
+
+    def pairs(self, profile: Any, p: Any) -> int:
+        return profile.n**2 if p["beta"] else 0
+
+    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+        view = labelled_view(engine, p["scaling"], centred=False)
+        options = {name: p[name] for name in ("alpha", "beta", "gamma", "c", "constraint", "tol", "max_iter")}
+        with one_thread():
+            if p["beta"]:
+                geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale)
+                block = anchors_of(engine, None, 0)
+                (near,) = nearest_rows(engine, block, geometry, (Want(p["k"]),))
+                order = np.argsort(block.ids)
+                at = order[np.minimum(np.searchsorted(block.ids[order], near.ids), block.n - 1)]
+                laplacian = mifs.heat_laplacian(np.where(near.ids == NONE, -1, at), near.squares)
+                options |= {
+                    "X": _operator(block, geometry),
+                    "Y": block.labels(engine.profile.q).toarray(),
+                    "laplacian": laplacian,
+                }
+            solution = mifs.mifs(view, **options)
+            return scores_of(solution, view, engine)
+
+
+def _operator(block: Block, geometry: Geometry) -> Any:
+    """X in the view's coordinates; a sparse one is centred on the fly."""
+    x = geometry.points(block).x
+    if not block.sparse:
+        return x
+    shift = geometry.offset / geometry.scale
+    return LinearOperator(
+        x.shape,
+        dtype=np.float64,
+        matvec=lambda w: x @ w - shift @ w,
+        rmatvec=lambda u: x.T @ u - shift * u.sum(),
+        matmat=lambda w: x @ w - shift @ w,
+        rmatmat=lambda u: x.T @ u - np.outer(shift, u.sum(axis=0)),
+    )

@@ -1,0 +1,150 @@
+"""MSFS: random manifold sampling and joint sparsity.
+
+    min ½‖XW + 1b − Y‖² + (α/2) tr W'X'LXW + (β/2)(ρ‖W‖₂,₁ + (1−ρ)‖W‖²),     score ‖w_i‖
+
+W = (X'(H + αL)X + β(1−ρ)I + βρU)⁻¹X'HY, U_ii = 1/max(2‖w_i‖, ε), from U = I (the problem is convex; the paper starts at random).
+L is the Laplacian of the neighbourhood graph sampled by walks on T_ij = exp(−d²_ij/σ²)·Jaccard(y_i, y_j) (`solvers.manifold`):
+``walk="dfs"`` a walk of ``steps`` steps from every row, ``"bfs"`` as many single steps, ``"expected"`` the expectation of the
+former, without chance. σ is unstated in the paper: ``sigma=None`` tunes it by the 7th nearest row. ``neighbors`` keeps the
+nearest label-sharing rows of each row, kept if either end lists the other; ``neighbors=None`` is the paper's dense form, up to
+20,000 rows. Draws are keyed by (seed, row id, step). Only X'LX needs pairs of rows. Source: Li & Zhai, Algorithm 1, Eq. 10 and
+13; the authors' code inverts a matrix of infinite condition (ε = 1e-64), which is not followed. Rows with unknown labels are
+left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ParameterError
+from ..params import Choice, Integer, Number, Optional, Parameter
+from ..prepare.blocks import Block, mix
+from ..solvers import l21, manifold
+from ..solvers.knn import NONE, Nearest, Tile
+from ..solvers.label_similarity import LabelsetSimilarity
+from ..statistics.base import Statistic
+from ..statistics.contingency import LabelsetCounts, Labelsets
+from ..statistics.gram import Gram
+from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows, quadratic_form
+from ..statistics.runner import Engine, one_thread
+from .base import Method, Scores
+from .regression import MAX_ITER, SCALING, TOL, labelled_view, scores_of
+
+TUNING = 7  # the neighbour whose distance is a row's scale
+DENSE_ROWS = 20_000
+
+
+class MSFS(Method):
+    """ℓ2,1 regression that is smooth over a graph sampled by random walks among similar rows."""
+
+    name = "msfs"
+    title = "random manifold sampling and joint sparsity"
+    source = "Li & Zhai"
+    parameters = (
+        Parameter("alpha", 0.1, Number(0), "weight of the manifold"),
+        Parameter("beta", 10.0, Number(0), "weight of the penalties"),
+        Parameter("rho", 0.5, Number(0, 1), "share of the ℓ2,1 norm in the penalties"),
+        Parameter("steps", 80, Integer(1), "steps of a walk"),
+        Parameter("walk", "dfs", Choice(("dfs", "bfs", "expected")), "how the graph is sampled"),
+        Parameter("neighbors", 30, Optional(Integer(1)), "label-sharing rows kept a row; None: all (the paper's dense form)"),
+        Parameter("sigma", None, Optional(Number(0, above=True)), "width of the kernel; None: self-tuning"),
+        Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the walks"),
+        SCALING,
+        MAX_ITER,
+        TOL,
+    )
+
+    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+        return [Gram(), LabelsetCounts()]
+
+    def pairs(self, profile: Any, p: Any) -> int:
+        return profile.n**2
+
+    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+        _, sets = engine.run(*self.needs(engine, p))
+        view = labelled_view(engine, p["scaling"])
+        with one_thread():
+            xlx = self._form(engine, p, view, sets) if p["alpha"] else np.zeros_like(view.G)
+            solution = l21.msfs(view, xlx, p["alpha"], p["beta"], p["rho"], tol=p["tol"], max_iter=p["max_iter"])
+            return scores_of(solution, view, engine)
+
+    def _form(self, engine: Engine, p: Any, view: Any, sets: Labelsets) -> np.ndarray:
+        """X'LX in the view's coordinates."""
+        geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes)
+        members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
+        block = anchors_of(engine, None, 0)
+        codes = np.searchsorted(sets.hashes, block.labelset_hash)
+        if p["neighbors"] is None:
+            T: Any = self._dense(p, block, geometry, members, codes)
+        else:
+            T = self._sparse(engine, p, block, geometry, members, codes)
+        P = manifold.transitions(T)
+        if p["walk"] == "expected":
+            return manifold.expected_form(P, p["steps"], geometry.points(block).x)
+        keys = mix(block.ids, p["seed"]).view(np.int64)
+        C = manifold.sampled_visits(
+            P, p["steps"], p["walk"], lambda step: (mix(keys, step + 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        )
+        return quadratic_form(engine, block, geometry, (C + C.T) / 2)
+
+    def _sparse(
+        self, engine: Engine, p: Any, block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray
+    ) -> sp.csr_matrix:
+        table = LabelsetSimilarity(members)
+        wants = (Want(p["neighbors"], "sharing"), *(() if p["sigma"] else (Want(TUNING),)))
+        near, *tuning = nearest_rows(engine, block, geometry, wants, table)
+        order = np.argsort(block.ids)
+        rows = np.repeat(np.arange(block.n), near.k)
+        taken = near.ids.ravel() != NONE
+        rows = rows[taken]
+        columns = order[np.searchsorted(block.ids[order], near.ids.ravel()[taken])]
+        squares = near.squares.ravel()[taken]
+        if p["sigma"]:
+            product: Any = p["sigma"] ** 2
+        else:
+            scale = np.sqrt(_scales(engine, tuning[0], block, geometry))
+            product = scale[rows] * scale[columns]
+        values = manifold.kernel(squares, product) * manifold.jaccard(members, codes[rows], codes[columns])
+        return manifold.symmetric_edges(rows, columns, values, block.n)
+
+    def _dense(self, p: Any, block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray) -> np.ndarray:
+        if block.n > DENSE_ROWS:
+            raise ParameterError(
+                f"neighbors=None forms a dense {block.n} x {block.n} graph; above {DENSE_ROWS} rows give neighbors, such as 30"
+            )
+        points = geometry.points(block)
+        squares = np.maximum(Tile(points, points).approx, 0.0)
+        if p["sigma"]:
+            product: Any = p["sigma"] ** 2
+        else:
+            others = np.sort(squares, axis=1)  # a row itself is at infinity
+            scale = others[:, min(TUNING, block.n - 1) - 1]
+            positive = np.where(others > 0, others, np.inf).min(axis=1)
+            scale = np.sqrt(np.where((scale > 0) | np.isinf(positive), scale, positive))
+            product = scale[:, None] * scale
+        T = manifold.kernel(squares, product)
+        for first in range(0, block.n, 1024):
+            part = slice(first, min(first + 1024, block.n))
+            left = np.repeat(codes[part], block.n)
+            T[part] *= manifold.jaccard(members, left, np.tile(codes, part.stop - first)).reshape(-1, block.n)
+        np.fill_diagonal(T, 0.0)
+        return T
+
+
+def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:
+    """σ_i²: the squared distance to the 7th nearest row, or the smallest positive one where that is 0."""
+    found = np.maximum(nearest.found, 1)
+    out = nearest.squares[np.arange(block.n), found - 1]
+    k = TUNING
+    while (zero := np.flatnonzero(out == 0)).size and k < block.n:
+        k = min(8 * k, block.n)
+        (more,) = nearest_rows(engine, block.take(zero), geometry, (Want(k),))
+        positive = np.where((more.squares > 0) & (more.ids != NONE), more.squares, np.inf).min(axis=1)
+        known = np.isfinite(positive)
+        out[zero[known]] = positive[known]
+        if k == block.n:
+            break
+    return np.where(np.isfinite(out), out, 0.0)

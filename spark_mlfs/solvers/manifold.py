@@ -1,0 +1,105 @@
+"""MSFS's sampled neighbourhood graph (Li & Zhai, Algorithm 1), on a sparse or dense similarity of rows.
+
+    T_ij = exp(−d²_ij / σ²) · Jaccard(y_i, y_j), i ≠ j,    P = D⁻¹T,    C_ij visits of j by walks from i,    S = (C + C')/2
+
+``"dfs"`` one walk of k steps from every row, ``"bfs"`` k draws of one step, ``"expected"`` E[C] of the former, Σ_{s≤k} P^s. σ is
+unstated in the paper and decides everything; self-tuning takes σ_iσ_j for σ², σ_i² the squared distance to the 7th nearest row
+(the smallest positive distance where that is 0). A row without mass goes nowhere. What the method needs is X'LX, L the Laplacian
+of S: sampled walks leave S sparse; for expected ones Σ P^s X is summed by Horner's rule, so that the n × n powers are never
+formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+
+COLUMNS = 64  # of X in use at once: bounds the memory of the expected walk
+
+
+def jaccard(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(t,) labels in common over labels in either of listed pairs of labelset codes, 0 where both are empty."""
+    size = np.asarray(members.sum(axis=1)).ravel()
+    m = members.shape[0]
+    pairs, at = np.unique(left * m + right, return_inverse=True)  # each pair of labelsets once
+    u, v = np.divmod(pairs, m)
+    shared = np.asarray(members[u].multiply(members[v]).sum(axis=1)).ravel()
+    either = size[u] + size[v] - shared
+    return np.divide(shared, either, out=np.zeros(len(pairs)), where=either > 0)[at]
+
+
+def kernel(squares: np.ndarray, product: np.ndarray | float) -> np.ndarray:
+    """exp(−d²/(σ_iσ_j)); 1 where both are 0, 0 where only the scale is."""
+    product = np.broadcast_to(np.asarray(product, np.float64), squares.shape)
+    exponent = np.divide(squares, product, out=np.where(squares > 0, np.inf, 0.0), where=product > 0)
+    return np.exp(-exponent)
+
+
+def symmetric_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) -> sp.csr_matrix:
+    """(n, n) symmetric matrix from directed edges i → j: an edge if either end lists the other."""
+    edges = sp.csr_matrix((values, (i, j)), shape=(n, n))
+    return edges.maximum(edges.T).tocsr()
+
+
+def transitions(T: sp.csr_matrix | np.ndarray) -> sp.csr_matrix | np.ndarray:
+    """P = D⁻¹T; a row without mass stays zero."""
+    mass = np.asarray(T.sum(axis=1)).ravel()
+    inverse = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
+    return sp.csr_matrix(sp.diags(inverse) @ T) if sp.issparse(T) else T * inverse[:, None]
+
+
+def sampled_visits(P: sp.csr_matrix | np.ndarray, steps: int, walk: str, uniform: Callable[[int], np.ndarray]) -> sp.csr_matrix:
+    """C: visits by one walk of `steps` steps (``"dfs"``), or `steps` draws of one step (``"bfs"``), from every row.
+
+    `uniform(s)` gives (n,) numbers in [0, 1), one a row: step s of row i goes where the cumulated row of P passes them.
+    """
+    P = sp.csr_matrix(P)
+    P.sort_indices()
+    n = P.shape[0]
+    total = np.concatenate([[0.0], np.cumsum(P.data)])
+    begin, end = P.indptr[:-1], P.indptr[1:]
+    at = np.arange(n)
+    rows, columns = [], []
+    for step in range(steps):
+        place = at if walk == "dfs" else np.arange(n)
+        moves = np.flatnonzero(end[place] > begin[place])
+        here = place[moves]
+        low, high = total[begin[here]], total[end[here]]
+        goal = low + uniform(step)[moves] * (high - low)
+        found = np.searchsorted(total, goal, side="right") - 1
+        found = np.clip(found, begin[here], end[here] - 1)
+        target = P.indices[found]
+        rows.append(moves)
+        columns.append(target)
+        at = at.copy()
+        at[moves] = target
+    i, j = (np.concatenate(each) if each else np.zeros(0, np.int64) for each in (rows, columns))
+    return sp.csr_matrix((np.ones(len(i)), (i, j)), shape=(n, n))
+
+
+def expected_form(P: sp.csr_matrix | np.ndarray, steps: int, X: np.ndarray | sp.csr_matrix) -> np.ndarray:
+    """X'LX (v, v), L the Laplacian of (E[C] + E[C]')/2, E[C] = Σ_{1≤s≤steps} P^s.
+
+    X'CX column by column from Z = X + PZ; the degrees are (C1 + C'1)/2.
+    """
+    n, v = X.shape
+
+    def powers(M: sp.csr_matrix | np.ndarray, start: np.ndarray) -> np.ndarray:
+        out = M @ start
+        for _ in range(steps - 1):
+            out = M @ (start + out)
+        return out
+
+    degree = 0.5 * (powers(P, np.ones(n)) + powers(P.T.tocsr() if sp.issparse(P) else P.T, np.ones(n)))
+    cross = np.empty((v, v))
+    for a in range(0, v, COLUMNS):
+        part = X[:, a : a + COLUMNS]
+        part = part.toarray() if sp.issparse(part) else np.ascontiguousarray(part)
+        cross[:, a : a + COLUMNS] = X.T @ powers(P, part)
+    if sp.issparse(X):
+        squares = (X.T @ sp.csr_matrix(X.multiply(degree[:, None]))).toarray()
+    else:
+        squares = X.T @ (X * degree[:, None])
+    return squares - 0.5 * (cross + cross.T)
