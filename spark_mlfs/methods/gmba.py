@@ -6,12 +6,13 @@ m_i = |d²(i, nearest hit) − d²(i, nearest miss)| in the full scaled space. W
     Loss_i(ω) = Σ_{j∈hits} s_ij d²_ω(i,j) + λ Σ_{j∈hits} Σ_{r∈misses} (s_ij − s_ir)·[m_i + d²_ω(i,j) − d²_ω(i,r)]₊
 
 ``mode="paper"``: the printed gradient (Eq. 15) tests the hinge with unweighted distances, so it is 2ω∘g_i with one fixed vector
-g_i an anchor; the descent ω ← ω − β∇/‖∇‖ visits the anchors once, in seeded order (``shuffle=False``: by row id). Score ω.
-``mode="convex"``: v = ω² makes the loss convex; Σ_i Loss_i(v) + (η/2)‖v − 1‖² is minimised over v ≥ 0, a pass over the data a
-step. Score v. ``mode="closed"``: score −Σ_i g_i, one pass. Rows with fewer than k hits or no miss are no anchors. Source: Yan &
-Li 2016, Eq. 2-16; the authors' code looks hit similarity up by a wrong row and re-adds earlier hits, which is not followed;
-convex and closed are ours. ``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the row id) bounds the
-cost. Rows with unknown labels are left out.
+g_i an anchor; the descent ω ← ω − β∇/‖∇‖ visits the anchors once, in seeded order (``shuffle=False``: by row id). Score ω. It is
+chaotic besides: gradients changed in their last bit can end per cents apart, and two orders agree by chance. ``mode="convex"``:
+v = ω² makes the loss convex; Σ_i Loss_i(v) + (η/2)‖v − 1‖² is minimised over v ≥ 0, a pass over the data a step. Score v.
+``mode="closed"``: score −Σ_i g_i, one pass. Rows with fewer than k hits or no miss are no anchors. Source: Yan & Li 2016, Eq.
+2-16; the authors' code looks hit similarity up by a wrong row and re-adds earlier hits, which is not followed; convex and closed
+are ours. ``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the row id) bounds the cost. Rows with
+unknown labels are left out.
 
 The default mode is ``closed``. See the table of `spark_mlfs.methods.gmba.MEASURED` for what it rests on.
 """

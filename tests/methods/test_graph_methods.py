@@ -1,0 +1,209 @@
+"""spec, gmba and relieff through the whole pipeline against the naive n × n oracles, and their invariants."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from oracles import relieff, spec
+from oracles.gmba import Gmba
+from oracles.neighbours import label_similarity
+from oracles.regression import standardise
+from scipy.stats import spearmanr
+
+from spark_mlfs.errors import DataError
+from spark_mlfs.prepare.blocks import mix
+from spark_mlfs.statistics.neighbours import labelset_table
+from spark_mlfs.statistics.runner import LocalEngine
+
+SETS = ["emotions", "flags", "planted", "planted-sparse"]
+BOTH = pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
+
+
+def varying(x):
+    return np.flatnonzero(x.max(axis=0) > x.min(axis=0))
+
+
+def agrees(got, want, tolerance):
+    scale = np.abs(want).max()
+    assert np.abs(got - want).max() <= tolerance * scale, np.abs(got - want).max() / scale
+
+
+@BOTH
+@pytest.mark.parametrize("name", [*SETS, "scene"])
+@pytest.mark.parametrize("criterion", ["phi1", "phi2", "phi3"])
+def test_spec(rows, name, criterion, small):
+    if name == "scene" and (criterion == "phi3" or not small):
+        pytest.skip("n x n eigenvectors of 2407 rows; phi1 and phi2 stand for the size")
+    data = rows(name)
+    got, result = data.scores("spec", small, criterion=criterion)
+    keep = varying(data.x)
+    agrees(got[keep], spec.spec(data.x[:, keep], data.y, criterion), 1e-10 if criterion == "phi1" else 1e-8)
+    assert result.scans == 2  # packing, and one
+
+
+@BOTH
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("k, s_min, lam", [(3, 1.0, 1.0), (2, 0.5, 0.3)])
+def test_gmba_closed_and_paper(rows, name, k, s_min, lam, small):
+    data = rows(name)
+    keep = varying(data.x)
+    naive = Gmba(standardise(data.x), data.y, k, s_min, lam)
+    given = {"k": k, "s_min": s_min, "lam": lam}
+    got, result = data.scores("gmba", small, mode="closed", **given)
+    agrees(got[keep], naive.closed(), 1e-9)
+    assert result.scores.details["anchors"] == len(naive.anchors)
+    for more, order in (({"shuffle": False}, np.arange(len(data.x))), ({"seed": 5}, seeded_order(len(data.x), 5))):
+        got, _ = data.scores("gmba", small, mode="paper", **more, **given)
+        want, spread = descents(naive, order)
+        agrees(got[keep], want, max(1e-8, 10 * spread))
+
+
+def seeded_order(n, seed):
+    return np.argsort(mix(np.arange(n), seed + 1), kind="stable")
+
+
+def descents(naive, order, beta=0.9):
+    """The naive descent of the paper, and how far rounding alone moves it: weights change sign and size at every step, and
+    gradients changed in their last bit can end per cents apart."""
+    gradients = naive.gradients()
+
+    def run(noise):
+        rng, w = np.random.default_rng(0), np.ones(naive.d)
+        for i in order:
+            if i in gradients:
+                step = 2 * w * gradients[i] * (1 + noise * rng.normal(size=naive.d))
+                if (size := np.linalg.norm(step)) > 0:
+                    w = w - beta * step / size
+        return w
+
+    want = run(0.0)
+    np.testing.assert_array_equal(want, naive.paper(order, beta))
+    return want, max(np.abs(run(noise) - want).max() for noise in (1e-15, 3e-15, 1e-14)) / np.abs(want).max()
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+def test_gmba_on_all_rows_of_scene(rows):
+    data = rows("scene")
+    naive = Gmba(standardise(data.x), data.y)
+    got, _ = data.scores("gmba", mode="closed")
+    agrees(got[varying(data.x)], naive.closed(), 1e-9)
+
+
+@pytest.mark.parametrize("name", ["flags", "planted", "planted-sparse"])
+def test_gmba_convex_reaches_the_minimum(rows, name):
+    data = rows(name)
+    keep = varying(data.x)
+    naive = Gmba(standardise(data.x), data.y)
+    got, result = data.scores("gmba", mode="convex")
+    trace = result.scores.objective
+    assert all(b <= a for a, b in zip(trace, trace[1:], strict=False))
+    _, value, bound = naive.minimise()
+    assert naive.objective(got[keep]) <= value * (1 + 1e-4) and trace[-1] >= bound * (1 - 1e-6)
+    assert trace[-1] == pytest.approx(naive.objective(got[keep]), rel=1e-9)
+    assert (got >= 0).all()
+
+
+@BOTH
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("mode", ["pairwise", "hamming"])
+def test_relieff(rows, name, mode, small):
+    data = rows(name)
+    keep = varying(data.x)
+    got, _ = data.scores("relieff", small, mode=mode)
+    agrees(got[keep], getattr(relieff, mode)(data.x[:, keep], data.y), 1e-9)
+
+
+@pytest.mark.slow
+def test_relieff_on_all_rows_of_scene(rows):
+    data = rows("scene")
+    got, _ = data.scores("relieff")
+    agrees(got[varying(data.x)], relieff.pairwise(data.x[:, varying(data.x)], data.y), 1e-9)
+
+
+@pytest.mark.parametrize("method", ["gmba", "relieff"])
+def test_sampled_anchors_are_exactly_as_many_and_keyed_by_row(rows, method):
+    data = rows("emotions")
+    got, result = data.scores(method, num_anchors=100, seed=2)
+    drawn = np.sort(np.argsort(mix(np.arange(len(data.x)), 2), kind="stable")[:100])
+    if method == "relieff":
+        assert result.scores.details["anchors"] == 100
+        agrees(got, relieff.pairwise(data.x, data.y, anchors=set(drawn.tolist())), 1e-9)
+    else:
+        naive = Gmba(standardise(data.x), data.y)
+        gradients = naive.gradients()
+        used = [i for i in drawn if i in gradients]
+        assert result.scores.details["anchors"] == len(used)
+        agrees(got, -sum(gradients[i] for i in used), 1e-9)
+
+
+@pytest.mark.parametrize(
+    "method, parameters",
+    [("spec", {}), ("gmba", {"mode": "closed"}), ("gmba", {"mode": "convex"}), ("relieff", {}), ("relieff", {"mode": "hamming"})],
+)
+def test_planted_features_come_first(frame_of, method, parameters):
+    """Three clusters of labelsets that three features tell apart, among nine of noise."""
+    from spark_mlfs import pipeline
+    from spark_mlfs.prepare.blocks import pack
+
+    rng = np.random.default_rng(4)
+    kind = rng.integers(0, 3, 150)
+    x = rng.normal(size=(150, 12))
+    x[np.arange(150), kind] += 2 if parameters.get("mode") == "hamming" else 6  # neighbours must differ in labels at times
+    y = np.eye(3)[kind]
+    packed = pack(frame_of(x, y), row_id="id")
+    (result,) = pipeline.rank(packed, [pipeline.Request.of(method, parameters)])
+    packed.release()
+    assert set(result.ranking["index"][:3]) == {0, 1, 2}
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(seed=st.integers(0, 10**6), jaccard=st.booleans())
+def test_similarity_is_one_for_equal_labelsets_only(kit_engine, seed, jaccard):
+    rng = np.random.default_rng(seed)
+    y = (rng.random((30, 4)) < 0.4).astype(float)
+    sets = kit_engine(y)
+    table = labelset_table(sets, 4, "jaccard" if jaccard else "overlap").dense()
+    want = label_similarity(sets.indicator(4), np.ones(4) if jaccard else y.sum(axis=0))
+    np.testing.assert_array_equal(table, want)
+    assert (table == table.T).all() and table.min() >= 0 and table.max() <= 1
+    one = sets.indicator(4).sum(axis=1) > 0
+    assert (np.diag(table) == one).all() and ((table == 1) <= np.eye(len(table), dtype=bool)).all()
+
+
+@pytest.fixture
+def kit_engine():
+    import scipy.sparse as sp
+
+    from spark_mlfs.prepare.blocks import Block, profile_block
+    from spark_mlfs.statistics.contingency import LabelsetCounts
+
+    def make(y):
+        lists = sp.csr_matrix(y)
+        block = Block(np.arange(len(y) * 2.0).reshape(-1, 2), np.arange(len(y)), lists.indptr, lists.indices)
+        profile = profile_block(block, y.shape[1])
+        return LocalEngine(profile, [block]).run(LabelsetCounts())[0]
+
+    return make
+
+
+def test_what_cannot_be_ranked_is_told(frame_of, rows):
+    from spark_mlfs import pipeline
+    from spark_mlfs.prepare.blocks import pack
+
+    x, y = np.random.default_rng(0).normal(size=(8, 3)), np.eye(8)[:, :4]
+    packed = pack(frame_of(x, y), row_id="id")
+    for method, said in (("gmba", "lower k or s_min"), ("relieff", "lower k"), ("spec", "no two rows share a label")):
+        with pytest.raises(DataError, match=said):
+            pipeline.rank(packed, [pipeline.Request.of(method)])
+    packed.release()
+
+
+def test_sampled_gmba_approaches_the_exact_ranking(rows):
+    data = rows("emotions")
+    exact, _ = data.scores("gmba")
+    far = spearmanr(exact, data.scores("gmba", num_anchors=30)[0]).statistic
+    near = spearmanr(exact, data.scores("gmba", num_anchors=400)[0]).statistic
+    assert near > far and near > 0.9
