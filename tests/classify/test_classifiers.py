@@ -129,7 +129,9 @@ def test_calibrated_scores_are_plattish(spark):
     _, scores = collected(model, frame_of(spark, z, u))
     _, decision = collected(spark_mlfs.BRSVMClassifier().fit(frame_of(spark, x, y)), frame_of(spark, z, u))
     for label in range(y.shape[1]):
-        assert brier_score_loss(u[:, label], scores[:, label]) < brier_score_loss(u[:, label], np.full(len(u), y[:, label].mean()))
+        assert brier_score_loss(u[:, label], scores[:, label]) < brier_score_loss(
+            u[:, label], np.full(len(u), y[:, label].mean())
+        )
         assert (np.argsort(scores[:, label], kind="stable") == np.argsort(decision[:, label], kind="stable")).mean() > 0.99
         assert abs(scores[:, label].mean() - u[:, label].mean()) < 0.07
 

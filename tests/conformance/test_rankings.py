@@ -73,7 +73,9 @@ def test_a_copy_gets_the_score_of_its_original(forms, kit, method):
         pytest.skip("every column has draws of its own")
     result = forms.get("plain", method)
     at = dict(zip(result.profile.varying, result.scores.values, strict=True))
-    assert abs(at[kit.COPY] - at[kit.COPY_OF]) <= 1e-9 * abs(at[kit.COPY_OF]) or (result.scores.objective and at[kit.COPY] == 0 <= at[kit.COPY_OF])
+    assert abs(at[kit.COPY] - at[kit.COPY_OF]) <= 1e-9 * abs(at[kit.COPY_OF]) or (
+        result.scores.objective and at[kit.COPY] == 0 <= at[kit.COPY_OF]
+    )
     place = dict(zip(result.ranking["index"], result.ranking["rank"], strict=True))
     assert place[kit.COPY] > place[kit.COPY_OF]
 

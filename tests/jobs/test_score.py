@@ -139,7 +139,9 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     assert code == 0 and "interrupted run" in said and "120 rows scored" in said
     assert again == [3, 4, 5]
     found, count = scored(spark, out)
-    assert count == 240 and {k: (r.tags, r.scores) for k, r in found.items()} == {k: (r.tags, r.scores) for k, r in expected.items()}
+    assert count == 240 and {k: (r.tags, r.scores) for k, r in found.items()} == {
+        k: (r.tags, r.scores) for k, r in expected.items()
+    }
     # other options: nothing is taken up from the earlier run
     monkeypatch.setattr(scoring.Journal, "done", fails)
     written.clear()
@@ -188,7 +190,9 @@ def test_text_from_raw_to_tags(spark, run, tmp_path):
     table = []
     for i in range(240):
         tags = [t for t in words if rng.random() < 0.4]
-        body = " ".join([w for t in tags for w in rng.permutation(words[t].split())[:2]] + list(rng.permutation("the a of is".split())))
+        body = " ".join(
+            [w for t in tags for w in rng.permutation(words[t].split())[:2]] + list(rng.permutation("the a of is".split()))
+        )
         table.append((i, body.upper() if i % 2 else body, tags))
     frame = spark.createDataFrame(table, "doc bigint, body string, topics array<string>")
     frame.write.parquet(f"file://{tmp_path}/train")

@@ -126,7 +126,8 @@ def test_relieff_on_all_rows_of_scene(rows):
 @pytest.mark.parametrize("method", ["gmba", "relieff"])
 def test_sampled_anchors_are_exactly_as_many_and_keyed_by_row(rows, method):
     data = rows("emotions")
-    got, result = data.scores(method, num_anchors=100, seed=2)
+    more = {"mode": "closed"} if method == "gmba" else {}
+    got, result = data.scores(method, num_anchors=100, seed=2, **more)
     drawn = np.sort(np.argsort(mix(np.arange(len(data.x)), 2), kind="stable")[:100])
     if method == "relieff":
         assert result.scores.details["anchors"] == 100
@@ -204,6 +205,6 @@ def test_what_cannot_be_ranked_is_told(frame_of, rows):
 def test_sampled_gmba_approaches_the_exact_ranking(rows):
     data = rows("emotions")
     exact, _ = data.scores("gmba")
-    far = spearmanr(exact, data.scores("gmba", num_anchors=30)[0]).statistic
+    far = spearmanr(exact, data.scores("gmba", num_anchors=60)[0]).statistic
     near = spearmanr(exact, data.scores("gmba", num_anchors=400)[0]).statistic
     assert near > far and near > 0.9

@@ -1,0 +1,275 @@
+"""The regression family through the whole pipeline against scikit-learn, Nie's n × n form and naive oracles; the contract's
+identities; folds from block Grams."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles import graphs_msfs as graphs
+from oracles import regression as oracle
+from oracles.regression import standardise
+from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet
+
+from spark_mlfs import pipeline
+from spark_mlfs.errors import BudgetError, ParameterError
+from spark_mlfs.methods.base import Scores
+from spark_mlfs.methods.msfs import MSFS
+from spark_mlfs.prepare.blocks import mix, pack
+from spark_mlfs.solvers.gram import leave_out, total
+from spark_mlfs.statistics.gram import Gram
+from spark_mlfs.statistics.runner import SparkEngine
+
+SETS = ["emotions", "planted", "planted-sparse"]
+BOTH = pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
+
+
+def of(data):
+    """Standardised varying features, labels, and where the features are."""
+    keep = np.flatnonzero(data.x.max(axis=0) > data.x.min(axis=0))
+    return standardise(data.x), data.y, keep
+
+
+def norms(W):
+    return np.sqrt((W**2).sum(axis=1))
+
+
+def agrees(got, want, tolerance):
+    scale = np.abs(want).max()
+    assert np.abs(got - want).max() <= tolerance * scale, np.abs(got - want).max() / scale
+
+
+def falls(scores: Scores):
+    assert all(b <= a for a, b in zip(scores.objective, scores.objective[1:], strict=False))
+    assert scores.converged
+
+
+@BOTH
+@pytest.mark.parametrize("name", [*SETS, "yeast"])
+@pytest.mark.parametrize("alpha", [1.0, 100.0])
+def test_ridge(rows, name, alpha, small):
+    X, Y, keep = of(rows(name))
+    got, result = rows(name).scores("ridge", small, alpha=alpha)
+    agrees(got[keep], norms(oracle.ridge(X, Y, alpha)[0]), 1e-8)
+    assert result.scans == 2 and np.delete(got, keep).sum() == 0
+
+
+@pytest.mark.parametrize("name", [*SETS, "yeast"])
+@pytest.mark.parametrize("group", [False, True])
+@pytest.mark.parametrize("method, rho", [("lasso", 1.0), ("elastic-net", 0.5)])
+def test_lasso_and_elastic_net_equal_scikit_learn(rows, name, method, rho, group):
+    X, Y, keep = of(rows(name))
+    more = {} if method == "lasso" else {"rho": rho}
+    got, result = rows(name).scores(method, alpha=0.02, group=group, **more)
+    options = {"alpha": 0.02, "tol": 1e-9, "max_iter": 100_000}
+    if group:
+        W = MultiTaskElasticNet(l1_ratio=rho, **options).fit(X, Y).coef_.T
+    elif method == "lasso":
+        W = np.column_stack([Lasso(**options).fit(X, y).coef_ for y in Y.T])
+    else:
+        W = np.column_stack([ElasticNet(l1_ratio=rho, **options).fit(X, y).coef_ for y in Y.T])
+    want = norms(W)
+    agrees(got[keep], np.where(want < 1e-8 * want.max(), 0, want), 1e-5)
+    falls(result.scores)
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["emotions", "planted-sparse"])
+def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
+    if name == "emotions" and not small:
+        pytest.skip("hundreds of scans; the sparse set stands for the distributed ones")
+    X, Y, keep = of(rows(name))
+    got, result = rows(name).scores("rfs", small, tol=1e-8, max_iter=2000)
+    floor = 1e-8 * np.linalg.norm(Y - Y.mean(axis=0), axis=1).mean()
+    path = oracle.rfs_nie(X, Y, 1.0, 150 if name == "emotions" else 800, floor)
+    W, b = path[-1]
+    assert result.scores.objective[-1] <= oracle.rfs_objective(X, Y, W, b, 1.0) * (1 + 1e-9)
+    agrees(got[keep], norms(W), 2e-2 if name == "emotions" else 1e-3)
+    assert all(b <= a for a, b in zip(result.scores.objective, result.scores.objective[1:], strict=False))
+
+
+def test_rfs_iterates_are_nies(rows):
+    X, Y, keep = of(rows("planted"))
+    floor = 1e-8 * np.linalg.norm(Y - Y.mean(axis=0), axis=1).mean()
+    path = oracle.rfs_nie(X, Y, 1.0, 12, floor)
+    for scans in (2, 3, 6, 12):
+        got, _ = rows("planted").scores("rfs", accelerate=False, max_iter=scans, tol=1e-300)
+        agrees(got[keep], norms(path[scans - 2][0]), 1e-9)
+
+
+@BOTH
+@pytest.mark.parametrize("name", SETS)
+def test_csfs_and_mssl(rows, name, small):
+    X, Y, keep = of(rows(name))
+    got, result = rows(name).scores("csfs", small, mu=3.0)
+    agrees(got[keep], norms(oracle.csfs(X, Y, 3.0)[0]), 1e-3)
+    falls(result.scores)
+    got, result = rows(name).scores("mssl", small, alpha=0.5, beta=4.0, k=4)
+    agrees(got[keep], norms(oracle.mssl(X, Y, 0.5, 4.0, 4)), 1e-3)
+    falls(result.scores)
+    assert result.scans == 2
+
+
+@BOTH
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("whole", [True, False], ids=["null cells", "single labels"])
+def test_csfs_fills_in_unknown_labels(rows, frame_of, sparse, whole, small):
+    data = rows("planted-sparse" if sparse else "planted")
+    y = data.y.copy()
+    rng = np.random.default_rng(1)
+    if whole:
+        y[rng.random(len(y)) < 0.4] = np.nan
+    else:
+        y[rng.random(y.shape) < 0.3] = np.nan
+    packed = pack(frame_of(data.x, y, sparse), row_id="id")
+    (result,) = pipeline.rank(packed, [pipeline.Request.of("csfs", {"mu": 2.0})], small_bytes=1 << 40 if small else 0)
+    packed.release()
+    X, _, keep = of(data)
+    W, b, _ = oracle.csfs(X, y, 2.0)
+    got = np.zeros(data.x.shape[1])
+    got[result.profile.varying] = result.scores.values
+    agrees(got[keep], norms(W), 1e-3)
+    assert result.scores.objective[-1] <= oracle.csfs_objective(X, y, W, b, 2.0) * (1 + 1e-6)
+    falls(result.scores)
+
+
+@BOTH
+@pytest.mark.parametrize("name", SETS)
+def test_omfs(rows, name, small):
+    X, Y, keep = of(rows(name))
+    c = -(-3 * Y.shape[1] // 10)
+    U, S, Vt = np.linalg.svd(Y, full_matrices=False)
+    got, result = rows(name).scores("omfs", small, factorizer="svd", gamma=2.0)
+    agrees(got[keep], norms(oracle.omfs(X, U[:, :c] * S[:c], 2.0)), 1e-3)
+    falls(result.scores)
+    assert result.scans == 2
+    V, _ = oracle.nmf(Y, c, 3000)
+    got, result = rows(name).scores("omfs", small, gamma=2.0)
+    agrees(got[keep], norms(oracle.omfs(X, V, 2.0)), 1e-3)
+    descent, armijo = rows(name).scores("omfs", small, gamma=2.0, solver="armijo", max_iter=20_000)
+    falls(armijo.scores)
+    assert armijo.scores.objective[-1] == pytest.approx(result.scores.objective[-1], rel=1e-6)
+    agrees(descent, got, 1e-2)
+
+
+def uniforms(n, seed, steps):
+    keys = mix(np.arange(n), seed).view(np.int64)
+    return np.column_stack([(mix(keys, step + 1) >> np.uint64(11)).astype(float) * 2.0**-53 for step in range(steps)])
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["planted", "planted-sparse", "emotions"])
+@pytest.mark.parametrize("walk", ["dfs", "bfs", "expected"])
+def test_msfs(rows, name, walk, small):
+    X, Y, keep = of(rows(name))
+    given = {"alpha": 0.3, "beta": 4.0, "rho": 0.6, "steps": 20}
+    P = graphs.transitions(graphs.similarity(X, Y, neighbors=8))
+    C = graphs.expected_visits(P, 20) if walk == "expected" else graphs.sampled_visits(P, 20, walk, uniforms(len(X), 3, 20))
+    got, result = rows(name).scores("msfs", small, walk=walk, neighbors=8, seed=3, **given)
+    W, _ = oracle.msfs(X, Y, graphs.neighbourhood(C), 0.3, 4.0, 0.6)
+    agrees(got[keep], norms(W), 1e-3)
+    falls(result.scores)
+
+
+@pytest.mark.parametrize("sigma", [None, 3.0])
+@pytest.mark.parametrize("name", ["planted", "planted-sparse"])
+def test_msfs_in_the_papers_dense_form(rows, name, sigma):
+    X, Y, keep = of(rows(name))
+    P = graphs.transitions(graphs.similarity(X, Y, sigma))
+    W, _ = oracle.msfs(X, Y, graphs.neighbourhood(graphs.expected_visits(P, 30)), 0.1, 10.0, 0.5)
+    got, _ = rows(name).scores("msfs", walk="expected", neighbors=None, sigma=sigma, steps=30)
+    agrees(got[keep], norms(W), 1e-3)
+
+
+def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of):
+    rng = np.random.default_rng(0)
+    x = np.repeat(rng.normal(size=(6, 4)), 10, axis=0)
+    y = np.repeat(np.eye(6)[:, :3] + np.eye(6)[::-1][:, :3], 10, axis=0).clip(0, 1)
+    packed = pack(frame_of(x, y), row_id="id")
+    (result,) = pipeline.rank(packed, [pipeline.Request.of("msfs", {"walk": "expected", "neighbors": 30, "steps": 10})])
+    packed.release()
+    X = standardise(x)
+    P = graphs.transitions(graphs.similarity(X, y, neighbors=30))
+    W, _ = oracle.msfs(X, y, graphs.neighbourhood(graphs.expected_visits(P, 10)), 0.1, 10.0, 0.5)
+    agrees(result.scores.values, norms(W), 1e-3)
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["planted", "planted-sparse", "flags"])
+@pytest.mark.parametrize("beta, constraint", [(0.2, "orthonormal"), (0.0, "orthonormal"), (0.2, "none")])
+def test_mifs(rows, name, beta, constraint, small):
+    X, Y, keep = of(rows(name))
+    c = -(-3 * Y.shape[1] // 10)
+    L, _ = oracle.heat_laplacian(X, 5)
+    steps = 3 if constraint == "none" else 400
+    more = {"max_iter": steps} if constraint == "none" else {}
+    trace, W, _, B = oracle.mifs(X, Y, L, 1.0, beta, 1.0, c, steps, constraint)
+    got, result = rows(name).scores("mifs", small, beta=beta, constraint=constraint, **more)
+    if constraint == "none":  # no minimiser: the iterates themselves are compared
+        agrees(got[keep], norms(W * np.linalg.norm(B, axis=1)), 1e-6)
+    else:
+        assert result.scores.objective[-1] <= trace[-1] * (1 + 1e-6)
+        agrees(got[keep], norms(W), 2e-2)
+    assert all(b <= a for a, b in zip(result.scores.objective, result.scores.objective[1:], strict=False))
+
+
+def test_identities(rows):
+    """ρ = 0, α = 0: ridge. α = 0, ρ = 1: CSFS."""
+    data = rows("emotions")
+    agrees(data.scores("msfs", alpha=0, rho=0, beta=3)[0], data.scores("ridge", alpha=3)[0], 1e-9)
+    agrees(data.scores("msfs", alpha=0, rho=1, beta=3)[0], data.scores("csfs", mu=3)[0], 1e-6)
+
+
+def test_lasso_of_a_large_alpha_selects_nothing(rows):
+    got, result = rows("emotions").scores("lasso", alpha=1.0)
+    assert (got == 0).all() and list(result.ranking["index"]) == list(range(len(got)))
+
+
+def test_deepfs_finds_planted_features(rows):
+    got, result = rows("planted").scores("deepfs", epochs=60, lam=0.3)
+    assert set(np.argsort(-got)[:4]) == {0, 1, 2, 3}
+    again, _ = rows("planted").scores("deepfs", small=False, epochs=60, lam=0.3)
+    np.testing.assert_array_equal(got, again)
+    other, _ = rows("planted").scores("deepfs", epochs=60, lam=0.3, seed=1)
+    assert not np.array_equal(got, other)
+
+
+@pytest.mark.parametrize("blocks", [2, 10, 60])
+def test_folds_are_sums_of_block_grams(rows, blocks):
+    data = rows("emotions")
+    engine = SparkEngine(data.packed)
+    parts, whole = engine.run(Gram(blocks), Gram())
+    assert len(parts) == blocks
+    added = total(parts)
+    agrees(added.xx, whole.xx, 1e-12)
+    from spark_mlfs.prepare.blocks import GROUPS, group_of
+
+    out = group_of(np.arange(len(data.x))) * blocks // GROUPS == 0
+    rest = leave_out(parts, [0]).centred("standard")
+    X = standardise(data.x[~out])
+    agrees(rest.G, X.T @ X, 1e-9)
+    agrees(rest.C, X.T @ (data.y[~out] - data.y[~out].mean(axis=0)), 1e-9)
+    engine.release()
+
+
+def test_a_gram_matrix_above_the_budget_is_refused(rows):
+    with pytest.raises(BudgetError, match="driverBytes"):
+        pipeline.rank(rows("emotions").packed, [pipeline.Request.of("ridge")], small_bytes=0, driver_bytes=10_000)
+
+
+def test_a_large_mean_with_a_small_spread_loses_nothing(frame_of):
+    x = np.column_stack([1e9 + np.tile([0.0, 1.0, 2.0], 40), np.arange(120.0)])
+    y = np.column_stack([np.tile([0, 0, 1.0], 40), np.tile([1.0, 0], 60)])
+    packed = pack(frame_of(x, y), row_id="id")
+    engine = SparkEngine(packed)
+    (gram,) = engine.run(Gram())
+    assert gram.centred("none").G[0, 0] / 120 == pytest.approx(2 / 3, rel=1e-12)
+    engine.release()
+    packed.release()
+
+
+def test_the_dense_graph_is_for_few_rows():
+    class Many:
+        n = 20_001
+
+    with pytest.raises(ParameterError, match="give neighbors"):
+        MSFS()._dense({}, Many(), None, None, None)
