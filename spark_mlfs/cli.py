@@ -11,6 +11,7 @@ set that Spark reads as it is, with its manifest inside as ``_manifest.json``.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import logging
 import os
 import sys
@@ -110,6 +111,18 @@ def _parser() -> _Parser:
     method.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method; repeat for more"
     )
+    method.add_argument(
+        "--screen", metavar="METHOD:K", help="run this filter first, the method on its K best, such as chi2:10000"
+    )
+    method.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="NAME=V1,V2",
+        help="values of a parameter to try; repeat for more: every cell is ranked from one scan, the best by cross-validated "
+        "loss is kept (where the method predicts), all are written to grid/",
+    )
+    method.add_argument("--folds", metavar="N", help="folds of that cross-validation (default 5, a divisor of 60; 0: none)")
     method.add_argument("--num-features", metavar="K", help="features to keep (default 50, at most all)")
     method.add_argument(
         "--percentile", metavar="P", help="share of the features to keep, above 0 up to 1, instead of --num-features"
@@ -350,7 +363,13 @@ def _select_config(args: argparse.Namespace) -> RunConfig:
 
     flags = {
         "data": _data_flags(args),
-        "method": _given(name=args.method, parameters=pairs(args.set, "--set") or None),
+        "method": _given(
+            name=args.method,
+            parameters=pairs(args.set, "--set") or None,
+            screen=args.screen,
+            grid={k: str(v).split(",") for k, v in pairs(args.grid, "--grid").items()} or None,
+            folds=None if args.folds is None else int(args.folds) if args.folds.isdigit() else args.folds,
+        ),
         "selection": _given(num_features=args.num_features, percentile=args.percentile),
         "classifier": _given(name=args.classifier, parameters=pairs(args.classifier_set, "--classifier-set") or None),
         "run": _given(
@@ -375,7 +394,7 @@ def _select(args: argparse.Namespace) -> int:
     from .report.output import Output
 
     config = _select_config(args)
-    config.request()  # a wrong parameter is told before Spark starts
+    config.requests()  # a wrong parameter is told before Spark starts
     if config.classifier.name:
         config.classifier.checked()
     output = Output(config.run.output or "", config.run.overwrite)
@@ -383,7 +402,7 @@ def _select(args: argparse.Namespace) -> int:
     stages = Stages(args.verbose)
     with _session(stages, args.debug) as spark:
         output.check(spark=spark)
-        result, kept, jobs, frame = _rank(spark, config, stages)
+        result, kept, jobs, frame, cells = _rank(spark, config, stages)
         model = _selection(result, kept)
         pipeline = None
         if config.classifier.name:
@@ -391,7 +410,7 @@ def _select(args: argparse.Namespace) -> int:
                 pipeline = _fit_pipeline(spark, config, model, frame, stages)
         with stages.stage("write"), output.writing(spark) as place:
             command = ["spark-mlfs", *args.argv]
-            manifest = _write_selection(place, config, result, kept, model, pipeline, stages, jobs, command)
+            manifest = _write_selection(place, config, result, kept, model, pipeline, stages, jobs, command, cells)
     _say_selection(result, kept, manifest, config)
     return OK
 
@@ -419,25 +438,27 @@ def _fit_pipeline(
     return fit_pipeline(frame, model, chosen.name or "", chosen.checked(), source, data.format or "", data.options, stages.report)
 
 
-def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> tuple[Result, int, dict[str, int], DataFrame]:
-    """Read, prepare, rank; the result, how many features are kept, the Spark jobs of each stage, and the frame."""
+def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> tuple[Result, int, dict[str, int], DataFrame, list[Result]]:
+    """Read, prepare, rank; the result, how many features are kept, the Spark jobs of each stage, the frame, and all cells of the
+    grid. The result is the cell of the smallest cross-validated loss, or the first where nothing is predicted."""
     from . import pipeline, read
     from .prepare.blocks import pack
     from .schema import FEATURES, ID, LABELS
 
-    request = config.request()
+    requests = config.requests()
     with stages.stage("read"):
         frame = read.load(spark, config.data.path, config.data.format or "", **config.data.options)
     with stages.stage("prepare"):
         packed = pack(frame, FEATURES, LABELS, ID)
     try:
         kept = config.selection.count(packed.profile.d)
-        request = pipeline.Request(request.method, request.parameters, kept)
+        requests = [dataclasses.replace(request, count=kept) for request in requests]
         with stages.stage("statistics and solve"):
-            (result,) = pipeline.rank(packed, [request], progress=stages.report, driver_bytes=config.run.driver_bytes)
+            cells = pipeline.rank(packed, requests, progress=stages.report, driver_bytes=config.run.driver_bytes)
     finally:
         packed.release()
-    return result, kept, {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, frame
+    result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
+    return result, kept, {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, frame, cells
 
 
 def _write_selection(
@@ -450,6 +471,7 @@ def _write_selection(
     stages: Stages,
     jobs: dict[str, int],
     command: list[str],
+    cells: list[Result],
 ) -> dict[str, Any]:
     """All files of a run; the manifest last."""
     from .report.manifest import as_json, selection_manifest
@@ -471,12 +493,37 @@ def _write_selection(
     place.text("ranking.csv", ranking.to_csv(index=False, lineterminator="\n"))
     seconds = {**stages.seconds, "write": round(time.perf_counter() - started, 4)}
     manifest = selection_manifest(config, result, kept, place.spark.version, seconds, jobs, command)
+    if config.method.screen:
+        manifest["method"]["screen"] = config.method.screen
+    if config.method.grid:
+        manifest["grid"] = _write_grid(place, config, cells, result)
     if pipeline is not None:
         manifest["classifier"] = pipeline.stages[-1].summary
     if config.run.report:
         place.text("report.html", page(result, manifest, kept))
     place.text(MANIFEST, as_json(manifest))
     return manifest
+
+
+def _write_grid(place: Any, config: RunConfig, cells: list[Result], best: Result) -> list[dict[str, Any]]:
+    """grid.csv: a line a cell, its parameters, loss and iterations; and every cell's ranking, grid-0.csv and on."""
+    import pandas as pd
+
+    lines = []
+    for number, cell in enumerate(cells):
+        place.text(f"grid-{number}.csv", cell.ranking.to_csv(index=False, lineterminator="\n"))
+        lines.append(
+            {
+                "cell": number,
+                **{name: cell.request.parameters[name] for name in config.method.grid},
+                "cv_loss": cell.scores.details.get("cv_loss"),
+                "converged": cell.scores.converged,
+                "seconds": round(cell.seconds["of it the method"], 4),
+                "chosen": cell is best,
+            }
+        )
+    place.text("grid.csv", pd.DataFrame(lines).to_csv(index=False, lineterminator="\n"))
+    return lines
 
 
 def _say_selection(result: Result, kept: int, manifest: dict[str, Any], config: RunConfig) -> None:

@@ -138,15 +138,16 @@ def report(manifest: dict[str, Any]) -> str:
         (seconds(manifest["seconds_now"]), "this run"),
     ]
     lines = "".join(
-        f"<tr><td class=name>{escape(tag)}</td><td class=r>{number(count)}</td><td class=r>{100 * count / max(rows, 1):.1f} %</td>"
+        f"<tr><td class=name>{escape(tag)}</td><td class=r>{number(count)}</td>"
+        f"<td class=r>{100 * count / max(rows, 1):.1f} %</td>"
         f"<td class=barcell>{bar(count / top, 'warm')}</td></tr>"
         for tag, count in list(tags.items())[:200]
     )
     more = f"<p class=soft>The 200 commonest of {len(tags)} are shown.</p>" if len(tags) > 200 else ""
     table = (
-        "<section><h2>Labels given</h2><p class=soft>How many rows were given each label.</p><div class=wide><table><thead><tr>"
-        f"<th>label</th><th class=r>rows</th><th class=r>share</th><th></th></tr></thead><tbody>{lines}</tbody></table></div>{more}"
-        "</section>"
+        "<section><h2>Labels given</h2><p class=soft>How many rows were given each label.</p><div class=wide><table>"
+        f"<thead><tr><th>label</th><th class=r>rows</th><th class=r>share</th><th></th></tr></thead><tbody>{lines}</tbody></table></div>"
+        f"{more}</section>"
     )
     model = manifest["model"]
     lead = (

@@ -12,12 +12,14 @@ whole section, since the options and parameters of one are not those of the othe
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
+import itertools
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -49,6 +51,9 @@ class MethodChoice(_Section):
 
     name: str = Field("jmi", description="name of a method")
     parameters: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
+    screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
+    grid: dict[str, list[Any]] = Field(default_factory=dict, description="values of the method's parameters to try")
+    folds: Literal[0, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60] = Field(5, description="folds that the grid is judged by")
 
 
 class ClassifierChoice(_Section):
@@ -109,7 +114,21 @@ class RunConfig(_Section):
         given = dict(self.method.parameters)
         if any(p.name == "seed" for p in find_method(self.method.name).parameters):
             given.setdefault("seed", self.run.seed)
-        return Request.of(self.method.name, given)
+        return Request.of(self.method.name, given, screen=self.method.screen)
+
+    def requests(self) -> list[Request]:
+        """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""
+        base = self.request()
+        if not self.method.grid:
+            return [base]
+        names = list(self.method.grid)
+        for name, values in self.method.grid.items():
+            if not values:
+                raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
+        cells = [dict(zip(names, cell, strict=True)) for cell in itertools.product(*self.method.grid.values())]
+        given = dict(base.parameters)
+        out = [Request.of(base.method, {**given, **cell}, screen=base.screen) for cell in cells]
+        return [dataclasses.replace(request, folds=self.method.folds) for request in out]
 
 
 def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:

@@ -25,13 +25,20 @@ from . import pipeline, registry
 from .errors import DataError, ParameterError
 from .methods.base import Method
 from .ml import FITTING, MultiLabelEstimator, Saved, declare, place, set_params
-from .params import Choice, Integer, Number, Parameter
+from .params import Choice, Integer, Number, Optional, Parameter, Text
 from .schema import attribute_names, with_names
 
 SELECTION = (
     Parameter("selection_mode", "numTopFeatures", Choice(("numTopFeatures", "percentile")), "how many features to keep"),
     Parameter("num_top_features", 50, Integer(1), "features to keep, with selectionMode numTopFeatures; at most all"),
     Parameter("percentile", 0.1, Number(0, 1, above=True), "share of the features to keep, with selectionMode percentile"),
+)
+
+
+SCREENING = (
+    Parameter(
+        "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"
+    ),
 )
 
 
@@ -64,7 +71,7 @@ class _SelectorEstimator(MultiLabelEstimator, _Selection):
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(**{p.camel: p.default for p in SELECTION})
+        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING)})
 
     def _method(self) -> tuple[str, Mapping[str, Any]]:
         raise NotImplementedError
@@ -73,15 +80,18 @@ class _SelectorEstimator(MultiLabelEstimator, _Selection):
         from .prepare.blocks import pack
 
         name, given = self._method()
-        pipeline.Request.of(name, given)  # a wrong parameter is told before any work
+        pipeline.Request.of(name, given, screen=self.getScreen())  # a wrong parameter is told before any work
         packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
         try:
             count = self.keep(packed.profile.d)
-            request = pipeline.Request.of(name, given, count)
+            request = pipeline.Request.of(name, given, count, self.getScreen())
             (result,) = pipeline.rank(packed, [request], driver_bytes=self.getDriverBytes(), progress=self._progress)
         finally:
             packed.release()
         return self._copyValues(MultiLabelSelectorModel.of(result))
+
+
+declare(_SelectorEstimator, SCREENING)
 
 
 class MultiLabelSelector(_SelectorEstimator):
@@ -95,6 +105,7 @@ class MultiLabelSelector(_SelectorEstimator):
     labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
     outputCol : column of the selected features
     selectionMode, numTopFeatures, percentile : how many to keep
+    screen : a filter that runs first, such as "chi2:10000"; the method sees its best features only
     idCol, labelsForm, driverBytes : see `explainParams`
 
     Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a
@@ -162,7 +173,7 @@ def _generate(name: str, method: type[Method]) -> type:
     def _method(self: Any) -> tuple[str, Mapping[str, Any]]:
         return name, {p.name: self.getOrDefault(p.camel) for p in method.parameters}
 
-    common = ["featuresCol", "labelsCol", "outputCol", "idCol", *(p.camel for p in (*SELECTION, *FITTING))]
+    common = ["featuresCol", "labelsCol", "outputCol", "idCol", *(p.camel for p in (*SELECTION, *SCREENING, *FITTING))]
     keywords = [
         inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(key, None)) for key in (*defaults, *common)
     ]

@@ -93,10 +93,25 @@ class Flag:
 
 
 @dataclass(frozen=True)
+class Text:
+    """Any text; `what` says which."""
+
+    what: str
+
+    def accept(self, value: Any) -> str:
+        if isinstance(value, str):
+            return value
+        raise ValueError
+
+    def __str__(self) -> str:
+        return self.what
+
+
+@dataclass(frozen=True)
 class Optional:
     """Another constraint, or None (``none`` on the command line)."""
 
-    of: Choice | Integer | Number | Flag
+    of: Choice | Integer | Number | Flag | Text
 
     def accept(self, value: Any) -> Any:
         if value is None or (isinstance(value, str) and value.lower() == "none"):
@@ -121,7 +136,7 @@ class Parameter:
 
     name: str
     default: Any
-    constraint: Choice | Integer | Number | Flag | Optional
+    constraint: Choice | Integer | Number | Flag | Text | Optional
     doc: str
 
     @property

@@ -14,6 +14,7 @@ Distributed code computes statistics and knows no method; solvers know no Spark;
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +25,9 @@ import pandas as pd
 from pyspark.sql import DataFrame
 
 from . import params
+from .errors import ParameterError
 from .methods.base import Method, Scores
+from .methods.regression import GramMethod, cross_validated, gather_folds
 from .prepare.blocks import Packed, Profile, pack
 from .registry import method as find_method
 from .solvers.ranking import complete
@@ -41,12 +44,40 @@ class Request:
     method: str
     parameters: Mapping[str, Any]
     count: int | None = None
+    screen: Screen | None = None
+    folds: int = 0  # cross-validated loss over so many folds, of a method that finishes on the Gram matrix
 
     @staticmethod
-    def of(name: str, given: Mapping[str, Any] | None = None, count: int | None = None) -> Request:
-        """Checks the name and the parameters; raises `ParameterError` saying what is valid."""
+    def of(
+        name: str, given: Mapping[str, Any] | None = None, count: int | None = None, screen: str | Screen | None = None
+    ) -> Request:
+        """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000"."""
         found = find_method(name)
-        return Request(name, params.check(found.parameters, given or {}, f"method {name!r}"), count)
+        screened = Screen.of(screen) if isinstance(screen, str) else screen
+        return Request(name, params.check(found.parameters, given or {}, f"method {name!r}"), count, screened)
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A filter that runs first: the method sees the `count` best features by `method` only. The others rank after them, in
+    the filter's order."""
+
+    method: str
+    count: int
+
+    @staticmethod
+    def of(text: str) -> Screen | None:
+        """ "chi2:10000" as a screen, "none" as none."""
+        if text.lower() in ("", "none"):
+            return None
+        name, separator, count = text.partition(":")
+        if not separator or not count.isdigit() or int(count) < 1:
+            raise ParameterError(f"screen must be METHOD:COUNT, such as chi2:10000, not {text!r}")
+        if find_method(name).greedy:
+            raise ParameterError(
+                f"screen {text!r}: {name} picks one by one; screen with a method of one scan, such as mim or chi2"
+            )
+        return Screen(name, int(count))
 
 
 @dataclass
@@ -80,13 +111,21 @@ class Solve:
 
     def __call__(self, engine: Any) -> tuple[list[tuple[Scores, float]], Cost]:
         methods = [(find_method(r.method), r) for r in self.requests]
+        folds = {r.folds for method, r in methods if r.folds and isinstance(method, GramMethod)}
+        for count in folds:
+            gather_folds(engine, count)
         wanted = [s for method, r in methods for s in method.needs(engine, r.parameters)]
         if wanted:
             engine.run(*wanted)  # the known needs of all methods, in one scan
         out = []
-        for method, r in methods:
+        for number, (method, r) in enumerate(methods):
+            if engine.progress and len(methods) > 1:
+                engine.progress("ranking", number, len(methods))
             started = time.perf_counter()
-            out.append((self._score(method, engine, r), time.perf_counter() - started))
+            scores = self._score(method, engine, r)
+            if r.folds and isinstance(method, GramMethod):
+                scores.details["cv_loss"] = cross_validated(engine, method, r.parameters, r.folds)
+            out.append((scores, time.perf_counter() - started))
         return out, engine.cost
 
     @staticmethod
@@ -108,7 +147,7 @@ def compute(
     """`work(engine) -> (result, engine.cost)` over packed data: in one task where the blocks are below `small_bytes`, else job by
     job from here. Also says which it was. `work` must be picklable."""
     if packed.profile.size <= small_bytes:
-        result, cost = run_in_one_task(packed, work)
+        result, cost = run_in_one_task(packed, work, driver_bytes)
         cost.jobs = 1
         return result, cost, False
     engine = SparkEngine(packed, driver_bytes)
@@ -141,17 +180,53 @@ def rank(
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
     try:
-        pairs = max((find_method(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
-        most = 0 if pairs > MANY_PAIRS and packed.profile.partitions > 1 else small_bytes
-        solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes)
+        groups: dict[Screen | None, list[int]] = {}
+        for place, request in enumerate(requests):
+            groups.setdefault(request.screen, []).append(place)
+        results: dict[int, Result] = {}
+        for screen, places in groups.items():
+            mine = [requests[place] for place in places]
+            found = _rank(packed, mine, screen, progress, small_bytes, driver_bytes)
+            for place, result in zip(places, found, strict=True):
+                result.seconds = {"prepare": prepared - started, **result.seconds}
+                results[place] = result
     finally:
         if packed is not frame:
             packed.release()
+    return [results[place] for place in range(len(requests))]
+
+
+def _rank(
+    packed: Packed,
+    requests: list[Request],
+    screen: Screen | None,
+    progress: Progress | None,
+    small_bytes: int,
+    driver_bytes: int,
+) -> list[Result]:
+    """Results of requests that share a screen."""
+    started = time.perf_counter()
+    before, whole = Cost(), packed
+    screened: np.ndarray | None = None
+    if screen is not None:
+        (first,) = _rank(packed, [Request.of(screen.method)], None, progress, small_bytes, driver_bytes)
+        before = Cost(first.jobs - packed.jobs, first.scans - 1, first.driver_bytes)
+        screened = first.ranking["index"].to_numpy()
+        survivors = np.sort([i for i in screened[: screen.count] if i in set(packed.profile.varying.tolist())])
+        packed = dataclasses.replace(packed, profile=dataclasses.replace(packed.profile))
+        packed.profile.__dict__["varying"] = survivors  # every statistic reads the features it works on there
+    pairs = max((find_method(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
+    most = 0 if pairs > MANY_PAIRS and packed.profile.partitions > 1 else small_bytes
+    solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes)
     done = time.perf_counter()
     results = []
     for request, (scores, seconds) in zip(requests, solved, strict=True):
         picks = scores.path.picks if scores.path is not None else None
         order, values = complete(scores.values, packed.profile.varying, packed.profile.d, picks)
+        if screened is not None:
+            kept = len(packed.profile.varying)
+            inside = np.isin(screened, packed.profile.varying)
+            order = np.concatenate([order[:kept], screened[~inside]])
         ranking = pd.DataFrame(
             {
                 "rank": np.arange(1, len(order) + 1),
@@ -169,14 +244,14 @@ def rank(
                 packed.feature_names,
                 packed.label_names,
                 packed.named,
-                {"prepare": prepared - started, "statistics and solve": done - prepared, "of it the method": seconds},
-                packed.jobs + cost.jobs,
-                1 + cost.scans,
-                cost.driver_bytes,
+                {"statistics and solve": done - started, "of it the method": seconds},
+                whole.jobs + before.jobs + cost.jobs,
+                1 + before.scans + cost.scans,
+                before.driver_bytes + cost.driver_bytes,
                 distributed,
             )
         )
     return results
 
 
-__all__ = ["LocalEngine", "Request", "Result", "compute", "rank"]
+__all__ = ["LocalEngine", "Request", "Result", "Screen", "compute", "rank"]

@@ -62,8 +62,8 @@ def known_rows(block: Block, profile: Profile) -> Block:
     if profile.unknown.any():
         label = int(np.flatnonzero(profile.unknown)[0])
         raise DataError(
-            f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other labels are known; a classifier needs "
-            "fully known rows: drop these rows, or drop the label"
+            f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other labels are "
+            "known; a classifier needs fully known rows: drop these rows, or drop the label"
         )
     if block.unlabelled is None or not len(block.unlabelled):
         return block

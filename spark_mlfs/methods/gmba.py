@@ -6,20 +6,22 @@ m_i = |d²(i, nearest hit) − d²(i, nearest miss)| in the full scaled space. W
     Loss_i(ω) = Σ_{j∈hits} s_ij d²_ω(i,j) + λ Σ_{j∈hits} Σ_{r∈misses} (s_ij − s_ir)·[m_i + d²_ω(i,j) − d²_ω(i,r)]₊
 
 ``mode="paper"``
-    The printed gradient (Eq. 15) tests the hinge with unweighted distances, so it is 2ω∘g_i with one fixed vector g_i an anchor; the
-    descent ω ← ω − β∇/‖∇‖ visits the anchors once, in seeded order (``shuffle=False``: by row id). Score ω. Two orders
-    agree by chance, and gradients changed in their last bit can end per cents apart.
+    The printed gradient (Eq. 15) tests the hinge with unweighted distances, so it is 2ω∘g_i with one fixed vector g_i an anchor;
+    the descent ω ← ω − β∇/‖∇‖ visits the anchors once, in seeded order (``shuffle=False``: by row id). Score ω. Two orders agree
+    by chance, and gradients changed in their last bit can end per cents apart.
 ``mode="convex"`` (default)
     v = ω² makes the loss convex; Σ_i Loss_i(v) + (η/2)‖v − 1‖² is minimised over v ≥ 0, one pass over the data a step. Score v.
 ``mode="closed"``
     Score −Σ_i g_i, one pass.
 
-Rows with fewer than k hits or no miss are no anchors, rows with unknown labels are left out. ``num_anchors`` (default: all rows up
-to 20,000, then as many drawn by hash of the row id) bounds the cost: anchors × rows × features. Source: Yan & Li 2016, Eq. 2-16;
-the authors' code looks hit similarity up by a wrong row and re-adds earlier hits, which is not followed; convex and closed are ours.
+Rows with fewer than k hits or no miss are no anchors, rows with unknown labels are left out. ``num_anchors`` (default: all rows
+up to 20,000, then as many drawn by hash of the row id) bounds the cost: anchors × rows × features. Source: Yan & Li 2016, Eq.
+2-16; the authors' code looks hit similarity up by a wrong row and re-adds earlier hits, which is not followed; convex and closed
+are ours.
 
-What the default rests on: ML-kNN's average precision on held-out rows (k = 10, z-scores, a third of the rows, mean over the best 10, 20,
-30, 40 and 50 % of the features and five splits) and the rank correlation of the scores on two disjoint halves of the rows:
+What the default rests on: ML-kNN's average precision on held-out rows (k = 10, z-scores, a third of the rows, mean over the best
+10, 20, 30, 40 and 50 % of the features and five splits) and the rank correlation of the scores on two disjoint halves of the
+rows:
 
     =========  =====================  =====================
     .            average precision      halves agree
@@ -33,8 +35,9 @@ What the default rests on: ML-kNN's average precision on held-out rows (k = 10, 
     mean       .736   .737   .728     .16    .14    .16
     =========  =====================  =====================
 
-The three are close, the differences of the means within the splits' spread (.01); none repeats well. ``convex`` is the default: the
-best mean precision, a proven optimum, and the order of the rows plays no part in it. ``closed`` costs one pass instead of tens.
+The three are close, the differences of the means within the splits' spread (.01); none repeats well. ``convex`` is the default:
+the best mean precision, a proven optimum, and the order of the rows plays no part in it. ``closed`` costs one pass instead of
+tens.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import DataError
 from ..params import Choice, Integer, Number, Parameter
-from ..solvers.gram import SCALINGS, GramView, Solution, row_norms
+from ..solvers.gram import SCALINGS, GramView, Solution, leave_out, row_norms, total
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, view_of
 from ..statistics.runner import Engine, one_thread
@@ -51,3 +51,23 @@ def scores_of(solution: Solution, view: GramView, engine: Engine) -> Scores:
     values[view.varying] = row_norms(solution.weights)
     details = {"iterations": solution.iterations, "labelled_rows": int(view.n)}
     return Scores(values, objective=[float(v) for v in solution.objective], converged=solution.converged, details=details)
+
+
+def gather_folds(engine: Engine, folds: int) -> None:
+    """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of its own."""
+    (parts,) = engine.run(Gram(folds))
+    engine.know(Gram(), total(parts))
+
+
+def cross_validated(engine: Engine, method: GramMethod, p: Any, folds: int) -> float:
+    """Mean squared error a label and row of the method's predictions on rows it was not fitted on: folds by hash of the row id,
+    from their Gram matrices alone."""
+    (parts,) = engine.run(Gram(folds))
+    error = 0.0
+    with one_thread():
+        for out, held in enumerate(parts):
+            rest = leave_out(parts, [out])
+            view = rest.centred(p["scaling"]) if method.centred else rest.uncentred(p["scaling"])
+            found = method.solve(view, p)
+            error += float(held.squared_error(*view.to_input(found.weights, found.intercept)).sum())
+    return error / (sum(part.n for part in parts) * engine.profile.q)

@@ -59,6 +59,7 @@ class Engine:
 
     ahead = 1  # how many link vectors a greedy method should ask for at once
     whole = False  # whether all rows are in this process
+    driver_bytes = DRIVER_BYTES
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
@@ -79,6 +80,10 @@ class Engine:
             self._results.update(self._compute(fresh))
         return [self._results[s.key()] for s in statistics]
 
+    def know(self, statistic: Statistic, result: Any) -> None:
+        """`result` answers `statistic` from now on: it was had in another way."""
+        self._results[statistic.key()] = result
+
     def once(self, *statistics: Statistic) -> list[Any]:
         """As `run`, for results nobody asks for twice: they are not kept."""
         found = self._compute({s.key(): s for s in statistics})
@@ -86,6 +91,18 @@ class Engine:
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         raise NotImplementedError
+
+    def _refuse(self, statistics: list[Statistic]) -> list[int]:
+        """The sizes of the states; `BudgetError` where one is above the budget."""
+        sizes = [s.state_bytes(self.profile) for s in statistics]
+        for statistic, size in zip(statistics, sizes, strict=True):
+            if size > self.driver_bytes:
+                raise BudgetError(
+                    f"{type(statistic).__name__} over {self.count} features needs {size >> 20} MB on the driver, more than "
+                    f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, or screen "
+                    "the features first (--screen chi2:10000)"
+                )
+        return sizes
 
     def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
         """The discretisation of the training data."""
@@ -140,8 +157,9 @@ class LocalEngine(Engine):
 
     whole = True
 
-    def __init__(self, profile: Profile, blocks: list[Block]) -> None:
+    def __init__(self, profile: Profile, blocks: list[Block], driver_bytes: int = DRIVER_BYTES) -> None:
         super().__init__(profile)
+        self.driver_bytes = driver_bytes
         self.rows = concatenate(blocks)
         self._coded: dict[tuple[int, str], CodedBlock] = {}
         self._spans: dict[Spans, list[list[Block]]] = {}
@@ -165,6 +183,7 @@ class LocalEngine(Engine):
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         self.cost.scans += 1
+        self._refuse([s for s in statistics.values() if s.layout == "spans"])
         out = {}
         for key, statistic in statistics.items():
             state: State | None = None
@@ -285,14 +304,7 @@ class SparkEngine(Engine):
         return out
 
     def _job(self, frame: DataFrame, statistics: list[Statistic], spans: int) -> list[State]:
-        sizes = [s.state_bytes(self.profile) for s in statistics]
-        for statistic, size in zip(statistics, sizes, strict=True):
-            if size > self.driver_bytes:
-                raise BudgetError(
-                    f"{type(statistic).__name__} needs {size >> 20} MB on the driver, more than driverBytes = "
-                    f"{self.driver_bytes >> 20} MB: raise driverBytes, lower numBins, or screen the features first "
-                    "with a one-scan filter (mim, chi2)"
-                )
+        sizes = self._refuse(statistics)
         copies = spans or self.parallelism
         direct = sum(sizes) * copies <= DIRECT_BYTES
         pieces = 1 if direct else min(64, max(self.parallelism, -(-max(sizes) * copies // DIRECT_BYTES)))
@@ -659,17 +671,18 @@ class InOneTask:
 
     work: Callable[[LocalEngine], Any]
     profile: Profile
+    driver_bytes: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         blocks = [Block.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
         with one_thread():
-            result = pickle.dumps(self.work(LocalEngine(self.profile, blocks)), protocol=5)
+            result = pickle.dumps(self.work(LocalEngine(self.profile, blocks, self.driver_bytes)), protocol=5)
         yield pa.RecordBatch.from_arrays([binary_array(result)], names=["result"])
 
 
-def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Any]) -> Any:
+def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Any], driver_bytes: int = DRIVER_BYTES) -> Any:
     """`work(engine)` over all rows, in one task of one job; its result here."""
     rows = packed.frame.where("block is not null").select("block").coalesce(1)
     with worker_errors():
-        (row,) = rows.mapInArrow(InOneTask(work, packed.profile), "result binary").collect()
+        (row,) = rows.mapInArrow(InOneTask(work, packed.profile, driver_bytes), "result binary").collect()
     return pickle.loads(bytes(row.result))

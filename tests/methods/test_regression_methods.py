@@ -273,3 +273,56 @@ def test_the_dense_graph_is_for_few_rows():
 
     with pytest.raises(ParameterError, match="give neighbors"):
         MSFS()._dense({}, Many(), None, None, None)
+
+
+def test_a_screen_runs_first(rows):
+    data = rows("emotions")
+    filtered = pipeline.rank(data.packed, [pipeline.Request.of("fisher")])[0].ranking["index"].to_numpy()
+    best = np.sort(filtered[:20])
+    for small in (1 << 40, 0):
+        (result,) = pipeline.rank(data.packed, [pipeline.Request.of("ridge", screen="fisher:20")], small_bytes=small)
+        order = result.ranking["index"].to_numpy()
+        X = standardise(data.x[:, best])
+        want = norms(oracle.ridge(X, data.y, 1.0)[0])
+        assert list(order[:20]) == list(best[np.argsort(-want, kind="stable")])
+        assert list(order[20:]) == list(filtered[20:])
+        np.testing.assert_allclose(result.ranking["score"].to_numpy()[:20], np.sort(want)[::-1], rtol=1e-8)
+        assert (result.ranking["score"].to_numpy()[20:] == 0).all() and len(set(order)) == 72
+    with pytest.raises(ParameterError, match="METHOD:COUNT"):
+        pipeline.Request.of("ridge", screen="fisher")
+    with pytest.raises(ParameterError, match="picks one by one"):
+        pipeline.Request.of("ridge", screen="jmi:20")
+
+
+@pytest.mark.parametrize("method, parameters", [("ridge", {"alpha": 30.0}), ("lasso", {"alpha": 0.02}), ("csfs", {"mu": 5.0})])
+def test_the_loss_of_a_grid_is_that_of_the_folds(rows, method, parameters):
+    """Against a fit on the rows of four folds and a prediction of the fifth's."""
+    from spark_mlfs.methods.regression import GramMethod
+    from spark_mlfs.prepare.blocks import GROUPS, group_of
+
+    data = rows("emotions")
+    requests = [pipeline.Request(method, pipeline.Request.of(method, parameters).parameters, folds=5)]
+    (result,) = pipeline.rank(data.packed, requests)
+    if method == "csfs":  # one of its scans is over labelled rows or not: it is no method of one Gram matrix
+        assert not issubclass(spark_method(method), GramMethod) and "cv_loss" not in result.scores.details
+        return
+    fold = group_of(np.arange(len(data.x))) * 5 // GROUPS
+    error = 0.0
+    for out in range(5):
+        train = fold != out
+        mean, spread = data.x[train].mean(axis=0), data.x[train].std(axis=0)
+        X, Z = (data.x[train] - mean) / spread, (data.x[~train] - mean) / spread
+        if method == "ridge":
+            W, b = oracle.ridge(X, data.y[train], 30.0)
+            predicted = Z @ W + b
+        else:
+            predicted = np.column_stack([Lasso(alpha=0.02, tol=1e-9).fit(X, y).predict(Z) for y in data.y[train].T])
+        error += ((predicted - data.y[~train]) ** 2).sum()
+    assert result.scores.details["cv_loss"] == pytest.approx(error / data.y.size, rel=1e-7)
+    assert result.scans == 2
+
+
+def spark_method(name):
+    from spark_mlfs import METHODS
+
+    return METHODS[name]
