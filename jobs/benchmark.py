@@ -1,7 +1,7 @@
 """Measures kernels and methods beside the bare NumPy/SciPy cost of the same arithmetic, in one run.
 
-    spark-submit jobs/benchmark.py [--case planted|real|sparse|kernels ...] [--data DIR] [--rows 100000] [--repeat 3] [--output
-    FILE]
+    spark-submit jobs/benchmark.py [--case planted|real|sparse|methods|graph|regression|score ...] [--data DIR] [--rows 100000]
+    [--repeat 3] [--output FILE]
 
 For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans, peak memory of the driver
 process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
@@ -228,6 +228,101 @@ def every_method(spark, name, frame, repeat):
     return rows
 
 
+def one_method(name, packed, method, parameters, repeat):
+    """A method over packed data."""
+    from spark_mlfs import pipeline
+
+    request = [pipeline.Request.of(method, parameters, 50)]
+    figures, (result,) = measured(repeat, lambda: pipeline.rank(packed, request))
+    title = " ".join([method, *(f"{k}={v}" for k, v in parameters.items()), name])
+    more = {k: v for k, v in result.scores.details.items() if k in ("anchors", "passes", "iterations", "scans")}
+    return {"case": title, **figures, "jobs": result.jobs - packed.jobs, **more, "converged": result.scores.converged}
+
+
+def products_cost(packed, anchors, repeat):
+    """CPU seconds of the bare matrix products behind an all-pairs pass: anchors × rows × features, once, in blocks of 512 ×
+    2048."""
+    from spark_mlfs.prepare.blocks import Block, concatenate
+
+    rows = packed.frame.where("block is not null").select("block").toLocalIterator()
+    block = concatenate([Block.decode(bytes(r.block)) for r in rows])
+    x = block.x[:, packed.profile.varying]
+    x = x.astype(np.float64)
+    some = min(anchors, x.shape[0], 4096)
+
+    def products():
+        for a in range(0, some, 512):
+            for b in range(0, x.shape[0], 2048):
+                _ = x[a : a + 512] @ x[b : b + 2048].T
+
+    return round(bare(max(1, repeat - 1), products) * min(anchors, x.shape[0]) / some, 2)
+
+
+def graph(arff, imdb, repeat):
+    from spark_mlfs.prepare.blocks import pack
+
+    for name, files in (("scene", ("scene-train.arff.gz", "scene-test.arff.gz")), ("yeast", ("yeast.arff.gz",))):
+        packed = pack(arff(name, *files), row_id="id")
+        cost = products_cost(packed, packed.profile.n, repeat)
+        for method, parameters in (
+            ("spec", {}), ("gmba", {"mode": "paper"}), ("gmba", {"mode": "closed"}), ("gmba", {}), ("relieff", {}),
+        ):  # fmt: skip
+            yield one_method(name, packed, method, parameters, repeat) | {"bare products cpu": cost}
+        packed.release()
+    packed = pack(imdb(), row_id="id")
+    for anchors in (500, 2000):
+        cost = products_cost(packed, anchors, repeat)
+        yield one_method("imdb", packed, "gmba", {"num_anchors": anchors}, 1) | {"bare products cpu": cost}
+    packed.release()
+
+
+def regression(arff, repeat):
+    from spark_mlfs.prepare.blocks import pack
+
+    packed = pack(arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), row_id="id")
+    for method, parameters in (
+        ("ridge", {}), ("lasso", {}), ("elastic-net", {"group": True}), ("csfs", {}), ("mssl", {}), ("omfs", {}), ("rfs", {}),
+        ("mifs", {}), ("msfs", {"walk": "expected"}), ("msfs", {}),
+    ):  # fmt: skip
+        yield one_method("scene", packed, method, parameters, repeat)
+    packed.release()
+
+
+def scoring(spark, rows, repeat):
+    """A corpus of `rows` generated rows in 16 files, scored by a saved pipeline; memory at a tenth of the rows beside it."""
+    import tempfile
+
+    from spark_mlfs import BRSVMClassifier, MLkNNClassifier, read
+    from spark_mlfs.scoring import Scorer, publish, score
+
+    with tempfile.TemporaryDirectory() as folder:
+        training = read.planted(spark, 10_000, 50, 10, seed=1)
+        models = [("mlknn 10,000 x 50", MLkNNClassifier()), ("br-svm 10,000 x 50", BRSVMClassifier())]
+        fitted = [(name, estimator.setIdCol("id").fit(training)) for name, estimator in models]
+        for n in (rows // 10, rows):
+            corpus = f"file://{folder}/corpus-{n}"
+            read.planted(spark, n, 50, 10, seed=1, num_partitions=16).drop("labels").write.parquet(corpus)
+            for name, model in fitted:
+                output = f"{folder}/{name.split()[0]}-{n}"
+                with Meter() as meter:
+                    found = score(spark, Scorer("", [model]), corpus, "parquet", output, id="id")
+                publish(output, found["folder"], False)
+                some = read.planted(spark, 4096, 50, 10, seed=2).select("features").collect()
+                x = np.array([row.features.toArray() for row in some])
+                predictor = model.predictor()
+                predictor.predict(x)
+                cost = bare(max(1, repeat - 1), lambda predictor=predictor, x=x: predictor.predict(x)) * n / len(x)
+                figures = meter.figures()
+                yield {
+                    "case": f"score {name}, {n} rows",
+                    **figures,
+                    "rows a second": round(n / figures["wall"]),
+                    "own NumPy cpu": round(cost, 2),
+                    "rows": found["rows"],
+                    "parts": found["parts"],
+                }
+
+
 def show(row):
     print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
 
@@ -235,12 +330,16 @@ def show(row):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--case", nargs="+", default=["planted", "real", "sparse"], choices=["planted", "real", "sparse", "methods"]
+        "--case",
+        nargs="+",
+        default=["planted", "real", "sparse"],
+        choices=["planted", "real", "sparse", "methods", "graph", "regression", "score"],
     )
     parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=500)
     parser.add_argument("--labels", type=int, default=10)
+    parser.add_argument("--scored", type=int, default=1_000_000, help="rows of the case score")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--output", help="write the figures as JSON lines")
     args = parser.parse_args()
@@ -276,6 +375,15 @@ def main():
         add(mim_sparse(spark, "rcv1sub1", read.libsvm(spark, str(rcv1 / "rcv1sub1.svm.gz"), num_labels=101), args.repeat))
     if "methods" in args.case:
         rows += every_method(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), args.repeat)
+    if "graph" in args.case:
+        for row in graph(arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), args.repeat):
+            add(row)
+    if "regression" in args.case:
+        for row in regression(arff, args.repeat):
+            add(row)
+    if "score" in args.case:
+        for row in scoring(spark, args.scored, args.repeat):
+            add(row)
     if args.output:
         Path(args.output).write_text("".join(json.dumps(row) + "\n" for row in rows))
     spark.stop()
