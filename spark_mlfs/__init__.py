@@ -13,6 +13,9 @@ from .classify.registry import CLASSIFIERS
 from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
 from .estimator import *  # noqa: F403
 from .estimator import __all__ as _estimators
+from .extract.registry import EXTRACTORS
+from .extractors import *  # noqa: F403
+from .extractors import __all__ as _extractors
 from .registry import METHODS
 from .session import local_session
 
@@ -20,6 +23,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "CLASSIFIERS",
+    "EXTRACTORS",
     "METHODS",
     "BudgetError",
     "DataError",
@@ -31,4 +35,5 @@ __all__ = [
     "read",
     *_estimators,
     *_classifiers,
+    *_extractors,
 ]

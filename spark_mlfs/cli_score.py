@@ -146,7 +146,8 @@ def report(manifest: dict[str, Any]) -> str:
     more = f"<p class=soft>The 200 commonest of {len(tags)} are shown.</p>" if len(tags) > 200 else ""
     table = (
         "<section><h2>Labels given</h2><p class=soft>How many rows were given each label.</p><div class=wide><table>"
-        f"<thead><tr><th>label</th><th class=r>rows</th><th class=r>share</th><th></th></tr></thead><tbody>{lines}</tbody></table></div>"
+        f"<thead><tr><th>label</th><th class=r>rows</th><th class=r>share</th><th></th></tr></thead>"
+        f"<tbody>{lines}</tbody></table></div>"
         f"{more}</section>"
     )
     model = manifest["model"]

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import DataError
 from ..params import Integer, Number, Parameter
 from ..prepare.blocks import Block
 from ..solvers import gates
@@ -54,6 +55,8 @@ class Train:
 
     def __call__(self, block: Block) -> Scores:
         p = self.p
+        if not block.n:
+            raise DataError("no row has all its labels known; deepfs trains on fully known rows")
         x = block.dense()[:, self.varying].astype(np.float64)
         spread = x.std(axis=0)
         x = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)

@@ -81,7 +81,7 @@ class GMBA(Method):
     source = "Yan & Li 2016"
     parameters = (
         Parameter(
-            "mode", "closed", Choice(("paper", "convex", "closed")), "the paper's descent, the convex minimum, or one pass"
+            "mode", "convex", Choice(("paper", "convex", "closed")), "the paper's descent, the convex minimum, or one pass"
         ),
         Parameter("k", 3, Integer(1), "nearest hits"),
         Parameter("s_min", 1.0, Number(0, 1, above=True), "similarity from which a row is similar"),

@@ -50,8 +50,8 @@ def group_of(ids: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Spans:
-    """How rows are put in an order that depends on their ids alone: `count` spans of consecutive groups, each sorted by row id and
-    cut into chunks of `rows`. `count` divides 60."""
+    """How rows are put in an order that depends on their ids alone: `count` spans of consecutive groups, each sorted by row id
+    and cut into chunks of `rows`. `count` divides 60."""
 
     count: int
     rows: int

@@ -99,8 +99,8 @@ class Engine:
             if size > self.driver_bytes:
                 raise BudgetError(
                     f"{type(statistic).__name__} over {self.count} features needs {size >> 20} MB on the driver, more than "
-                    f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, or screen "
-                    "the features first (--screen chi2:10000)"
+                    f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, "
+                    "or screen the features first (--screen chi2:10000)"
                 )
         return sizes
 

@@ -1,0 +1,231 @@
+"""LIFT: label-specific features, distances to cluster centres of each label's positive and negative rows.
+
+Per label k-means on the positives and on the negatives, m_k = ⌈ratio · min(|P_k|, |N_k|) − 1e-9⌉ centres each; a label without
+positives or negatives gets 50 centres on all rows. A row's features under the label are its Euclidean distances to the 2m_k
+centres, positive ones first, on the scaled features; the output holds all labels' features one after the other (`slices`).
+Lloyd's algorithm from the rows with the smallest seeded hash of their ids, one scan an iteration for all labels together, until
+no centre moves; a centre without rows stays. The same rows give the same centres on any cluster. Source: Zhang & Wu 2015; ratio
+.1, .2 in the LIFT-RSM paper.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..params import Integer, Number, Parameter
+from ..prepare.blocks import Block, Profile, concatenate, mix
+from ..solvers.gram import SCALINGS  # noqa: F401 - the scalings a geometry knows
+from ..statistics.base import State, Statistic, decode
+from ..statistics.labelsets import LabelsetSums
+from ..statistics.neighbours import Geometry, geometry_of
+from ..statistics.runner import Engine, one_thread
+from .base import Extractor
+from .mddm import SCALING
+
+WITHOUT = 50  # centres of a label that has no positives, or no negatives
+
+
+def centre_counts(positive: np.ndarray, n: int, ratio: float) -> np.ndarray:
+    """(q,) centres on each side of each label; 0 where one side is empty."""
+    least = np.minimum(positive, n - positive)
+    return np.array([math.ceil(ratio * int(m) - 1e-9) if m else 0 for m in least], np.int64)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One k-means problem: the rows of a label's side (`side` 1 positive, 0 negative, -1 all rows), `count` centres."""
+
+    label: int
+    side: int
+    count: int
+
+    def rows(self, block: Block) -> np.ndarray:
+        """Positions of its rows."""
+        if self.side < 0:
+            return np.arange(block.n)
+        have = np.zeros(block.n, bool)
+        have[block.label_rows()[block.label_indices == self.label]] = True
+        return np.flatnonzero(have if self.side else ~have)
+
+
+def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
+    """The problems of all labels in the order of the output."""
+    out = []
+    for label, count in enumerate(centre_counts(positive, n, ratio)):
+        if count:
+            out += [Cluster(label, 1, int(count)), Cluster(label, 0, int(count))]
+        else:
+            out.append(Cluster(label, -1, min(WITHOUT, n)))
+    return out
+
+
+@dataclass
+class FirstRows(Statistic):
+    """The rows of each cluster problem with the smallest seeded hashes, as many as it has centres: (block of distinct rows in the
+    order of their ids, places of each problem's rows in it by hash)."""
+
+    clusters: tuple[Cluster, ...]
+    seed: int
+    layout: str = field(default="spans", init=False)
+    ordered: bool = field(default=False, init=False)
+    divisible: bool = field(default=False, init=False)
+
+    def key(self) -> Hashable:
+        return "first rows", self.clusters, self.seed
+
+    def _chosen(self, block: Block) -> list[np.ndarray]:
+        order = np.lexsort((block.ids, mix(block.ids, self.seed)))
+        place = np.empty(block.n, np.int64)
+        place[order] = np.arange(block.n)
+        out = []
+        for cluster in self.clusters:
+            rows = cluster.rows(block)
+            out.append(rows[np.argsort(place[rows])][: cluster.count])
+        return out
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        return self._pack(block.known())
+
+    def _pack(self, block: Block) -> State:
+        kept = block.take(np.unique(np.concatenate(self._chosen(block))))
+        return {"rows": np.frombuffer(bytes(kept.encode()), np.uint8)}
+
+    def merge(self, left: State, right: State) -> State:
+        return self._pack(concatenate([Block.from_state(decode(side["rows"].tobytes())) for side in (left, right)]))
+
+    def finish(self, state: State, profile: Profile) -> tuple[Block, list[np.ndarray]]:
+        block = Block.from_state(decode(state["rows"].tobytes()))
+        block = block.take(np.argsort(block.ids, kind="stable"))
+        return block, self._chosen(block)
+
+    def state_bytes(self, profile: Profile) -> int:
+        rows = min(profile.n, sum(cluster.count for cluster in self.clusters))
+        return int(profile.size * rows / max(1, profile.n)) + (1 << 16)
+
+
+@dataclass
+class ClusterSums(Statistic):
+    """One iteration of Lloyd's algorithm for all problems: rows nearest to each centre (ties: the first centre), and their
+    sum."""
+
+    clusters: tuple[Cluster, ...]
+    centres: np.ndarray
+    geometry: Geometry
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "cluster sums", self.centres.tobytes()
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        block = block.known()
+        x = self.geometry.points(block).x
+        count, total, inertia = np.zeros(len(self.centres), np.int64), np.zeros(self.centres.shape), 0.0
+        square = np.einsum("ij,ij->i", self.centres, self.centres)
+        first = 0
+        for cluster in self.clusters:
+            part = slice(first, first + cluster.count)
+            rows = cluster.rows(block)
+            first += cluster.count
+            if not len(rows):
+                continue
+            some = x[rows]
+            distance = square[part] - 2 * np.asarray(some @ self.centres[part].T)
+            nearest = np.argmin(distance, axis=1)
+            inertia += float(distance[np.arange(len(rows)), nearest].sum())
+            member = sp.csr_matrix((np.ones(len(rows)), (nearest, np.arange(len(rows)))), shape=(cluster.count, len(rows)))
+            added = member @ some
+            total[part] = added.toarray() if sp.issparse(added) else added
+            count[part] = np.bincount(nearest, minlength=cluster.count)
+        return {"count": count, "total": total, "inertia": np.array([inertia])}
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * self.centres.size
+
+
+def cluster_centres(
+    engine: Engine, clusters: list[Cluster], geometry: Geometry, seed: int, max_iter: int
+) -> tuple[np.ndarray, int, bool]:
+    """(Σ counts, v) centres of all problems, iterations, whether no centre moved in the last one."""
+    problems = tuple(clusters)
+    block, chosen = engine.once(FirstRows(problems, seed))[0]
+    x = geometry.points(block).x
+    start = [x[rows] for rows in chosen]
+    centres = np.concatenate([(part.toarray() if sp.issparse(part) else part) for part in start]).astype(np.float64)
+    for iteration in range(1, max_iter + 1):
+        if engine.progress:
+            engine.progress("lift: k-means", iteration, max_iter)
+        (found,) = engine.once(ClusterSums(problems, centres, geometry))
+        count = found["count"][:, None]
+        moved = np.where(count > 0, found["total"] / np.maximum(count, 1), centres)
+        if np.array_equal(moved, centres):
+            return centres, iteration, True
+        centres = moved
+    return centres, max_iter, False
+
+
+class LIFT(Extractor):
+    """Distances to cluster centres of each label's positive and negative rows."""
+
+    name = "lift"
+    title = "distances to cluster centres of each label's rows"
+    source = "Zhang & Wu 2015"
+    parameters = (
+        Parameter("ratio", 0.1, Number(0, 1, above=True), "centres a side, as a share of the smaller side's rows"),
+        Parameter("max_iter", 50, Integer(1), "iterations of k-means at most"),
+        Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the first centres"),
+        SCALING,
+    )
+
+    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+        (found,) = engine.run(LabelsetSums(squares=True))
+        sets = found.sets
+        members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
+        positive = np.rint(members.T @ sets.counts).astype(np.int64)
+        geometry = geometry_of(engine, found.moments, p["scaling"])
+        with one_thread():
+            clusters = clusters_of(positive, int(sets.counts.sum()), p["ratio"])
+            centres, iterations, converged = cluster_centres(engine, clusters, geometry, p["seed"], p["max_iter"])
+        width = np.zeros(engine.profile.q, np.int64)
+        for cluster in clusters:
+            width[cluster.label] += cluster.count
+        return {
+            "columns": geometry.varying,
+            "offset": geometry.offset,
+            "scale": geometry.scale,
+            # sparse rows are not moved, and neither are the centres found among them
+            "centres": centres if not engine.profile.sparse else centres - geometry.offset / geometry.scale,
+            "slices": np.concatenate([[0], np.cumsum(width)]),
+            "positive": np.array([cluster.count if cluster.side == 1 else 0 for cluster in clusters if cluster.side != 0]),
+            "iterations": iterations,
+            "converged": converged,
+        }
+
+    def project(self, state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray:
+        return distances(x, state["centres"], state["offset"] / state["scale"])
+
+    def names(self, state: State, labels: Sequence[str]) -> list[str]:
+        out = []
+        for label, positive, a, z in zip(labels, state["positive"], state["slices"][:-1], state["slices"][1:], strict=True):
+            half = int(positive)
+            if half:
+                out += [f"{label}+{i}" for i in range(half)] + [f"{label}-{i}" for i in range(half)]
+            else:
+                out += [f"{label}~{i}" for i in range(int(z - a))]
+        return out
+
+
+def distances(x: np.ndarray | sp.csr_matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """(rows, m) Euclidean distances of scaled rows to centres; sparse rows lack the shift by −offset/scale."""
+    if sp.issparse(x):
+        centres = centres + shift
+        norms = np.asarray(x.multiply(x).sum(axis=1)).ravel()
+    else:
+        norms = np.einsum("ij,ij->i", x, x)
+    square = norms[:, None] + np.einsum("ij,ij->i", centres, centres) - 2 * np.asarray(x @ centres.T)
+    return np.sqrt(np.maximum(square, 0.0))

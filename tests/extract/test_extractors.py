@@ -1,0 +1,292 @@
+"""The extractors against naive oracles and scikit-learn, and through pyspark.ml."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from oracles import projections as oracle
+from oracles.loader import load
+from oracles.regression import standardise
+from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.linalg import Vectors, VectorUDT
+from pyspark.sql import types as T
+from scipy.linalg import subspace_angles
+
+import spark_mlfs
+from spark_mlfs import params
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.extract import lift_rsm, mlnb
+from spark_mlfs.extract.lift import FirstRows, centre_counts, clusters_of
+from spark_mlfs.extract.registry import EXTRACTORS
+from spark_mlfs.extractors import ESTIMATORS, Fit, Project
+from spark_mlfs.pipeline import compute
+from spark_mlfs.prepare.blocks import Block, mix, pack, profile_block
+from spark_mlfs.schema import attribute_names, with_names
+from spark_mlfs.statistics.runner import LocalEngine
+
+SCHEMA = T.StructType(
+    [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
+)
+
+
+def data(n=90, d=9, q=3, seed=0, sparse=False):
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(size=(n, d)), 3)
+    y = (x[:, :q] + 0.4 * rng.normal(size=(n, q)) > 0.5).astype(float)
+    if sparse:
+        x[rng.random(x.shape) < 0.6] = 0
+        x[:, :q] += y
+    x[:, 7] = 2.5
+    return x, y
+
+
+def engine_of(x, y, sparse=False):
+    lists = sp.csr_matrix(y)
+    values = sp.csr_matrix(x) if sparse else np.ascontiguousarray(x)
+    block = Block(values, np.arange(len(x)), lists.indptr.astype(np.int32), lists.indices.astype(np.int32))
+    return LocalEngine(profile_block(block, y.shape[1]), [block])
+
+
+def fitted(name, x, y, sparse=False, **given):
+    extractor = EXTRACTORS[name]()
+    state = extractor.fit(engine_of(x, y, sparse), params.check(extractor.parameters, given, name))
+    out = Project(extractor, state, "o")(sp.csr_matrix(x) if sparse else x)["o"]
+    return state, out
+
+
+def frame_of(spark, x, y, sparse=False, partitions=2):
+    def vector(row):
+        return Vectors.sparse(len(row), [(int(j), float(row[j])) for j in np.flatnonzero(row)]) if sparse else Vectors.dense(row)
+
+    rows = [(i, vector(a), Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    out = spark.createDataFrame(rows, SCHEMA).repartition(partitions)
+    out = with_names(out, "features", [f"x{j}" for j in range(x.shape[1])])
+    return with_names(out, "labels", [f"l{j}" for j in range(y.shape[1])])
+
+
+def same_space(got, want):
+    assert got.shape == want.shape
+    assert subspace_angles(got, want).max() < 1e-8
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("variant", ["p", "f"])
+def test_mddm(variant, sparse):
+    x, y = data(sparse=sparse)
+    X = standardise(x)
+    state, out = fitted("mddm", x, y, sparse, variant=variant)
+    values, vectors = oracle.mddm(X, y, variant)
+    np.testing.assert_allclose(state["eigenvalues"], values, rtol=1e-9)
+    same_space(state["projection"], vectors)
+    np.testing.assert_allclose(out, X @ state["projection"], atol=1e-10)
+    C = X.T @ (y - y.mean(axis=0))
+    B = np.eye(8) if variant == "p" else 0.5 * X.T @ X / len(X) + 0.5 * np.eye(8)
+    np.testing.assert_allclose(state["scores"], np.linalg.norm(np.linalg.solve(B, C), axis=1), rtol=1e-9)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_mlsi(sparse):
+    x, y = data(sparse=sparse)
+    X = standardise(x)
+    state, out = fitted("mlsi", x, y, sparse, dim=4)
+    values, vectors = oracle.mlsi(X, y, dim=4)
+    np.testing.assert_allclose(state["eigenvalues"], values, rtol=1e-9)
+    same_space(state["projection"], vectors)
+    np.testing.assert_allclose(out, X @ state["projection"], atol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["emotions", "yeast"])
+def test_projections_on_real_data(data_dir, name):
+    x, y, _, _ = load(name, data_dir)
+    X = standardise(x)
+    same_space(fitted("mddm", x, y.astype(float))[0]["projection"], oracle.mddm(X, y.astype(float))[1])
+    same_space(fitted("mlsi", x, y.astype(float), dim=10)[0]["projection"], oracle.mlsi(X, y.astype(float))[1])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_lift_is_k_means_from_the_hashed_rows(sparse):
+    x, y = data(sparse=sparse)
+    y[:, 2] = 0
+    y[0, 2] = 1
+    X = standardise(x)
+    state, out = fitted("lift", x, y, sparse, ratio=0.15, seed=4)
+    clusters = clusters_of(y.sum(axis=0).astype(int), len(x), 0.15)
+    want, order = [], np.argsort(mix(np.arange(len(x)), 4), kind="stable")
+    for cluster in clusters:
+        rows = np.flatnonzero(y[:, cluster.label] == cluster.side)
+        start = [i for i in order if i in set(rows)][: cluster.count]
+        want.append(oracle.distances(X, oracle.lloyd(X[rows], X[start])))
+    np.testing.assert_allclose(out, np.hstack(want), atol=1e-6)
+    assert state["converged"] and list(np.diff(state["slices"])) == [2 * c.count for c in clusters if c.side == 1]
+
+
+def test_centres_are_counted_as_published():
+    """Scene, ratio .2 on 80 % of the rows: 138, 118, 128, 139 ± 1, 171 ± 1, 138."""
+    positive = np.array([345, 295, 320, 347, 427, 345])
+    assert list(2 * centre_counts(positive, 1926, 0.2)) == [138, 118, 128, 140, 172, 138]
+    assert list(centre_counts(np.array([70, 0, 100, 1]), 100, 0.1)) == [3, 0, 0, 1]
+    assert list(centre_counts(np.array([70]), 1000, 0.1)) == [7]  # 0.1 · 70 is above 7 in binary
+
+
+def test_a_label_without_positives_gets_centres_on_all_rows():
+    x, y = data()
+    y[:, 1] = 0
+    state, out = fitted("lift", x, y)
+    assert np.diff(state["slices"])[1] == 50 and out.shape[1] == state["slices"][-1]
+
+
+@pytest.mark.parametrize("source", ["planted", "flags", "emotions"])
+def test_lift_rsm_matrices_equal_the_n_by_n_ones(source, request):
+    if source == "planted":
+        x, y = data(60)
+    else:
+        x, y, _, _ = load(source, request.getfixturevalue("data_dir"))
+        x, y = x[:160], y[:160].astype(float)
+    rng = np.random.default_rng(0)
+    have = y[:, 0] > 0
+    phi = oracle.distances(standardise(x), standardise(x)[rng.permutation(len(x))[:24]])
+    phi -= phi.mean(axis=0)
+    columns = lift_rsm.subspaces(24, 3, 20, [0, 1])
+    assert all(len(set(c)) == 20 for c in columns) and len({tuple(c) for c in columns}) == 3
+    A, B = oracle.lift_rsm(phi, have, columns)
+    near, between = lift_rsm.graph_forms(phi, have, columns)
+    total = phi.T @ phi
+    far = 2 * (len(phi) * total - np.outer(phi.sum(axis=0), phi.sum(axis=0))) - near
+    np.testing.assert_allclose(0.05 * between + far, A, atol=1e-8 * np.abs(A).max())
+    p = {"subspaces": 3, "width": 20, "alpha": 0.05, "beta": 0.05, "thr": 0.95}
+    W, values = lift_rsm.projection(phi, have, p, [0, 1])
+    from scipy.linalg import eigh
+
+    want, vectors = eigh(A, B)
+    np.testing.assert_allclose(values, np.maximum(want[::-1], 0), rtol=1e-6, atol=1e-9 * want.max())
+    share = np.cumsum(want[::-1]) / want.sum()
+    r = int(np.flatnonzero(share >= 0.95)[0]) + 1
+    assert W.shape == (24, r)
+    np.testing.assert_allclose(W.T @ B @ W, np.eye(r), atol=1e-8)
+    assert subspace_angles(W, vectors[:, ::-1][:, :r]).max() < 1e-5
+
+
+def test_narrow_spaces_have_narrow_subspaces():
+    assert [len(c) for c in lift_rsm.subspaces(10, 2, 20, [0])] == [3, 3]
+    assert [len(c) for c in lift_rsm.subspaces(2, 2, 20, [0])] == [1, 1]
+    assert [len(c) for c in lift_rsm.subspaces(20, 2, 20, [0])] == [20, 20]
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+def test_lift_rsm_on_scene_is_narrower_than_lift_on_every_label(data_dir):
+    x, y, _, _ = load("scene", data_dir)
+    rows = np.random.default_rng(0).permutation(len(x))[:1926]
+    state, out = fitted("lift-rsm", x[rows], y[rows].astype(float))
+    full = np.diff(state["slices"])
+    assert np.abs(full - [138, 118, 128, 139, 171, 138]).max() <= 6  # the split decides the positives
+    assert (state["widths"] < full).all() and (state["widths"] > 0.5 * full).all()
+    assert out.shape == (1926, state["widths"].sum()) and np.isfinite(out).all()
+
+
+def test_naive_bayes_equals_scikit_learn():
+    from sklearn.metrics import hamming_loss, label_ranking_loss
+    from sklearn.naive_bayes import GaussianNB
+
+    x, y = data(150)
+    engine = engine_of(x, y)
+    X = standardise(x)
+    keep = [j for j in range(9) if j != 7]
+    P = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 5)))[0]
+    raw = P / x[:, keep].std(axis=0)[:, None]
+    moments = mlnb.ComponentMoments(np.array(keep), raw, x[:, keep].mean(axis=0) @ raw, 5)
+    (found,) = engine.once(moments)
+    population = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]], bool)
+    (loss,) = engine.once(mlnb.PopulationLoss(moments, *mlnb.bayes(found, 3), population))
+    from spark_mlfs.prepare.blocks import group_of
+
+    fold, Z = group_of(np.arange(150)) * 5 // 60, X @ P
+    for i, mask in enumerate(population):
+        losses = []
+        for f in range(5):
+            train, test = fold != f, fold == f
+            score = np.empty((test.sum(), 3))
+            for label in range(3):
+                t = y[train, label]
+                share = (t.sum() + 1) / (len(t) + 2)
+                nb = GaussianNB(priors=[1 - share, share], var_smoothing=0).fit(Z[train][:, mask], t)
+                logs = nb.predict_joint_log_proba(Z[test][:, mask])
+                score[:, label] = logs[:, 1] - logs[:, 0]
+            truth = y[test]
+            some = (truth.sum(axis=1) > 0) & (truth.sum(axis=1) < 3)
+            losses.append((hamming_loss(truth, score > 0) + label_ranking_loss(truth[some], score[some])) / 2)
+        assert loss[i] == pytest.approx(np.mean(losses), rel=1e-9)
+
+
+def test_ranking_loss_counts_ties():
+    from sklearn.metrics import label_ranking_loss
+
+    rng = np.random.default_rng(0)
+    truth, score = rng.random((200, 5)) < 0.4, rng.integers(0, 4, (200, 5)).astype(float)
+    total, rows = mlnb.ranking_loss(truth, score)
+    some = (truth.sum(axis=1) > 0) & (truth.sum(axis=1) < 5)
+    assert rows == some.sum() and total / rows == pytest.approx(label_ranking_loss(truth[some], score[some]))
+
+
+def test_the_search_finds_what_matters_and_never_gets_worse():
+    target = np.random.default_rng(1).random(30) < 0.3
+    best, trace = mlnb.search(lambda population: (population != target).sum(axis=1).astype(float), 30, 20, 60, 0)
+    assert all(b <= a for a, b in zip(trace, trace[1:], strict=False)) and trace[-1] <= 3
+    assert (best != target).sum() == trace[-1]
+    state, _ = fitted("mlnb", *data(), share=0.6, generations=5)
+    assert len(state["loss"]) == 6 and state["projection"].shape == (8, len(state["components"]))
+
+
+@pytest.mark.parametrize("name", list(EXTRACTORS))
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_answer_whatever_the_layout(spark, name, sparse):
+    x, y = data(sparse=sparse)
+    given = {"generations": 3} if name == "mlnb" else {"ratio": 0.1} if "lift" in name else {}
+    fit = Fit(name, params.check(EXTRACTORS[name].parameters, given, name))
+    states = []
+    for partitions in (1, 4):
+        packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")
+        states += [compute(packed, fit, small_bytes=small)[0] for small in (1 << 40, 0)]
+        packed.release()
+    for other in states[1:]:
+        for key, value in states[0].items():
+            np.testing.assert_array_equal(value, other[key], err_msg=key)
+
+
+@pytest.mark.parametrize("name", list(EXTRACTORS))
+def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
+    x, y = data()
+    frame = frame_of(spark, x, y)
+    given = {"generations": 3} if name == "mlnb" else {}
+    extractor = ESTIMATORS[name](outputCol="z", **given)
+    classifier = spark_mlfs.MLkNNClassifier(k=3).setFeaturesCol("z")
+    model = Pipeline(stages=[extractor, classifier]).fit(frame)
+    model.write().overwrite().save(f"file://{tmp_path}/m")
+    loaded = PipelineModel.load(f"file://{tmp_path}/m")
+    unlabelled = frame.drop("labels")
+    before, after = (
+        {r.id: (r.z.toArray().tolist(), r.prediction.toArray().tolist()) for r in m.transform(unlabelled).collect()}
+        for m in (model, loaded)
+    )
+    assert before == after
+    first = loaded.stages[0]
+    assert attribute_names(loaded.transform(frame), "z") == first.names and len(set(first.names)) == len(first.names)
+    assert (first.ranking is not None) == (name in ("mddm", "mlsi"))
+    if first.ranking is not None:
+        assert list(first.ranking["index"])[-1] == 7  # the constant feature
+    with pytest.raises(ParameterError, match="exists already"):
+        first.transform(loaded.transform(frame))
+
+
+def test_wrong_input_is_told(spark):
+    x, y = data()
+    with pytest.raises(ParameterError, match="ratio must be"):
+        spark_mlfs.LIFTExtractor(ratio=2)
+    with pytest.raises(ParameterError, match="no param 'centres'"):
+        spark_mlfs.LIFTExtractor(centres=2)
+    y[:] = np.nan
+    y[0] = [1, 0, np.nan]
+    with pytest.raises(DataError):
+        spark_mlfs.MDDMExtractor().fit(frame_of(spark, x, y))
+    assert FirstRows((), 0).key() is not None
