@@ -21,7 +21,9 @@ from pyspark.sql import functions as F
 
 from . import params as spec
 from . import pipeline
+from .blockjoin import map_against, training_blocks
 from .classify.base import Classifier, Predictor
+from .classify.knn import NeighbourVote, label_counts
 from .classify.registry import CLASSIFIERS, classifier
 from .errors import ParameterError
 from .ml import FITTING, MultiLabelEstimator, StateModel, declare, map_rows, set_params
@@ -32,6 +34,8 @@ from .statistics.runner import SMALL_BYTES, Cost
 
 # training machines costs far more than reading the rows: above this, side by side
 SIDE_BY_SIDE_BYTES = 256 << 10
+# a larger training set of a nearest-neighbour classifier does not travel to every task: it is joined by blocks
+BROADCAST_BYTES = 32 << 20
 
 
 class _Outputs(HasPredictionCol, HasRawPredictionCol):
@@ -136,15 +140,35 @@ globals().update({made.__name__: made for made in ESTIMATORS.values()})
 
 @dataclass(frozen=True)
 class Apply:
-    """A prediction as the columns of `map_rows`."""
+    """Labels and scores as vector columns."""
 
-    predictor: Predictor
     prediction: str
     raw: str
 
-    def __call__(self, x: np.ndarray | sp.csr_matrix) -> dict[str, np.ndarray]:
-        labels, scores = self.predictor.predict(x)
+    def __call__(self, labels: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
         return {self.prediction: labels.astype(np.float64), self.raw: scores}
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Columns made of a predictor's labels and scores, as `map_rows` calls them."""
+
+    predictor: Predictor
+    columns: Any
+
+    def __call__(self, x: np.ndarray | sp.csr_matrix) -> dict[str, Any]:
+        return self.columns(*self.predictor.predict(x))
+
+
+@dataclass(frozen=True)
+class AfterVote:
+    """The same from the nearest training rows, as `map_against` calls it."""
+
+    predictor: NeighbourVote
+    columns: Any
+
+    def __call__(self, best: Any) -> dict[str, Any]:
+        return self.columns(*self.predictor.vote(label_counts(best, self.predictor.state["y"].astype(np.float64))))
 
 
 class MultiLabelClassificationModel(StateModel, _Outputs):
@@ -169,16 +193,24 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         """The NumPy prediction, for use outside Spark: ``model.predictor().predict(x)``."""
         return classifier(self._extra["classifier"]).predictor(self.state)
 
+    def _columns(self, dataset: DataFrame, columns: Any, outputs: dict[str, str]) -> DataFrame:
+        """`dataset` with what `columns` makes of the predictions of its rows."""
+        predictor, places = self.predictor(), self._places(dataset)
+        if isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES:
+            if self._blocks is None:
+                self._blocks = training_blocks(dataset.sparkSession, self.state["x"])
+            light = type(predictor)({name: value for name, value in self.state.items() if name != "x"})
+            return map_against(
+                dataset, self.getFeaturesCol(), self.numFeatures, places, self._blocks, light.rows, light.stored, self.state["k"],
+                AfterVote(light, columns), outputs,
+            )  # fmt: skip
+        return map_rows(dataset, self.getFeaturesCol(), self.numFeatures, Predicted(predictor, columns), outputs, places)
+
+    _blocks: DataFrame | None = None
+
     def _transform(self, dataset: DataFrame) -> DataFrame:
         prediction, raw = self.getPredictionCol(), self.getRawPredictionCol()
-        out = map_rows(
-            dataset,
-            self.getFeaturesCol(),
-            self.numFeatures,
-            Apply(self.predictor(), prediction, raw),
-            {prediction: "vector", raw: "vector"},
-            self._places(dataset),
-        )
+        out = self._columns(dataset, Apply(prediction, raw), {prediction: "vector", raw: "vector"})
         return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
 
     def tagged(
@@ -196,8 +228,7 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         for name in ("tags", "scores"):
             if name in dataset.columns:
                 raise ParameterError(f"column {name!r} exists already; rename it first")
-        task = Tag(self.predictor(), top_n, threshold, raw)
-        out = map_rows(dataset, self.getFeaturesCol(), self.numFeatures, task, outputs, self._places(dataset))
+        out = self._columns(dataset, Tag(top_n, threshold, raw), outputs)
         names = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__places__", lambda place: F.element_at(names, place + 1))
         return out.withColumn("tags", tags).drop("__places__")
@@ -205,15 +236,13 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
 
 @dataclass(frozen=True)
 class Tag:
-    """The chosen labels of each row and their scores, as the columns of `map_rows`."""
+    """The chosen labels of each row and their scores as arrays, best first."""
 
-    predictor: Predictor
     top_n: int | None
     threshold: float | None
     raw: str
 
-    def __call__(self, x: np.ndarray | sp.csr_matrix) -> dict[str, Any]:
-        labels, scores = self.predictor.predict(x)
+    def __call__(self, labels: np.ndarray, scores: np.ndarray) -> dict[str, Any]:
         order = np.argsort(-scores, axis=1, kind="stable")  # ties by label index
         if self.top_n is not None:
             chosen = np.zeros(scores.shape, bool)

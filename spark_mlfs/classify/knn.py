@@ -71,11 +71,22 @@ class NeighbourVote(Predictor):
         s = self.state
         return Rows(scaled(x, s["columns"], s["offset"], s["scale"]), ids)
 
+    def stored(self, x: np.ndarray | sp.csr_matrix, ids: np.ndarray) -> Rows:
+        """Training rows as the state keeps them (the varying columns) ready for distances."""
+        s = self.state
+        return Rows(scaled(x, np.arange(x.shape[1]), s["offset"], s["scale"]), ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the training rows."""
+        x = self.state["x"]
+        return x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
+
     def training(self) -> tuple[Rows, sp.csr_matrix]:
         if self._training is None:
             s = self.state
-            x = scaled(s["x"], np.arange(s["x"].shape[1]), s["offset"], s["scale"])
-            self._training = Rows(x, np.arange(x.shape[0])), s["y"].astype(np.float64)
+            x = self.stored(s["x"], np.arange(s["x"].shape[0]))
+            self._training = x, s["y"].astype(np.float64)
         return self._training
 
     def counts(self, query: Rows) -> np.ndarray:

@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from oracles.loader import load
 from oracles.mlknn import MLkNN as NaiveMLkNN
 from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 
@@ -243,3 +244,35 @@ def test_scaling():
         np.testing.assert_allclose(dense[1], sparse[1], rtol=1e-9)
         assert (sparse[0] == 0).all()
     np.testing.assert_array_equal(scaling_of(x, "standard")[1][5], 1.0)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", ["mlknn", "brknn"])
+def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
+    from spark_mlfs import blockjoin, classifiers
+
+    x, y = data(sparse=sparse)
+    z, u = data(90, seed=1, sparse=sparse)
+    z[1] = z[0]
+    model = ESTIMATORS[name](k=4).fit(frame_of(spark, x, y, sparse))
+    test = frame_of(spark, z, u, sparse, partitions=3)
+    want = collected(model, test)
+    tags = {r.id: (r.tags, r.scores) for r in model.tagged(test, top_n=2).collect()}
+    monkeypatch.setattr(classifiers, "BROADCAST_BYTES", 0)
+    monkeypatch.setattr(blockjoin, "BLOCK_BYTES", 2000)
+    monkeypatch.setattr(blockjoin, "CHUNK_BYTES", 1500)
+    joined = model.copy()
+    out = joined.transform(test)
+    assert joined._blocks.count() > 2
+    for a, b in zip(collected(joined, test), want, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert {r.id: (r.tags, r.scores) for r in joined.tagged(test, top_n=2).collect()} == tags
+    assert attribute_names(out, "prediction") == [f"l{j}" for j in range(4)]
+    assert attribute_names(out, "features") == [f"x{j}" for j in range(8)]
+    arrays = test.select("id", vector_to_array("features").alias("features"))
+    twice = arrays.unionByName(arrays).coalesce(1)  # chunks of equal content may not be lost
+    rows = joined.transform(twice).select("id", "prediction").collect()
+    assert sorted(r.id for r in rows) == sorted([*range(90), *range(90)])
+    assert all((r.prediction.toArray() == want[0][r.id]).all() for r in rows)
+    with pytest.raises(Exception, match="missing"):
+        joined.transform(spark.createDataFrame([(1, [float("nan")] * 8)], "id bigint, features array<double>")).collect()
