@@ -58,6 +58,15 @@ option labels out. `spark-submit jobs/transform.py` takes the same arguments.
 """
 
 
+_SAMPLE = """\
+example, from raw text to a scored corpus:
+  spark-mlfs sample documents --output data/documents
+  spark-mlfs select --config conf/runs/text-tags.toml
+  spark-mlfs sample documents --rows 50000 --seed 1 --without-tags --output data/new-documents
+  spark-mlfs score --model runs/text-tags --data data/new-documents --format parquet --id doc --output data/new-tags
+"""
+
+
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are ours: one line, with the near flag for an unknown one."""
 
@@ -165,6 +174,13 @@ def _parser() -> _Parser:
 
     scored = command("score", "give every row of a corpus its labels, by a saved pipeline", cli_score.EPILOG, cli_score.run)
     cli_score.add_arguments(scored, _data_arguments, _output_arguments)
+
+    made = command("sample", "write a generated table to try the jobs on, as Parquet", _SAMPLE, _sample)
+    made.add_argument("kind", nargs="?", help="documents (text and tags) or embeddings (arrays and tags)")
+    made.add_argument("--rows", metavar="N", default="10000", help="rows (default 10000)")
+    made.add_argument("--seed", metavar="S", default="0", help="seed (default 0)")
+    made.add_argument("--without-tags", action="store_true", help="leave the tags out, as in a corpus to score")
+    _output_arguments(made)
 
     methods = command("methods", "list the methods and their parameters", None, _methods)
     methods.add_argument("name", nargs="?", help="one method, in full")
@@ -705,6 +721,43 @@ def _reduce(frame: DataFrame, model: MultiLabelSelectorModel, labelled: bool, fo
             raise DataError(f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give --as vector")
         seen[name.lower()] = name
     return arrays.select(*columns)
+
+
+# ------------------------------------------------------------------------------------------------------------------ sample
+
+
+def _sample(args: argparse.Namespace) -> int:
+    from .read.made import MADE
+    from .report.manifest import as_json, now
+    from .report.output import MANIFEST, Output
+
+    if args.kind not in MADE or args.output is None:
+        raise ParameterError(f"sample needs a kind, one of {', '.join(MADE)}, and --output; see spark-mlfs sample --help")
+    for flag, text in (("--rows", args.rows), ("--seed", args.seed)):
+        if not text.isdigit() or (flag == "--rows" and int(text) < 1):
+            raise ParameterError(f"{flag} must be a whole number, not {text!r}")
+    output = Output(args.output, args.overwrite)
+    output.check()
+    stages = Stages(args.verbose)
+    with _session(stages, args.debug) as spark:
+        output.check(spark=spark)
+        frame = MADE[args.kind](spark, int(args.rows), int(args.seed))
+        frame = frame.drop("tags") if args.without_tags else frame
+        with stages.stage("make and write"), output.writing(spark) as place:
+            frame.write.mode("append" if place.folder is not None else place.mode).parquet(place.path)
+            place.require_data()
+            manifest = {
+                "tool": "spark_mlfs",
+                "job": "sample",
+                "finished": now(),
+                "kind": args.kind,
+                "rows": int(args.rows),
+                "seed": int(args.seed),
+                "columns": frame.columns,
+            }
+            place.text("_" + MANIFEST, as_json(manifest))
+    print(f"{args.rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)")
+    return OK
 
 
 # ---------------------------------------------------------------------------------------------------------- methods, java-home

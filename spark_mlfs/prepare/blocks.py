@@ -65,9 +65,13 @@ class Spans:
         width = max(1, int(profile.d * max(profile.density, 0.05)) if profile.sparse else profile.d)
         return Spans(count, min(2048, max(128, (8 << 20) // (8 * width))))
 
+    def number(self, ids: np.ndarray) -> np.ndarray:
+        """The span of each row id."""
+        return group_of(ids) * self.count // GROUPS
+
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
         """The rows of a block by span, each span sorted by row id; equal ids are made different by counting up."""
-        span = group_of(block.ids) * self.count // GROUPS
+        span = self.number(block.ids)
         order = np.lexsort((block.ids, span))
         span = span[order]
         edges = np.flatnonzero(np.concatenate([[True], span[1:] != span[:-1], [True]]))

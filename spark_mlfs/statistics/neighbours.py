@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import BudgetError, DataError
-from ..prepare.blocks import Block, Profile
+from ..prepare.blocks import Block, Profile, Spans
 from ..solvers.knn import Nearest, Rows, tiles
 from ..solvers.label_similarity import LabelsetSimilarity
 from ..solvers.margin import Anchors, HingePart, attraction, hinge_part
@@ -129,6 +129,7 @@ class NearestRows(Statistic):
     queries: Queries
     wants: tuple[Want, ...]
     table: LabelsetSimilarity | None = None
+    symmetric: bool = False  # the queries are all rows in the order of the chunks: a tile of two chunks serves both
     layout: str = field(default="spans", init=False)
     ordered: bool = field(default=False, init=False)
     divisible: bool = field(default=False, init=False)
@@ -138,27 +139,43 @@ class NearestRows(Statistic):
 
     def partial(self, block: Block, profile: Profile) -> State:
         rows = self.queries.geometry.points(block.known())
-        found: list[list[Nearest]] = [[] for _ in self.wants]
+        best = [Nearest(len(self.queries), want.k) for want in self.wants]
+        own = self._place(rows) if self.symmetric else len(self.queries)
+        first = 0
         for batch in self.queries.batches():
-            best = [Nearest(len(batch), want.k) for want in self.wants]
-            for tile, _ in tiles(batch, rows, max(1, rows.width)):
-                lookup = None if self.table is None else self.table.between(batch.codes, tile.reference.codes)
-                for want, nearest in zip(self.wants, best, strict=True):
-                    allowed = None
-                    if want.condition == "sharing":
-                        allowed = lookup.positive().full()
-                    elif want.condition == "hits":
-                        allowed = lookup.at_least(want.s_min).full()
-                    elif want.condition == "misses":
-                        allowed = lookup.below(want.s_min).full()
-                    nearest.update(tile, allowed)
-            for out, nearest in zip(found, best, strict=True):
-                out.append(nearest)
-        return {
-            f"{i} {name}": np.concatenate([getattr(part, name) for part in parts])
-            for i, parts in enumerate(found)
-            for name in ("keys", "ids", "squares")
-        }
+            places = np.arange(first, first + len(batch))
+            first += len(batch)
+            # before the chunk's own rows: both sides of a tile are queries; after them: another chunk's turn
+            before = batch.take(slice(0, max(0, min(len(batch), own - places[0])))) if own > places[0] else None
+            if before is not None:
+                self._meet(before, places[: len(before)], rows, best, own if self.symmetric else None)
+            if self.symmetric:
+                inside = slice(max(0, own - places[0]), max(0, own + len(rows) - places[0]))
+                if inside.start < len(batch) and inside.stop > inside.start:
+                    some = batch.take(inside)
+                    self._meet(some, places[inside], rows, best, None)
+        return {f"{i} {name}": value for i, nearest in enumerate(best) for name, value in nearest.state().items()}
+
+    def _place(self, rows: Rows) -> int:
+        """Where the chunk's rows begin among the queries, which are all rows in the order of the chunks."""
+        return int(np.flatnonzero(self.queries.block.ids == rows.ids[0])[0]) if len(rows) else len(self.queries)
+
+    def _meet(self, batch: Rows, places: np.ndarray, rows: Rows, best: list[Nearest], other: int | None) -> None:
+        """Queries at `places` take in the rows; with `other`, the rows, queries from that place on, take in the batch as well."""
+        for tile, run in tiles(batch, rows, max(1, rows.width)):
+            lookup = None if self.table is None else self.table.between(batch.codes, tile.reference.codes)
+            for want, nearest in zip(self.wants, best, strict=True):
+                allowed = None
+                if want.condition == "sharing":
+                    allowed = lookup.positive().full()
+                elif want.condition == "hits":
+                    allowed = lookup.at_least(want.s_min).full()
+                elif want.condition == "misses":
+                    allowed = lookup.below(want.s_min).full()
+                nearest.update(tile, allowed, places)
+                if other is not None:
+                    back = None if allowed is None else allowed.T
+                    nearest.update(tile.transposed(), back, np.arange(other + run.start, other + run.stop))
 
     def _nearest(self, state: State, i: int) -> Nearest:
         return Nearest.from_state({name: state[f"{i} {name}"] for name in ("keys", "ids", "squares")})
@@ -189,6 +206,12 @@ def nearest_rows(
         )
     parts: list[list[Nearest]] = [[] for _ in wants]
     cuts = list(waves(block))
+    if len(cuts) == 1 and block.n == engine.profile.n:
+        spans = Spans.of(engine.profile)
+        order = np.lexsort((block.ids, spans.number(block.ids)))
+        (found,) = engine.once(NearestRows(Queries(block.take(order), geometry), wants, table, True))
+        back = np.argsort(order)
+        return [Nearest.from_state({name: value[back] for name, value in each.state().items()}) for each in found]
     for number, wave in enumerate(cuts):
         if engine.progress:
             engine.progress("neighbours: wave", number, len(cuts))

@@ -1,4 +1,4 @@
-"""`spark-mlfs score`: a corpus scored part by part, interrupted, resumed, appended to; and the pipelines that `select` saves for it."""
+"""`spark-mlfs score`: a corpus scored part by part, interrupted, resumed, appended to; and the pipelines that `select` saves."""
 
 from __future__ import annotations
 

@@ -1,0 +1,61 @@
+"""The configurations that ship run as they stand, on the data they name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pyspark.sql import functions as F
+
+from spark_mlfs import cli
+from spark_mlfs.read.made import MADE
+
+CONF = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf" / "runs"
+
+
+def ran(*arguments) -> None:
+    assert cli.main([str(a) for a in arguments]) == 0
+
+
+@pytest.mark.parametrize("kind", list(MADE))
+def test_rows_depend_on_seed_and_number_alone(spark, kind):
+    def rows(*given, **more):
+        return sorted(map(str, MADE[kind](spark, *given, **more).collect()))
+
+    assert rows(60, 3, num_partitions=1) == rows(60, 3, num_partitions=7)
+    assert set(rows(20, 3)) < set(rows(60, 3)) and rows(20, 3) != rows(20, 4)
+
+
+@pytest.mark.parametrize("kind, config, column", [("documents", "text-tags", "body"), ("embeddings", "embeddings", "embedding")])
+def test_from_raw_to_scored(spark, tmp_path, kind, config, column):
+    ran("sample", kind, "--rows", 1500, "--output", tmp_path / "train")
+    ran("sample", kind, "--rows", 2000, "--without-tags", "--output", tmp_path / "new")
+    assert column in spark.read.parquet(f"file://{tmp_path}/new").columns
+    ran("select", "--config", CONF / f"{config}.toml", "--data", tmp_path / "train", "--output", tmp_path / "run")
+    ran("score", "--model", tmp_path / "run", "--data", tmp_path / "new", "--format", "parquet", "--id", "doc",
+        "--output", tmp_path / "tags")  # fmt: skip
+    found = {row.doc: set(row.tags) for row in spark.read.parquet(f"file://{tmp_path}/tags/data").collect()}
+    truth = MADE[kind](spark, 2000).where(F.col("doc") >= 1500).collect()  # rows that were not trained on
+    both = sum(len(found[r.doc] & set(r.tags)) for r in truth)
+    f1 = 2 * both / (sum(len(found[r.doc]) for r in truth) + sum(len(r.tags) for r in truth))
+    assert len(found) == 2000 and f1 > 0.8, f1
+
+
+@pytest.mark.parametrize("config", ["gmba-paper", "omfs-paper", "msfs-paper"])
+def test_the_papers_configurations_are_valid(config):
+    from spark_mlfs.config import configure
+
+    found = configure(str(CONF / f"{config}.toml"), {})
+    requests = found.requests()
+    assert requests[0].method == config.split("-")[0]
+    assert len(requests) == int(np.prod([len(v) for v in found.method.grid.values()]))
+
+
+def test_a_grid_writes_every_ranking(spark, tmp_path):
+    ran("select", "--format", "planted", "--option", "num_rows=300", "--option", "num_features=12", "--option", "num_labels=3",
+        "--method", "ridge", "--grid", "alpha=1,1000000", "--num-features", 3, "--output", tmp_path / "run")  # fmt: skip
+    lines = (tmp_path / "run" / "grid.csv").read_text().splitlines()
+    assert lines[0].startswith("cell,alpha,cv_loss") and len(lines) == 3
+    losses = [float(line.split(",")[2]) for line in lines[1:]]
+    assert losses[0] < losses[1] and lines[1].endswith("True") and lines[2].endswith("False")
+    assert (tmp_path / "run" / "grid-0.csv").read_text() == (tmp_path / "run" / "ranking.csv").read_text()
+    assert (tmp_path / "run" / "grid-1.csv").exists()
