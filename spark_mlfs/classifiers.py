@@ -28,7 +28,7 @@ from .classify.registry import CLASSIFIERS, classifier
 from .errors import ParameterError
 from .ml import FITTING, MultiLabelEstimator, StateModel, declare, map_rows, set_params
 from .prepare.blocks import pack
-from .schema import with_names
+from .schema import SLICES, with_names
 from .statistics.base import State
 from .statistics.runner import SMALL_BYTES, Cost
 
@@ -77,12 +77,22 @@ class _ClassifierEstimator(MultiLabelEstimator, _Outputs):
         found = classifier(self._classifier)
         given = {p.name: self.getOrDefault(p.camel) for p in found.parameters}
         checked = spec.check(found.parameters, given, f"classifier {found.name!r}")
+        known = dict(checked)
+        if checked.get("label_specific"):
+            column = self.getFeaturesCol()
+            metadata = dataset.schema[column].metadata if column in dataset.columns else {}
+            if SLICES not in (metadata or {}):
+                raise ParameterError(
+                    f"labelSpecific needs features made label by label, and {column!r} does not say whose they are: put "
+                    "LIFTExtractor or LIFTRSMExtractor in front, and nothing between that drops the column's metadata"
+                )
+            known["slices"] = [int(i) for i in metadata[SLICES]]
         started = time.perf_counter()
         packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
         try:
             small = SIDE_BY_SIDE_BYTES if found.by_label(checked) else SMALL_BYTES
             state, cost, distributed = pipeline.compute(
-                packed, Fit(found.name, checked), self._progress, small, self.getDriverBytes()
+                packed, Fit(found.name, known), self._progress, small, self.getDriverBytes()
             )
         finally:
             packed.release()

@@ -26,7 +26,7 @@ from .extract.base import Extractor
 from .extract.registry import EXTRACTORS
 from .ml import FITTING, MultiLabelEstimator, StateModel, declare, map_rows, set_params
 from .prepare.blocks import pack
-from .schema import with_names
+from .schema import SLICES, attribute_metadata
 from .solvers.ranking import complete
 from .statistics.base import State
 from .statistics.runner import Cost
@@ -183,7 +183,17 @@ class MultiLabelExtractorModel(StateModel, _Output):
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
         task = Project(EXTRACTORS[self._extra["extractor"]](), self.state, output)
         out = map_rows(dataset, self.getFeaturesCol(), self.numFeatures, task, {output: "vector"}, self._places(dataset))
-        return with_names(out, output, self.names)
+        metadata = attribute_metadata(self.names)
+        if len(widths := self.label_slices()) > 1:
+            metadata[SLICES] = widths
+        return out.withMetadata(output, metadata)
+
+    def label_slices(self) -> list[int]:
+        """(q + 1) places where each label's features begin in the output, or nothing where they are not made label by label."""
+        s = self.state
+        if "widths" in s:
+            return [0, *(int(i) for i in np.cumsum(s["widths"]))]
+        return [int(i) for i in s["slices"]] if "slices" in s else []
 
 
 __all__ = ["MultiLabelExtractorModel", *sorted(made.__name__ for made in ESTIMATORS.values())]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 
 ID, FEATURES, LABELS = "id", "features", "labels"
+SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin
 
 
 def attribute_metadata(names: Sequence[str]) -> dict:

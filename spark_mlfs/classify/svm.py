@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..params import Choice, Integer, Number, Parameter
+from ..params import Choice, Flag, Integer, Number, Parameter
 from ..prepare.blocks import Block, Profile, mix
 from ..statistics.base import State
 from ..statistics.runner import Engine
@@ -40,6 +40,7 @@ class LabelMachines:
     parameters: Mapping[str, Any]
     order: tuple[int, ...] | None = None
     calibrated: bool = False
+    slices: tuple[int, ...] | None = None  # (q + 1,) where each label's own features begin
 
     def __call__(self, block: Block, labels: Sequence[int]) -> State:
         rows = known_rows(block, self.profile)
@@ -51,13 +52,20 @@ class LabelMachines:
         width = v + (self.profile.q if self.order is not None else 0)
         weights, further = np.zeros((len(labels), width)), np.zeros((len(labels), 4))
         for at, label in enumerate(labels):
-            inputs = x
+            inputs, used = x, slice(None)
+            if self.slices is not None:  # the features that an extractor made for this label
+                first, last = self.slices[label], self.slices[label + 1]
+                used = np.flatnonzero((self.profile.varying >= first) & (self.profile.varying < last))
+                inputs = x[:, used]
             if self.order is not None:
                 before = list(self.order[: self.order.index(label)])
                 known = y[:, before].astype(np.float64)
                 inputs = sp.hstack([x, sp.csr_matrix(known)], format="csr") if sp.issparse(x) else np.hstack([x, known])
             w, further[at] = self._train(inputs, y[:, label], rows.ids)
-            weights[at, : len(w)] = w
+            if self.slices is None:
+                weights[at, : len(w)] = w
+            else:
+                weights[at, used] = w
         return {
             "labels": np.asarray(labels, np.int64),
             "weights": weights,
@@ -115,13 +123,17 @@ class BRSVM(Classifier):
     source = "Fan et al. 2008 (LIBLINEAR)"
     parameters = (
         *LINEAR,
+        Parameter(
+            "label_specific", False, Flag(), "each machine sees the features an extractor (lift, lift-rsm) made for its label"
+        ),
         Parameter("scores", "decision", Choice(("decision", "calibrated")), "decision values, or Platt's probabilities"),
         SCALING,
     )
 
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
         profile = engine.profile
-        parts = engine.over_labels(LabelMachines(profile, p, calibrated=p["scores"] == "calibrated"))
+        slices = tuple(p["slices"]) if p["label_specific"] else None
+        parts = engine.over_labels(LabelMachines(profile, p, calibrated=p["scores"] == "calibrated", slices=slices))
         machines = gather_machines(parts, profile.q)
         converged = bool((machines["iterations"] < p["max_iter"]).all())
         return machines | {"columns": profile.varying, "scores": p["scores"], "converged": converged}

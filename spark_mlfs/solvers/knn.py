@@ -137,15 +137,34 @@ class Tile:
         _, mine, other = np.intersect1d(query.ids, reference.ids, assume_unique=True, return_indices=True)
         approx[mine, other] = np.inf
         self.approx = approx
+        self.rows: np.ndarray | None = None
+        self.columns: np.ndarray | None = None
 
     def transposed(self) -> Tile:
         """The same tile seen from the reference rows: symmetric work is done once."""
         out = object.__new__(Tile)
         out.query, out.reference, out.features = self.reference, self.query, self.features
-        out.approx = self.approx.T
+        out.approx, out.rows, out.columns = self.approx.T, None, None
         root = np.sqrt(self.reference.norms) + np.sqrt(self.query.norms.max(initial=0.0))
         out.error = (self.query.width + 8) * _EPS * root * root
         return out
+
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Tile:
+        """Some queries against some reference rows of a whole tile; the rows themselves are not copied."""
+        out = object.__new__(Tile)
+        out.query, out.reference, out.features = self.query, self.reference, self.features
+        out.approx, out.error = self.approx[rows[:, None], columns], self.error[rows]
+        out.rows, out.columns = rows, columns
+        return out
+
+    def ids(self, j: np.ndarray) -> np.ndarray:
+        """Row ids of reference rows given by their places in the tile."""
+        return self.reference.ids[j if self.columns is None else self.columns[j]]
+
+    def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """d2 of listed pairs, from differences."""
+        i, j = i if self.rows is None else self.rows[i], j if self.columns is None else self.columns[j]
+        return pair_squares(self.query.x, self.reference.x, i, j)
 
     def keys(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """rint(d2 / features * 1e10) of listed pairs, exactly as from differences."""
@@ -154,7 +173,7 @@ class Tile:
         key = np.rint(value)
         unsure = np.flatnonzero(0.5 - np.abs(value - key) <= self.error[i] / unit)
         if len(unsure):
-            key[unsure] = grid_key(pair_squares(self.query.x, self.reference.x, i[unsure], j[unsure]), self.features)
+            key[unsure] = grid_key(self.squares(i[unsure], j[unsure]), self.features)
         return key
 
 
@@ -234,7 +253,7 @@ class Nearest:
             return
         keys = tile.keys(i, j)
         places = i if rows is None else rows[i]
-        self._take(places, keys, tile.reference.ids[j], i, j, tile)
+        self._take(places, keys, tile.ids(j), i, j, tile)
 
     def _take(self, places: np.ndarray, keys: np.ndarray, ids: np.ndarray, i: np.ndarray, j: np.ndarray, tile: Tile) -> None:
         # what is no better than the k-th kept is out at once
@@ -254,7 +273,7 @@ class Nearest:
         squares = np.empty(len(group))
         squares[:old] = self.squares[touched].ravel()
         new = np.unique(chosen[chosen >= old])
-        squares[new] = pair_squares(tile.query.x, tile.reference.x, i[new - old], j[new - old])
+        squares[new] = tile.squares(i[new - old], j[new - old])
         self.keys[touched] = every_key[chosen]
         self.ids[touched] = every_id[chosen]
         self.squares[touched] = squares[chosen]

@@ -96,9 +96,9 @@ class PairNeighbours:
         """Take in a tile: its queries are the batch, its reference rows carry labelset codes."""
         for pair, rows in self.rows.items():
             side = self.membership.side(tile.reference.codes, pair)
-            part = tile if len(rows) == len(tile.query) else _some_queries(tile, rows)
-            self.first[pair].update(part, side > 0)
-            self.second[pair].update(part, side < 0)
+            for best, columns in ((self.first[pair], np.flatnonzero(side > 0)), (self.second[pair], np.flatnonzero(side < 0))):
+                if len(columns):
+                    best.update(tile.part(rows, columns))
 
     def merge(self, other: PairNeighbours) -> PairNeighbours:
         for pair in self.rows:
@@ -120,13 +120,6 @@ class PairNeighbours:
                 # the first class is the hits of its own anchors and the misses of the others
                 values.append(np.repeat(sign * self.sides[pair], self.k) / (sizes[pair] * self.k))
         return Links.of(np.concatenate(anchors), np.concatenate(ids), np.concatenate(values)[:, None])
-
-
-def _some_queries(tile: Tile, rows: np.ndarray) -> Tile:
-    out = object.__new__(Tile)
-    out.query, out.reference, out.features = tile.query.take(rows), tile.reference, tile.features
-    out.approx, out.error = tile.approx[rows], tile.error[rows]
-    return out
 
 
 @dataclass

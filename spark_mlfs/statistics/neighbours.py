@@ -28,6 +28,7 @@ from .moments import Moments
 from .sample import SampledRows
 
 BATCH = 512  # queries met with a chunk at once
+PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
 WAVE_BYTES = 16 << 20  # of query rows that travel with one job
 
 
@@ -349,7 +350,7 @@ class PairNearest(Statistic):
         rows = self.queries.geometry.points(block.known())
         found = self._empty()
         for batch, best in zip(self.queries.batches(), found, strict=True):
-            for tile, _ in tiles(batch, rows, max(1, rows.width)):
+            for tile, _ in tiles(batch, rows, max(1, rows.width), PAIR_TILE):
                 best.update(tile)
         return self._pack(found)
 

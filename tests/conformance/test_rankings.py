@@ -67,8 +67,8 @@ def test_the_ranking(forms, kit, method):
 
 
 def test_a_copy_gets_the_score_of_its_original(forms, kit, method):
-    """Of a greedy method the first criterion's values; to the 9 digits scores are compared to. A coordinate solver gives the first
-    of identical columns all."""
+    """Of a greedy method the first criterion's values; to the 9 digits scores are compared to. A coordinate solver gives the
+    first of identical columns all."""
     if METHODS[method].stochastic:
         pytest.skip("every column has draws of its own")
     result = forms.get("plain", method)

@@ -290,3 +290,24 @@ def test_wrong_input_is_told(spark):
     with pytest.raises(DataError):
         spark_mlfs.MDDMExtractor().fit(frame_of(spark, x, y))
     assert FirstRows((), 0).key() is not None
+
+
+@pytest.mark.parametrize("name", ["lift", "lift-rsm"])
+def test_label_specific_machines_see_their_own_features(spark, name):
+    from sklearn.svm import LinearSVC
+
+    x, y = data(140)
+    frame = frame_of(spark, x, y)
+    extractor = ESTIMATORS[name](outputCol="z", ratio=0.1)
+    model = Pipeline(
+        stages=[extractor, spark_mlfs.BRSVMClassifier(labelSpecific=True, tol=1e-8).setFeaturesCol("z").setIdCol("id")]
+    ).fit(frame)
+    out = sorted(model.transform(frame).collect(), key=lambda r: r.id)
+    z, scores = np.array([r.z.toArray() for r in out]), np.array([r.rawPrediction.toArray() for r in out])
+    slices = model.stages[0].label_slices()
+    assert slices[0] == 0 and slices[-1] == z.shape[1] and len(slices) == 4
+    for label, (a, b) in enumerate(zip(slices, slices[1:], strict=False)):
+        theirs = LinearSVC(random_state=0, tol=1e-8, max_iter=10_000).fit(z[:, a:b], y[:, label])
+        np.testing.assert_allclose(scores[:, label], theirs.decision_function(z[:, a:b]), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ParameterError, match="LIFTExtractor"):
+        spark_mlfs.BRSVMClassifier(labelSpecific=True).fit(frame)
