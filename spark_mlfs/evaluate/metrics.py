@@ -1,26 +1,36 @@
 """Multi-label metrics, from arrays or, without collecting predictions, from a frame.
 
-Standard (scikit-learn's definitions). With y_i the true and z_i the predicted labels of row i, f_i the scores, q labels, n rows:
+Symbols: y_i the true and z_i the predicted labels of row i, f_i its scores (larger is likelier), q labels, n rows.
 
-    hamming loss       mean share of labels on which y_i and z_i differ ranking loss       mean over rows with relevant and
-    irrelevant labels of the share of pairs that f_i orders wrongly, ties counted one-error          share of the rows with a
-    label whose first label by score (ties: the smaller index) is not relevant coverage           how far down the ranking the
-    last relevant label is: sklearn.coverage_error − 1 average precision  sklearn.label_ranking_average_precision_score micro-F1,
-    macro-F1 over all q labels, 0/0 = 0; subset accuracy
+``metrics="standard"``, scikit-learn's definitions where it has them:
 
-One-error, ranking loss, coverage and average precision take scores, the others labels.
+- `hammingLoss`       mean over rows and labels of [y_il ≠ z_il]
+- `rankingLoss`       mean over rows of the share of (relevant, irrelevant) pairs that f_i orders wrongly, ties included; a row
+                      without or with all labels loses nothing (``label_ranking_loss``)
+- `oneError`          share, among the rows with a label, of those whose first label by score is irrelevant (of a tie the
+                      smallest index is first)
+- `coverage`          mean over rows of how far down the last relevant label is: ``coverage_error`` − 1 literally, so of a tie
+                      the worst rank counts, and a row without labels contributes −1
+- `averagePrecision`  ``label_ranking_average_precision_score``: a row without or with all labels counts 1
+- `microF1`           2 Σ_l tp_l / Σ_l (predicted_l + actual_l), 0/0 = 0
+- `macroF1`           mean over all q labels of 2 tp_l / (predicted_l + actual_l), 0/0 = 0
+- `subsetAccuracy`    share of the rows with y_i = z_i
 
-``metrics="msfs-2022"`` reproduces the tables of the MSFS paper: the hard labels serve as scores, rows without or with all labels
-are dropped for every number, ranking loss = # relevant labels that score no more than the best irrelevant one / (|y||ȳ|),
-coverage by a stable ascending sort (of a tie the smaller index is worse), ties take the worst rank in average precision.
+`rankingLoss`, `oneError`, `coverage` and `averagePrecision` take scores, the others labels.
 
-All are means or ratios of sums over rows: a `Sums` adds up over batches, partitions and days.
+``metrics="msfs-2022"`` gives what the tables of the MSFS paper hold instead (its printed Base row on emotions, to every
+digit): the predicted labels serve as scores, rows without or with all labels are dropped for every number, the ranking loss is
+#{relevant labels scoring no more than the best irrelevant one} / (|y||ȳ|), and coverage takes a stable ascending sort (of a
+tie the smaller index is worse).
+
+Everything is a ratio of sums over rows. `Sums` holds these as integers, a row's ranking loss and average precision in fixed
+point of 2⁻⁵²: data give the same bits however they are partitioned, and sums add up over batches and days.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,10 +44,12 @@ from pyspark.ml.param.shared import HasPredictionCol, HasRawPredictionCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql import types as T
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..prepare.blocks import _features
+from ..prepare.labels import _vector_entries
 from ..statistics.base import binary_array, decode, encode
+from ..statistics.contingency import Labelsets
 
 LARGER_IS_BETTER = {
     "hammingLoss": False,
@@ -50,129 +62,183 @@ LARGER_IS_BETTER = {
     "subsetAccuracy": True,
 }
 KINDS = ("standard", "msfs-2022")
-_ROW_SUMS = ("rows", "wrong", "exact", "ranking", "ranked", "first", "labelled", "coverage", "precision")
+CELLS = 1 << 22  # rows × labels worked on at once
+_COUNTS = ("rows", "wrong", "exact", "missed", "labelled", "depth")
+_SHARES = ("ranking", "precision")
+_HALF = 26  # a share in fixed point of 2·26 bits, its halves summed apart: exact up to 2³⁷ rows
 
 
-@dataclass
+@dataclass(frozen=True)
 class Sums:
-    """What the metrics are made of: sums over rows (`totals`, in the order of `_ROW_SUMS`) and per label true positives,
-    predicted and actual rows (3, q). Adds up."""
+    """What the metrics are made of. Adds up.
 
-    totals: np.ndarray
+    `counts` (6,) int64: rows, wrong cells, exact rows, rows whose first label is irrelevant, rows with a label, coverage.
+    `shares` (2, 2) int64: ranking loss and average precision summed in fixed point, (high, low) halves.
+    `labels` (3, q) int64: per label true positives, predicted rows, actual rows.
+    """
+
+    counts: np.ndarray
+    shares: np.ndarray
     labels: np.ndarray
     kind: str = "standard"
-    q: int = field(default=0)
+
+    @property
+    def q(self) -> int:
+        return self.labels.shape[1]
 
     def __add__(self, other: Sums) -> Sums:
-        return Sums(self.totals + other.totals, self.labels + other.labels, self.kind, self.q)
+        if self.q != other.q:
+            raise DataError(f"sums over {self.q} labels and over {other.q} labels do not add up; evaluate the same labels")
+        if self.kind != other.kind:
+            raise ParameterError(f"sums of {self.kind!r} and of {other.kind!r} metrics do not add up")
+        return Sums(self.counts + other.counts, self.shares + other.shares, self.labels + other.labels, self.kind)
 
     @staticmethod
-    def of(truth: Any, predicted: Any, scores: np.ndarray, kind: str = "standard") -> Sums:
-        """The sums of a batch: truth and predicted (rows, q) 0/1, dense or sparse, scores (rows, q)."""
+    def of(truth: Any, predicted: Any, scores: Any, kind: str = "standard") -> Sums:
+        """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or sparse.
+
+        Raises `DataError` for shapes that differ, labels that are not 0 or 1 and scores that are not finite, `ParameterError`
+        for an unknown kind.
+        """
         if kind not in KINDS:
             raise ParameterError(f"metrics must be one of {', '.join(map(repr, KINDS))}, not {kind!r}")
-        t, z = (np.asarray(a.todense() if sp.issparse(a) else a) > 0 for a in (truth, predicted))
-        s = np.asarray(scores, np.float64)
-        if not t.shape == z.shape == s.shape or t.ndim != 2:
-            raise DataError(f"truth {t.shape}, predictions {z.shape} and scores {s.shape} must have one shape, (rows, labels)")
-        if not np.isfinite(s).all():
-            raise DataError("a score is not a finite number")
-        q = t.shape[1]
-        if kind == "msfs-2022":
-            size = t.sum(axis=1)
-            keep = (size > 0) & (size < q)
-            t, z = t[keep], z[keep]
-            s = z.astype(np.float64)
-        labels = np.stack([(t & z).sum(axis=0), z.sum(axis=0), t.sum(axis=0)]).astype(np.int64)
-        ranking, ranked, coverage, precision = _old_rankings(t, s) if kind == "msfs-2022" else _rankings(t, s)
-        some = t.any(axis=1)
-        best = np.argmax(s, axis=1) if q and len(s) else np.zeros(0, int)
-        first = float((~t[np.arange(len(t)), best])[some].sum()) if len(t) else 0.0
-        totals = [len(t), (t != z).sum(), (t == z).all(axis=1).sum(), ranking, ranked, first, some.sum(), coverage, precision]
-        return Sums(np.array(totals, np.float64), labels, kind, q)
+        arrays = [a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, predicted, scores)]
+        shapes = [a.shape for a in arrays]
+        if len(set(shapes)) > 1 or len(shapes[0]) != 2 or not shapes[0][1]:
+            told = ", ".join(f"{what} {shape}" for what, shape in zip(("truth", "predictions", "scores"), shapes, strict=True))
+            raise DataError(f"{told}: all three must have one shape, (rows, labels)")
+        n, q = shapes[0]
+        step = max(1, CELLS // q)
+        total: Sums | None = None
+        for first in range(0, max(n, 1), step):
+            part = _sums(*(_dense(a[first : first + step]) for a in arrays), kind)
+            total = part if total is None else total + part
+        assert total is not None
+        return total
 
     def metrics(self) -> dict[str, float]:
-        """Every metric; NaN for those no row can tell."""
-        v = dict(zip(_ROW_SUMS, self.totals, strict=True))
+        """Every metric by name (`LARGER_IS_BETTER` lists them); NaN for those no row can tell."""
+        rows, wrong, exact, missed, labelled, depth = (int(c) for c in self.counts)
+        ranking, precision = (((int(high) << _HALF) + int(low)) / (1 << 2 * _HALF) for high, low in self.shares)
         hit, given, true = self.labels
-        with np.errstate(invalid="ignore", divide="ignore"):
-            f1 = np.where(given + true > 0, 2 * hit / np.maximum(given + true, 1), 0.0)
-            rows = v["rows"] or np.nan
-            # scikit-learn's ranking loss is a mean over all rows, those without pairs losing nothing
-            return {
-                "hammingLoss": v["wrong"] / (rows * self.q),
-                "rankingLoss": v["ranking"] / rows,
-                "oneError": v["first"] / (v["labelled"] or np.nan),
-                "coverage": v["coverage"] / rows - (0.0 if self.kind == "msfs-2022" else 1.0),
-                "averagePrecision": v["precision"] / rows,
-                "microF1": float(2 * hit.sum() / max(1, given.sum() + true.sum())),
-                "macroF1": float(f1.mean()),
-                "subsetAccuracy": v["exact"] / rows,
-            }
 
-    def per_label(self, names: list[str] | None = None) -> pd.DataFrame:
-        """label, support, precision, recall, f1, share of the rows, and whether it is of the rarest third (`tail`)."""
-        hit, given, true = self.labels.astype(np.float64)
-        precision = np.divide(hit, given, out=np.zeros(self.q), where=given > 0)
-        recall = np.divide(hit, true, out=np.zeros(self.q), where=true > 0)
-        both = np.divide(2 * hit, given + true, out=np.zeros(self.q), where=given + true > 0)
-        rank = np.argsort(np.argsort(true, kind="stable"), kind="stable")
+        def per(value: float, of: float) -> float:
+            return value / of if of else float("nan")
+
+        return {
+            "hammingLoss": per(wrong, rows * self.q),
+            "rankingLoss": per(ranking, rows),
+            "oneError": per(missed, labelled),
+            "coverage": per(depth, rows),
+            "averagePrecision": per(precision, rows),
+            "microF1": _ratio(2 * hit.sum(), given.sum() + true.sum()).item(),
+            "macroF1": float(_ratio(2 * hit, given + true).mean()),
+            "subsetAccuracy": per(exact, rows),
+        }
+
+    def per_label(self, names: Sequence[str] | None = None) -> pd.DataFrame:
+        """A row a label: label, support (rows that have it), share of the rows, precision, recall, f1 (0/0 = 0), and `tail`:
+        whether it is of the rarest third (⌊q/3⌋ labels, at least one; of equal supports the smaller index is the rarer)."""
+        hit, given, true = self.labels
+        tail = np.zeros(self.q, bool)
+        tail[np.argsort(true, kind="stable")[: max(1, self.q // 3)]] = True
         return pd.DataFrame(
             {
-                "label": names or [f"label_{j}" for j in range(self.q)],
-                "support": true.astype(np.int64),
-                "share": true / max(1.0, self.totals[0]),
-                "precision": precision,
-                "recall": recall,
-                "f1": both,
-                "tail": rank < max(1, self.q // 3),
+                "label": list(names) if names is not None else [f"label_{j}" for j in range(self.q)],
+                "support": true,
+                "share": true / max(1, int(self.counts[0])),
+                "precision": _ratio(hit, given),
+                "recall": _ratio(hit, true),
+                "f1": _ratio(2 * hit, given + true),
+                "tail": tail,
             }
         )
 
+    def tail(self) -> dict[str, float]:
+        """micro-F1 and macro-F1 over the rarest third of the labels and over the rest (`head`; NaN where there is none)."""
+        rare = self.per_label()["tail"].to_numpy()
+        out = {}
+        for name, which in (("tail", rare), ("head", ~rare)):
+            hit, given, true = self.labels[:, which]
+            some = bool(which.any())
+            out[f"{name}MicroF1"] = _ratio(2 * hit.sum(), given.sum() + true.sum()).item() if some else float("nan")
+            out[f"{name}MacroF1"] = float(_ratio(2 * hit, given + true).mean()) if some else float("nan")
+        return out
 
-def _rankings(t: np.ndarray, s: np.ndarray) -> tuple[float, float, float, float]:
-    """Sums of ranking loss, rows that have pairs, coverage (from 1) and average precision, as scikit-learn has them."""
+    def encode(self) -> bytearray:
+        """The sums as bytes, for a file or another process."""
+        return encode({"counts": self.counts, "shares": self.shares, "labels": self.labels, "kind": self.kind})
+
+    @staticmethod
+    def decode(data: Any) -> Sums:
+        """The inverse of `encode`."""
+        return Sums(**decode(data))
+
+
+def _ratio(above: Any, below: Any) -> np.ndarray:
+    above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
+    return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+def _dense(rows: Any) -> np.ndarray:
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
+def _binary(rows: np.ndarray, what: str) -> np.ndarray:
+    found = rows == 1
+    if not (found | (rows == 0)).all():
+        value = rows[~(found | (rows == 0))][0]
+        raise DataError(f"a {what} label is {value}; labels are 0 or 1")
+    return found
+
+
+def _fixed(shares: np.ndarray) -> np.ndarray:
+    """(2,) high and low halves of the sum of shares in [0, 1]."""
+    whole = np.rint(shares * (1 << 2 * _HALF)).astype(np.int64)
+    return np.array([(whole >> _HALF).sum(), (whole & ((1 << _HALF) - 1)).sum()], np.int64)
+
+
+def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: str) -> Sums:
+    t, z = _binary(truth, "true"), _binary(predicted, "predicted")
+    s = np.asarray(scores, np.float64)
+    if not np.isfinite(s).all():
+        raise DataError("a score is not a finite number; look at what the classifier gave")
     n, q = t.shape
-    if not n:
-        return 0.0, 0.0, 0.0, 0.0
     size = t.sum(axis=1)
+    old = kind == "msfs-2022"
+    if old:
+        keep = (size > 0) & (size < q)
+        t, z, size = t[keep], z[keep], size[keep]
+        s, n = z.astype(np.float64), len(t)
+    labels = np.stack([(t & z).sum(axis=0), z.sum(axis=0), t.sum(axis=0)]).astype(np.int64)
+    if not n:
+        return Sums(np.zeros(6, np.int64), np.zeros((2, 2), np.int64), labels, kind)
     order = np.argsort(-s, axis=1, kind="stable")
     sorted_s, sorted_t = np.take_along_axis(s, order, axis=1), np.take_along_axis(t, order, axis=1)
-    # rank of a score: labels that score at least as much
+    # rank of a score: how many labels score at least as much (of a tie the worst)
     last = np.concatenate([sorted_s[:, 1:] != sorted_s[:, :-1], np.ones((n, 1), bool)], axis=1)
     rank = np.where(last, np.arange(1, q + 1), q + 1)
     rank = np.minimum.accumulate(rank[:, ::-1], axis=1)[:, ::-1]
-    relevant = np.cumsum(sorted_t, axis=1)
-    at = np.take_along_axis(relevant, rank - 1, axis=1)  # relevant labels at this rank or above
-    wrong = ((rank - at) * sorted_t).sum(axis=1)  # irrelevant ones that score at least as much, per relevant one
+    relevant = np.take_along_axis(np.cumsum(sorted_t, axis=1), rank - 1, axis=1)  # of these the relevant ones
     pairs = size * (q - size)
-    ranking = np.divide(wrong, pairs, out=np.zeros(n), where=pairs > 0)
-    precision = np.divide((at / rank * sorted_t).sum(axis=1), size, out=np.ones(n), where=size > 0)
-    precision[size == q] = 1.0
-    coverage = (rank * sorted_t).max(axis=1, initial=0)
-    return float(ranking.sum()), float((pairs > 0).sum()), float(coverage.sum()), float(precision.sum())
+    if old:
+        top = np.where(t, -np.inf, s).max(axis=1)
+        wrong = (t & (s <= top[:, None])).sum(axis=1)
+        place = np.empty((n, q), np.int64)
+        np.put_along_axis(place, np.argsort(s, axis=1, kind="stable"), np.broadcast_to(np.arange(q), (n, q)), axis=1)
+        depth = q - 1 - np.where(t, place, q).min(axis=1)
+    else:
+        wrong = ((rank - relevant) * sorted_t).sum(axis=1)
+        depth = np.where(sorted_t, rank, 0).max(axis=1) - 1
+    precision = _ratio((relevant / rank * sorted_t).sum(axis=1), size)
+    precision[(size == 0) | (size == q)] = 1.0
+    missed = ~t[np.arange(n), np.argmax(s, axis=1)] & (size > 0)
+    counts = [n, (t != z).sum(), (t == z).all(axis=1).sum(), missed.sum(), (size > 0).sum(), depth.sum()]
+    return Sums(np.array(counts, np.int64), np.stack([_fixed(_ratio(wrong, pairs)), _fixed(precision)]), labels, kind)
 
 
-def _old_rankings(t: np.ndarray, s: np.ndarray) -> tuple[float, float, float, float]:
-    """The same as the MSFS paper's program has them; coverage from 0."""
-    n, q = t.shape
-    if not n:
-        return 0.0, 0.0, 0.0, 0.0
-    size = t.sum(axis=1)
-    top = np.where(t, -np.inf, s).max(axis=1)
-    ranking = (t & (s <= top[:, None])).sum(axis=1) / (size * (q - size))
-    order = np.argsort(s, axis=1, kind="stable")  # ascending
-    place = np.empty((n, q), np.int64)
-    np.put_along_axis(place, order, np.broadcast_to(np.arange(q), (n, q)), axis=1)
-    coverage = q - np.where(t, place, q).min(axis=1) - 1
-    at_least = (s[:, None, :] >= s[:, :, None]).sum(axis=2)  # the worst rank of a tie
-    above = (t[:, None, :] & (s[:, None, :] >= s[:, :, None])).sum(axis=2)
-    precision = np.where(t, above / at_least, 0.0).sum(axis=1) / size
-    return float(ranking.sum()), float(n), float(coverage.sum()), float(precision.sum())
-
-
-def evaluate(truth: Any, predicted: Any, scores: np.ndarray, metrics: str = "standard") -> dict[str, float]:
-    """Every metric of arrays (rows, q): 0/1 truth, 0/1 predictions, scores (larger is likelier)."""
+def evaluate(truth: Any, predicted: Any, scores: Any, metrics: str = "standard") -> dict[str, float]:
+    """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger is likelier)."""
     return Sums.of(truth, predicted, scores, metrics).metrics()
 
 
@@ -186,35 +252,54 @@ def sums_of(
     rawPredictionCol: str = "rawPrediction",
     metrics: str = "standard",
 ) -> Sums:
-    """`Sums` of a frame of predictions: one job, nothing but the sums comes to the driver.
+    """`Sums` of a frame of predictions: one job, nothing but a state of 3q integers a task comes to the driver.
 
-    The columns hold vectors or arrays of q numbers. Rows whose true labels are null or hold NaN (unknown) are left out.
+    The columns hold vectors or arrays of q numbers. Rows whose true labels are null, or hold a NaN or null (unknown), are left
+    out.
+    Raises `ParameterError` for a column that is absent or of another type, `DataError` for values that cannot be used.
     """
-    columns = []
-    for name in (labelsCol, predictionCol, rawPredictionCol):
+    if metrics not in KINDS:
+        raise ParameterError(f"metrics must be one of {', '.join(map(repr, KINDS))}, not {metrics!r}")
+    columns, vectors = [], []
+    for place, name in enumerate((labelsCol, predictionCol, rawPredictionCol)):
         if name not in frame.columns:
             raise ParameterError(f"there is no column {name!r}; the columns are {', '.join(frame.columns)}")
-        vector = isinstance(frame.schema[name].dataType, VectorUDT)
-        columns.append((F.col(name) if vector else F.col(name).cast("array<double>"), vector))
-    task = Batches(tuple(vector for _, vector in columns), metrics)
-    rows = frame.where(F.col(labelsCol).isNotNull()).select(*(column.alias(f"c{i}") for i, (column, _) in enumerate(columns)))
+        kind = frame.schema[name].dataType
+        vectors.append(isinstance(kind, VectorUDT))
+        numbers = isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.NumericType, T.BooleanType))
+        if not vectors[-1] and not numbers:
+            raise ParameterError(f"column {name!r} is {kind.simpleString()}; give a vector or an array of one number a label")
+        column = F.col(name) if vectors[-1] else F.col(name).cast("array<double>")
+        columns.append(column.alias(f"c{place}"))
+    task = Batches(tuple(vectors), (labelsCol, predictionCol, rawPredictionCol), metrics)
+    rows = frame.where(F.col(labelsCol).isNotNull()).select(*columns).mapInArrow(task, "sums binary")
     with worker_errors():
-        found = [decode(bytes(row.sums)) for row in rows.mapInArrow(task, "sums binary").collect()]
+        found = [Sums.decode(bytes(row.sums)) for row in rows.collect()]
     if not found:
         raise DataError("the frame has no row with known labels; there is nothing to evaluate")
-    # in one order whatever the partitions' own: sums of shares are not whole numbers
-    parts = sorted(found, key=lambda part: part["totals"].tobytes())
-    total = Sums(parts[0]["totals"], parts[0]["labels"], metrics, parts[0]["labels"].shape[1])
-    for part in parts[1:]:
-        total = total + Sums(part["totals"], part["labels"], metrics, total.q)
+    total = found[0]
+    for part in found[1:]:
+        total = total + part
     return total
+
+
+def evaluate_frame(
+    frame: DataFrame,
+    labelsCol: str = "labels",
+    predictionCol: str = "prediction",
+    rawPredictionCol: str = "rawPrediction",
+    metrics: str = "standard",
+) -> dict[str, float]:
+    """Every metric of a frame of predictions; see `sums_of`."""
+    return sums_of(frame, labelsCol, predictionCol, rawPredictionCol, metrics).metrics()
 
 
 @dataclass(frozen=True)
 class Batches:
     """Worker side of `sums_of`."""
 
-    vectors: tuple[bool, ...]
+    vectors: tuple[bool, bool, bool]
+    names: tuple[str, str, str]
     kind: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -222,33 +307,29 @@ class Batches:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            truth = self._matrix(batch.column(0), self.vectors[0], True)
-            keep = ~np.isnan(truth).any(axis=1)
-            rest = [self._matrix(batch.column(i), self.vectors[i], False) for i in (1, 2)]
-            part = Sums.of(truth[keep], rest[0][keep], rest[1][keep], self.kind)
+            truth = self._matrix(batch.column(0), 0)
+            known = ~np.isnan(truth).any(axis=1)
+            part = Sums.of(truth[known], *(self._matrix(batch.column(i), i)[known] for i in (1, 2)), self.kind)
             total = part if total is None else total + part
         if total is not None:
-            data = encode({"totals": total.totals, "labels": total.labels})
-            yield pa.RecordBatch.from_arrays([binary_array(data)], names=["sums"])
+            yield pa.RecordBatch.from_arrays([binary_array(total.encode())], names=["sums"])
 
-    @staticmethod
-    def _matrix(column: pa.Array, vectors: bool, unknown: bool) -> np.ndarray:
-        if unknown:  # NaN stands for an unknown label, and is no fault
-            if vectors:
-                from ..prepare.labels import _vector_entries
-
-                rows, slots, values, width, problem = _vector_entries(column)
-                if problem is not None:
-                    raise DataError(problem[0])
-                out = np.zeros((len(column), width))
-                out[rows, slots] = values
-                return out
-            flat = column.flatten().to_numpy(zero_copy_only=False).astype(np.float64)
-            return flat.reshape(len(column), -1)
-        x, problem = _features(column, vectors)
-        if problem is not None:
-            raise DataError(f"a prediction {problem[0]}")
-        return np.asarray(x.todense() if sp.issparse(x) else x, np.float64)
+    def _matrix(self, column: pa.Array, place: int) -> np.ndarray:
+        """(rows, q) float64; a null entry is NaN."""
+        name, n = self.names[place], len(column)
+        if column.null_count:
+            raise DataError(f"a cell of {name!r} is null in a row whose labels are known; drop such rows")
+        if self.vectors[place]:
+            rows, slots, values, width, problem = _vector_entries(column)
+            if problem is not None:
+                raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label")
+            out = np.zeros((n, width))
+            out[rows, slots] = values
+            return out
+        lengths = np.diff(np.asarray(column.offsets, np.int64))
+        if (lengths != lengths[0]).any():
+            raise DataError(f"the arrays in {name!r} have different lengths; each must have one entry a label")
+        return column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(n, int(lengths[0]))
 
 
 class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, DefaultParamsReadable, DefaultParamsWritable):
@@ -259,7 +340,9 @@ class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, Defa
     """
 
     labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=str)
-    metricName = Param(Params._dummy(), "metricName", "metric: " + ", ".join(LARGER_IS_BETTER), typeConverter=str)
+    metricName = Param(
+        Params._dummy(), "metricName", "metric: " + ", ".join(LARGER_IS_BETTER), typeConverter=lambda value: _metric(value)
+    )
 
     def __init__(self, **values: Any) -> None:
         super().__init__()
@@ -272,9 +355,6 @@ class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, Defa
         """Sets several params."""
         from ..ml import set_params
 
-        name = values.get("metricName")
-        if name is not None and name not in LARGER_IS_BETTER:
-            raise ParameterError(f"metricName must be one of {', '.join(LARGER_IS_BETTER)}, not {name!r}")
         return set_params(self, values)
 
     def setMetricName(self, value: str) -> MultiLabelEvaluator:
@@ -285,27 +365,59 @@ class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, Defa
         """Value of `metricName`."""
         return self.getOrDefault("metricName")
 
+    def setLabelsCol(self, value: str) -> MultiLabelEvaluator:
+        """Sets `labelsCol`."""
+        return self.setParams(labelsCol=value)
+
+    def getLabelsCol(self) -> str:
+        """Value of `labelsCol`."""
+        return self.getOrDefault("labelsCol")
+
+    def setPredictionCol(self, value: str) -> MultiLabelEvaluator:
+        """Sets `predictionCol`."""
+        return self.setParams(predictionCol=value)
+
+    def setRawPredictionCol(self, value: str) -> MultiLabelEvaluator:
+        """Sets `rawPredictionCol`."""
+        return self.setParams(rawPredictionCol=value)
+
     def _evaluate(self, dataset: DataFrame) -> float:
-        columns = self.getOrDefault("labelsCol"), self.getPredictionCol(), self.getRawPredictionCol()
-        return float(sums_of(dataset, *columns).metrics()[self.getMetricName()])
+        columns = self.getLabelsCol(), self.getPredictionCol(), self.getRawPredictionCol()
+        return float(evaluate_frame(dataset, *columns)[self.getMetricName()])
 
     def isLargerBetter(self) -> bool:
         return LARGER_IS_BETTER[self.getMetricName()]
 
 
+def _metric(value: Any) -> str:
+    if value not in LARGER_IS_BETTER:
+        raise ParameterError(f"metricName must be one of {', '.join(LARGER_IS_BETTER)}, not {value!r}")
+    return str(value)
+
+
 # ---- label statistics ----
 
 
-def label_statistics(positive: np.ndarray, n: int, distinct: int, rows_with_several: int | None = None) -> dict[str, float]:
-    """Of the rows per label: cardinality (ANL, mean labels a row), density, distinct labelsets, mean imbalance ratio MeanIR (the
-    commonest label's rows over a label's own, over the labels that occur), and PMC, the share of rows with more than one
-    label."""
-    positive = np.asarray(positive, np.float64)
+def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
+    """What the label side of a data set is like, from its distinct labelsets (`statistics.contingency.LabelsetCounts`).
+
+    - `pmc`                share of the rows with at least two labels
+    - `cardinality`        ANL, labels a row; `density` (Dens) that over q
+    - `distinctLabelsets`  their number, the empty one included
+    - `meanIR`             mean, over the labels that occur, of the commonest label's rows over the label's; NaN if none does
+
+    PMC, ANL and Dens as in the MSFS paper, Table 1; MeanIR: Charte et al. 2015.
+    """
+    n = int(sets.counts.sum())
+    if not n:
+        raise DataError("no row has all its labels known; there are no label statistics")
+    sizes = np.diff(sets.indptr)
+    positive = np.bincount(sets.indices, weights=np.repeat(sets.counts, sizes), minlength=q)
     occur = positive[positive > 0]
-    out = {
+    return {
+        "pmc": float(sets.counts[sizes >= 2].sum() / n),
         "cardinality": float(positive.sum() / n),
-        "density": float(positive.sum() / (n * len(positive))),
-        "distinctLabelsets": int(distinct),
+        "density": float(positive.sum() / (n * q)),
+        "distinctLabelsets": len(sets.counts),
         "meanIR": float((occur.max() / occur).mean()) if len(occur) else float("nan"),
     }
-    return out if rows_with_several is None else out | {"pmc": rows_with_several / n}
