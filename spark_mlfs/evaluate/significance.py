@@ -1,0 +1,177 @@
+"""Whether methods differ over data sets: ranks, Friedman's test, critical differences, Wilcoxon's test with Holm's correction.
+
+Symbols: N data sets (rows), k methods (columns), r_ij rank of method j on data set i (1 is best, of a tie the mean of the
+places), R_j = mean_i r_ij. Everything follows Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7
+(2006); quantiles come from SciPy. A value that is missing, or fewer than two data sets or methods, is a `DataError`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ..errors import DataError, ParameterError
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """`ranks` (k,) mean ranks; `chi2` with `p` on k − 1 degrees of freedom, ties corrected (SciPy's ``friedmanchisquare``); `f`
+    with `f_p`: Iman and Davenport's statistic on k − 1 and (k − 1)(N − 1), less conservative."""
+
+    ranks: np.ndarray
+    chi2: float
+    p: float
+    f: float
+    f_p: float
+    data_sets: int
+
+    @property
+    def methods(self) -> int:
+        return len(self.ranks)
+
+
+def _table(values: Any) -> np.ndarray:
+    found = np.asarray(values, np.float64)
+    if found.ndim != 2 or min(found.shape) < 2:
+        raise DataError(f"values of shape {found.shape}: give at least two data sets (rows) and two methods (columns)")
+    if not np.isfinite(found).all():
+        row, column = np.argwhere(~np.isfinite(found))[0]
+        raise DataError(f"the value of method {column} on data set {row} is missing; leave out what was not run everywhere")
+    return found
+
+
+def ranks(values: Any, larger_is_better: bool = True) -> np.ndarray:
+    """(N, k) ranks r_ij of the methods on each data set; ties get the mean of their places.
+
+    Values count as equal after rounding to 12 significant digits: what differs less is rounding.
+    """
+    table = _table(values)
+    with np.errstate(divide="ignore"):
+        digits = np.where(table == 0, 0, np.floor(np.log10(np.abs(table))))
+    scale = 10.0 ** (11 - digits)
+    table = np.rint(table * scale) / scale
+    return stats.rankdata(-table if larger_is_better else table, axis=1)
+
+
+def friedman(values: Any, larger_is_better: bool = True) -> Friedman:
+    """Friedman's test that all methods are equal:
+
+        χ² = [12/(k(k+1)N) Σ_j (Σ_i r_ij)² − 3N(k+1)] / [1 − Σ_ties (t³ − t)/(Nk(k² − 1))],   F = (N−1)χ² / (N(k−1) − χ²).
+
+    Where every data set ranks all methods equal, χ² = F = 0 and p = 1; where all data sets rank alike, F is infinite.
+    """
+    r = ranks(values, larger_is_better)
+    n, k = r.shape
+    ties = sum(float((t**3 - t).sum()) for t in (np.unique(row, return_counts=True)[1] for row in r))
+    correction = 1 - ties / (n * k * (k * k - 1))
+    sums = r.sum(axis=0)
+    excess = 12 / (k * n * (k + 1)) * float(sums @ sums) - 3 * n * (k + 1)
+    chi2 = max(0.0, excess) / correction if correction > 1e-12 else 0.0
+    rest = n * (k - 1) - chi2
+    f = (n - 1) * chi2 / rest if rest > 1e-9 * n * k else math.inf
+    return Friedman(
+        sums / n,
+        float(chi2),
+        float(stats.chi2.sf(chi2, k - 1)),
+        float(f),
+        float(stats.f.sf(f, k - 1, (k - 1) * (n - 1))),
+        n,
+    )
+
+
+def nemenyi_quantile(methods: int, alpha: float = 0.05) -> float:
+    """q_α of Nemenyi's test: the studentised range of k means with infinite degrees of freedom over √2."""
+    _check(methods, alpha)
+    return float(stats.studentized_range.ppf(1 - alpha, methods, np.inf) / math.sqrt(2))
+
+
+def bonferroni_dunn_quantile(methods: int, alpha: float = 0.05) -> float:
+    """q_α of the Bonferroni–Dunn test of one method against the k − 1 others: the normal quantile of 1 − α/(2(k − 1))."""
+    _check(methods, alpha)
+    return float(stats.norm.isf(alpha / (2 * (methods - 1))))
+
+
+def critical_difference(methods: int, data_sets: int, alpha: float = 0.05, test: str = "nemenyi") -> float:
+    """CD = q_α √(k(k+1)/6N): mean ranks that differ by at least this differ significantly.
+
+    `test` "nemenyi" compares all pairs, "bonferroni-dunn" one method with all others (k = 8, N = 11: 2.690 · 1.0445 = 2.8096).
+    """
+    quantiles = {"nemenyi": nemenyi_quantile, "bonferroni-dunn": bonferroni_dunn_quantile}
+    if test not in quantiles:
+        raise ParameterError(f"test must be one of {', '.join(map(repr, quantiles))}, not {test!r}")
+    if data_sets < 1:
+        raise ParameterError(f"data_sets must be at least 1, not {data_sets}")
+    return quantiles[test](methods, alpha) * math.sqrt(methods * (methods + 1) / (6 * data_sets))
+
+
+def _check(methods: int, alpha: float) -> None:
+    if methods < 2:
+        raise ParameterError(f"methods must be at least 2, not {methods}")
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must be above 0 and below 1, not {alpha}")
+
+
+def nemenyi(mean_ranks: Sequence[float], data_sets: int) -> np.ndarray:
+    """(k, k) p-values of Nemenyi's test of every pair, 1 on the diagonal."""
+    r = np.asarray(mean_ranks, np.float64)
+    k = len(r)
+    z = np.abs(r[:, None] - r) / math.sqrt(k * (k + 1) / (6 * data_sets))
+    p = stats.studentized_range.sf(z * math.sqrt(2), k, np.inf)
+    np.fill_diagonal(p, 1.0)
+    return np.clip(p, 0.0, 1.0)
+
+
+def cliques(mean_ranks: Sequence[float], difference: float) -> list[list[int]]:
+    """The largest groups of methods whose mean ranks all differ by less than `difference`, best first; a method that differs from
+    all others is in none. The bars of a critical difference diagram."""
+    r = np.asarray(mean_ranks, np.float64)
+    order = np.argsort(r, kind="stable")
+    found: list[tuple[int, int]] = []
+    for first in range(len(order)):
+        last = int(np.searchsorted(r[order] - r[order[first]], difference, side="left")) - 1
+        if last > first and (not found or last > found[-1][1]):
+            found.append((first, last))
+    return [[int(i) for i in order[a : z + 1]] for a, z in found]
+
+
+def holm(p_values: Sequence[float]) -> np.ndarray:
+    """Holm's step-down correction: of the m p-values in ascending order the i-th times m − i + 1, made not to fall, at most 1."""
+    p = np.asarray(p_values, np.float64)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(len(p))
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p[order] * np.arange(len(p), 0, -1)))
+    return adjusted
+
+
+def wilcoxon_holm(
+    values: Any, names: Sequence[str] | None = None, control: int | None = None, larger_is_better: bool = True
+) -> pd.DataFrame:
+    """Wilcoxon's signed-rank test of every pair of methods, or of `control` with each other one, Holm-corrected over these pairs.
+
+    Columns: first, second, wins, losses, ties of the first, statistic, p, p_holm. Data sets on which both are equal count half to
+    either side (SciPy's ``zero_method="zsplit"``, Demšar's rule); two methods that are equal everywhere have p = 1.
+    """
+    table = _table(values)
+    k = table.shape[1]
+    named = list(names) if names is not None else [f"method_{j}" for j in range(k)]
+    if len(named) != k:
+        raise ParameterError(f"{len(named)} names for {k} methods")
+    if control is not None and not 0 <= control < k:
+        raise ParameterError(f"control must be from 0 to {k - 1}, not {control}")
+    pairs = list(itertools.combinations(range(k), 2)) if control is None else [(control, j) for j in range(k) if j != control]
+    lines = []
+    for a, b in pairs:
+        gain = table[:, a] - table[:, b] if larger_is_better else table[:, b] - table[:, a]
+        statistic, p = (0.0, 1.0) if not gain.any() else stats.wilcoxon(gain, zero_method="zsplit")
+        wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
+        lines.append((named[a], named[b], wins, losses, len(gain) - wins - losses, float(statistic), float(p)))
+    found = pd.DataFrame(lines, columns=["first", "second", "wins", "losses", "ties", "statistic", "p"])
+    found["p_holm"] = holm(found["p"].to_numpy())
+    return found

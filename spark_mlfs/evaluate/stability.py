@@ -1,0 +1,104 @@
+"""How much a selection changes when the data change a little: Nogueira's index, and the correlation of whole rankings.
+
+Source: Nogueira, Sechidis & Brown, "On the stability of feature selection algorithms", JMLR 18 (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ..errors import DataError, ParameterError
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Φ̂ with its (1 − α) confidence interval [low, high] and `variance`; `runs` M, `features` d, `kept` mean number selected.
+
+    All NaN where every run keeps nothing or everything: nothing is selected then.
+    """
+
+    value: float
+    low: float
+    high: float
+    variance: float
+    runs: int
+    features: int
+    kept: float
+
+
+def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
+    """(M, d) 0/1 matrix of M lists of selected features."""
+    z = np.zeros((len(selections), features), np.int8)
+    for row, chosen in enumerate(selections):
+        places = np.asarray(list(chosen), np.int64)
+        if len(places) and (places.min() < 0 or places.max() >= features):
+            raise DataError(f"selection {row} names feature {int(places.max())}; features count from 0 to {features - 1}")
+        z[row, places] = 1
+    return z
+
+
+def nogueira(selected: Any, alpha: float = 0.05) -> Stability:
+    """Nogueira's stability of M selections out of d features, `selected` (M, d) 0/1:
+
+        Φ̂ = 1 − [M/(M−1)] · mean_f p_f(1 − p_f) / [(k̄/d)(1 − k̄/d)],     p_f share of the runs that keep f, k̄ = Σ_f p_f.
+
+    1 where all runs agree, 0 in expectation where they select at random, whatever the sizes k_i (which may differ). Interval (the
+    paper's Theorem 7 and Corollary 9): Φ̂ ± z_{1−α/2} √v, v = (4/M²) Σ_i (φ_i − φ̄)²,
+
+        φ_i = [ mean_f z_if p_f − k_i k̄/d² + (Φ̂/2)(2 k_i k̄/d² − k_i/d − k̄/d + 1) ] / [(k̄/d)(1 − k̄/d)].
+
+    Asymptotic in M: with fewer than about ten runs it is too narrow. Raises `DataError` for fewer than two runs or entries other
+    than 0 and 1.
+    """
+    z = np.asarray(selected)
+    if z.ndim != 2 or len(z) < 2 or not z.shape[1]:
+        raise DataError(f"selections of shape {z.shape}: give at least two runs (rows) over at least one feature (columns)")
+    if not ((z == 0) | (z == 1)).all():
+        raise DataError("a selection holds entries other than 0 and 1; give one row a run, 1 where the feature is kept")
+    if not 0 < alpha < 1:
+        raise ParameterError(f"alpha must be above 0 and below 1, not {alpha}")
+    z = z.astype(np.float64)
+    m, d = z.shape
+    p, sizes = z.mean(axis=0), z.sum(axis=1)
+    mean = float(sizes.mean())
+    chance = mean / d * (1 - mean / d)
+    if not chance > 0:
+        return Stability(*[float("nan")] * 4, m, d, mean)
+    value = 1 - m / (m - 1) * float((p * (1 - p)).mean()) / chance
+    phi = z @ p / d - sizes * mean / d**2 + value / 2 * (2 * sizes * mean / d**2 - sizes / d - mean / d + 1)
+    phi /= chance
+    variance = 4 / m**2 * float(((phi - phi.mean()) ** 2).sum())
+    half = float(stats.norm.isf(alpha / 2)) * variance**0.5
+    return Stability(value, value - half, value + half, variance, m, d, mean)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Mean over all pairs of runs of Spearman's ρ and Kendall's τ-b."""
+
+    spearman: float
+    kendall: float
+
+
+def rank_agreement(rankings: Any) -> Agreement:
+    """Agreement of M whole rankings, (M, d) ranks or scores of the features by run; ties get mean ranks (ρ), or drop out (τ-b).
+
+    Raises `DataError` for fewer than two runs, and for a run that ranks nothing (all equal).
+    """
+    r = np.asarray(rankings, np.float64)
+    if r.ndim != 2 or min(r.shape) < 2:
+        raise DataError(f"rankings of shape {r.shape}: give at least two runs (rows) over at least two features (columns)")
+    flat = np.flatnonzero(r.min(axis=1) == r.max(axis=1))
+    if len(flat):
+        raise DataError(f"run {int(flat[0])} gives every feature one rank; it cannot be correlated with the others")
+    first, second = np.triu_indices(len(r), 1)
+    places = stats.rankdata(r, axis=1)
+    return Agreement(
+        float(np.corrcoef(places)[first, second].mean()),
+        float(np.mean([stats.kendalltau(r[a], r[b]).statistic for a, b in zip(first, second, strict=True)])),
+    )
