@@ -52,7 +52,9 @@ def test_demsars_example():
     assert round(plain, 2) == 9.28 and round(13 * plain / (14 * 3 - plain), 2) == 3.69
     assert round(critical_difference(4, 14), 2) == 1.25
     assert critical_difference(4, 14, test="bonferroni-dunn") == pytest.approx(1.16, abs=0.01)  # printed without rounding up
-    assert cliques(found.ranks, critical_difference(4, 14)) == [[3, 1, 2], [1, 2, 0]]
+    # "the difference between the best and the worst is already smaller than that"
+    assert cliques(found.ranks, critical_difference(4, 14)) == [[3, 1, 2, 0]]
+    assert cliques(found.ranks, 1.16) == [[3, 1, 2], [1, 2, 0]]
 
 
 def test_the_msfs_papers_critical_difference():
