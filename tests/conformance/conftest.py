@@ -87,11 +87,18 @@ def engine_of(x, y, ids=None):
     return LocalEngine(profile_block(block, y.shape[1]), [block])
 
 
+def quick(name):
+    """A method's defaults with few scans or epochs: nothing here depends on convergence, and every scan is a job in some forms."""
+    few = {"max_iter": (500, 10), "epochs": (100, 8)}  # above that a limit is of the driver's own iterations
+    return {p.name: few[p.name][1] for p in METHODS[name].parameters if p.name in few and p.default <= few[p.name][0]}
+
+
 def in_process(engine, method, count=COUNT, **parameters):
     """(ranking, scores over all features, what the method returned) without Spark."""
     from spark_mlfs.solvers.ranking import complete
 
-    (((scores, _),), _) = pipeline.Solve((pipeline.Request.of(method, parameters, count),))(engine)
+    given = {**quick(method), **parameters}
+    (((scores, _),), _) = pipeline.Solve((pipeline.Request.of(method, given, count),))(engine)
     picks = scores.path.picks if scores.path is not None else None
     order, values = complete(scores.values, engine.profile.varying, engine.profile.d, picks)
     return order, values, scores
@@ -101,7 +108,7 @@ def rank_all(data, **options):
     """{method: result} of every method in one call."""
     if not hasattr(data, "profile"):
         options.setdefault("row_id", "id")
-    requests = [pipeline.Request.of(name, {}, COUNT) for name in METHODS]
+    requests = [pipeline.Request.of(name, quick(name), COUNT) for name in METHODS]
     try:
         return {r.request.method: r for r in pipeline.rank(data, requests, **options)}
     except Exception:

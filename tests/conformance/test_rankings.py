@@ -137,8 +137,8 @@ def test_tags_equal_label_vectors(forms, method):
     close(found, forms.get("plain", method), 1e-3 if found.scores.objective else 1e-9)
 
 
-def test_alone_equals_together(forms, method):
-    (alone,) = pipeline.rank(forms.packed, [pipeline.Request.of(method, {}, 5)])
+def test_alone_equals_together(forms, kit, method):
+    (alone,) = pipeline.rank(forms.packed, [pipeline.Request.of(method, kit.quick(method), 5)])
     same_bits(alone, forms.get("plain", method))
 
 
@@ -249,10 +249,10 @@ def test_unknown_labels_through_spark(spark, kit):
         except DataError:
             for small in (0, 1 << 40):
                 with pytest.raises(DataError):
-                    pipeline.rank(packed, [pipeline.Request.of(method, {}, 5)], small_bytes=small)
+                    pipeline.rank(packed, [pipeline.Request.of(method, kit.quick(method), 5)], small_bytes=small)
             continue
         for small in (0, 1 << 40):
-            (found,) = pipeline.rank(packed, [pipeline.Request.of(method, {}, 5)], small_bytes=small)
+            (found,) = pipeline.rank(packed, [pipeline.Request.of(method, kit.quick(method), 5)], small_bytes=small)
             assert found.scores.values.tobytes() == want.tobytes(), method
     packed.release()
 

@@ -21,9 +21,11 @@ import spark_mlfs
 from pyspark.ml import Pipeline, PipelineModel
 frame = spark_mlfs.read.planted(spark, 300, 15, 4, seed=1, num_partitions=3)
 out = {}
-for method in ("mim", "jmi", "fisher"):
+asked = [("mim", {}), ("jmi", {}), ("fisher", {}), ("spec", {}), ("gmba", {"mode": "closed"}), ("relieff", {}), ("lasso", {}),
+    ("csfs", {}), ("rfs", {"max_iter": 5}), ("omfs", {}), ("msfs", {}), ("mifs", {})]
+for method, p in asked:
     for small in (1 << 40, 0):
-        r = spark_mlfs.pipeline.rank(frame, [spark_mlfs.pipeline.Request.of(method, {}, 5)], row_id="id", small_bytes=small)[0]
+        r = spark_mlfs.pipeline.rank(frame, [spark_mlfs.pipeline.Request.of(method, p, 5)], row_id="id", small_bytes=small)[0]
         out[f"{method} {small}"] = [list(map(int, r.ranking["index"])), [v.hex() for v in map(float, r.scores.values)]]
 selector = spark_mlfs.JMISelector(numTopFeatures=4, outputCol="kept", idCol="id")
 fitted = Pipeline(stages=[selector]).fit(frame)
@@ -35,6 +37,16 @@ again = spark_mlfs.MultiLabelSelectorModel.load(folder + "/model")
 assert loaded.ranking.equals(fitted.stages[0].ranking) and again.ranking.equals(loaded.ranking)
 kept = again.transform(frame)
 out["names"] = [a["name"] for a in kept.schema["kept"].metadata["ml_attr"]["attrs"]["numeric"]]
+stages = [spark_mlfs.MIMSelector(numTopFeatures=8, outputCol="kept", idCol="id"), spark_mlfs.LIFTExtractor(
+    featuresCol="kept", outputCol="lift", idCol="id"), spark_mlfs.BRSVMClassifier(featuresCol="lift", idCol="id")]
+whole = Pipeline(stages=stages).fit(frame)
+whole.write().overwrite().save(folder + "/whole")
+scored = PipelineModel.load(folder + "/whole").transform(frame)
+out["scores"] = [[float(v).hex() for v in r.rawPrediction] for r in scored.orderBy("id").limit(20).collect()]
+near = spark_mlfs.MLkNNClassifier(k=5, idCol="id").fit(frame)
+out["tags"] = [[r.tags, [v.hex() for v in r.scores]] for r in near.tagged(frame, top_n=2).orderBy("id").limit(20).collect()]
+from spark_mlfs.evaluate.metrics import MultiLabelEvaluator
+out["precision"] = MultiLabelEvaluator().evaluate(near.transform(frame)).hex()
 out["row"] = [float(v) for v in kept.orderBy("id").first().kept]
 print("RESULT" + json.dumps(out))
 spark.stop()
