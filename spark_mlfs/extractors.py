@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame
 from . import params as spec
 from . import pipeline
 from .errors import ParameterError
-from .extract.base import Extractor
+from .extract.base import Extractor, scaled
 from .extract.registry import EXTRACTORS
 from .ml import FITTING, MultiLabelEstimator, StateModel, declare, map_rows, set_params
 from .prepare.blocks import pack
@@ -65,8 +65,10 @@ class _ExtractorEstimator(MultiLabelEstimator, _Output):
         started = time.perf_counter()
         packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
         try:
+            many = found.pairs(packed.profile, checked) > pipeline.MANY_PAIRS and packed.profile.partitions > 1
+            small = 0 if many else pipeline.SMALL_BYTES
             fit = Fit(found.name, checked)
-            state, cost, distributed = pipeline.compute(packed, fit, self._progress, driver_bytes=self.getDriverBytes())
+            state, cost, distributed = pipeline.compute(packed, fit, self._progress, small, self.getDriverBytes())
         finally:
             packed.release()
         extra = {
@@ -76,7 +78,6 @@ class _ExtractorEstimator(MultiLabelEstimator, _Output):
             "feature_names": packed.feature_names,
             "named": packed.named,
             "label_names": packed.label_names,
-            "varying": packed.profile.varying.tolist(),
             "fingerprint": f"{packed.profile.fingerprint:016x}",
             "seconds": time.perf_counter() - started,
             "jobs": packed.jobs + cost.jobs,
@@ -129,22 +130,17 @@ class Project:
     output: str
 
     def __call__(self, x: np.ndarray | sp.csr_matrix) -> dict[str, np.ndarray]:
-        s = self.state
-        x = x[:, s["columns"]]
-        if sp.issparse(x):
-            x = sp.csr_matrix(x, dtype=np.float64)
-            x.data /= s["scale"][x.indices]
-        else:
-            x = (x - s["offset"]) / s["scale"]
-        return {self.output: self.extractor.project(s, x)}
+        return {self.output: self.extractor.project(self.state, scaled(self.state, x))}
 
 
 class MultiLabelExtractorModel(StateModel, _Output):
     """A fitted extractor: adds the extracted features to a frame.
 
-    outputCol : vector of the extracted features, their names in its metadata names : of the extracted features ranking : pandas
-    frame rank, index, name, score of the original features, where the extractor ranks them (mddm, mlsi), else None state : what
-    was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …
+    `outputCol`  vector of the extracted features, their names in its metadata
+    `names`      of the extracted features
+    `ranking`    pandas frame rank, index, name, score of the original features, where the extractor ranks them (mddm, mlsi),
+                 else None
+    `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …
     """
 
     def __init__(self) -> None:
@@ -166,7 +162,7 @@ class MultiLabelExtractorModel(StateModel, _Output):
         scores = EXTRACTORS[self._extra["extractor"]]().scores(self.state)
         if scores is None:
             return None
-        order, values = complete(scores, np.array(self._extra["varying"], np.int64), self.numFeatures)
+        order, values = complete(scores, self.state["varying"], self.numFeatures)
         names = self.featureNames
         return pd.DataFrame(
             {

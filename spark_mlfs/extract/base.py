@@ -1,19 +1,23 @@
 """What an extractor is: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from that state.
 
 The pyspark.ml classes (`extractors.py`), saving, names and checks are common. Rows with unknown labels do not take part in a
-fit; any row can be transformed.
+fit, and neither do features that are constant on the other rows; any row can be transformed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..errors import DataError
 from ..params import Parameter
-from ..statistics.base import State
+from ..prepare.blocks import Block, Profile
+from ..statistics.base import State, Statistic
 from ..statistics.runner import Engine
 
 
@@ -29,9 +33,18 @@ class Extractor:
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        """What is learned: at least `columns`, `offset`, `scale` (the features used are (x − offset)/scale) and what `project`
-        needs."""
+        """What is learned, and `varying`, the features that vary over the rows whose labels are all known. `DataError` where
+        those rows are none, or hold nothing to learn from."""
+        restrict(engine)
+        return {**self.learn(engine, p), "varying": engine.profile.varying}
+
+    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+        """At least `columns`, `offset`, `scale` (the features used are (x − offset)/scale) and what `project` needs."""
         raise NotImplementedError
+
+    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> float:
+        """Pairs of rows the fit compares: many are worth several tasks even where the data are small."""
+        return 0.0
 
     def project(self, state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray:
         """(rows, width) extracted features of scaled rows x (rows, v); a sparse x is scaled but not moved by the offset."""
@@ -42,8 +55,70 @@ class Extractor:
         raise NotImplementedError
 
     def scores(self, state: State) -> np.ndarray | None:
-        """(v,) scores of the original features used, where the extractor ranks them."""
+        """(v,) scores of the original features `varying`, where the extractor ranks them."""
         return state.get("scores")
+
+
+@dataclass
+class KnownRows(Statistic):
+    """Number, positive labels, and the features' minimum and maximum of the rows whose labels are all known."""
+
+    layout: str = field(default="spans", init=False)
+    ordered: bool = field(default=False, init=False)
+    divisible: bool = field(default=False, init=False)
+
+    def key(self) -> Hashable:
+        return "known rows"
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        block = block.known()
+        low, high = np.full(profile.d, np.inf), np.full(profile.d, -np.inf)
+        if block.n:
+            ends = block.x.min(axis=0), block.x.max(axis=0)
+            low, high = ((e.toarray().ravel() if sp.issparse(e) else e).astype(np.float64) for e in ends)
+        positive = np.bincount(block.label_indices, minlength=profile.q).astype(np.int64)
+        return {"n": np.array([block.n]), "positive": positive, "low": low, "high": high}
+
+    def merge(self, left: State, right: State) -> State:
+        return {
+            "n": left["n"] + right["n"],
+            "positive": left["positive"].astype(np.int64) + right["positive"],
+            "low": np.minimum(left["low"], right["low"]),
+            "high": np.maximum(left["high"], right["high"]),
+        }
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 16 * profile.d + 8 * profile.q
+
+
+def restrict(engine: Engine) -> None:
+    """The engine's profile tells the range of the features and the positive labels of the rows whose labels are all known: they
+    decide which features vary."""
+    profile = engine.profile
+    n = profile.n
+    if profile.has_unknown:
+        (known,) = engine.once(KnownRows())
+        n = int(known["n"][0])
+        if not n:
+            raise DataError("no row has all its labels known; extractors learn from fully labelled rows: label some")
+        ends = {"low": known["low"], "high": known["high"], "positive": known["positive"]}
+        profile = dataclasses.replace(profile, **ends)
+        engine.profile = profile
+    where = "over the rows whose labels are all known" if profile.has_unknown else "in the data"
+    if not len(profile.varying):
+        raise DataError(f"no feature varies {where}; label more rows")
+    if not ((profile.positive > 0) & (profile.positive < n)).any():
+        raise DataError(f"no label takes both values {where}; an extractor needs positive and negative rows")
+
+
+def scaled(state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
+    """Raw rows as `Extractor.project` takes them: the features in use, (x − offset)/scale; sparse rows are not moved."""
+    x = x[:, state["columns"]]
+    if not sp.issparse(x):
+        return (x - state["offset"]) / state["scale"]
+    x = sp.csr_matrix(x, dtype=np.float64)
+    x.data /= state["scale"][x.indices]
+    return x
 
 
 class Linear(Extractor):

@@ -11,18 +11,18 @@ no centre moves; a centre without rows stays. The same rows give the same centre
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..errors import BudgetError
 from ..params import Integer, Number, Parameter
 from ..prepare.blocks import Block, Profile, concatenate, mix
-from ..solvers.gram import SCALINGS  # noqa: F401 - the scalings a geometry knows
 from ..statistics.base import State, Statistic, decode
-from ..statistics.labelsets import LabelsetSums
+from ..statistics.moments import GroupMoments
 from ..statistics.neighbours import Geometry, geometry_of
 from ..statistics.runner import Engine, one_thread
 from .base import Extractor
@@ -45,13 +45,33 @@ class Cluster:
     side: int
     count: int
 
-    def rows(self, block: Block) -> np.ndarray:
-        """Positions of its rows."""
-        if self.side < 0:
-            return np.arange(block.n)
+
+def sides(block: Block, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, np.ndarray]]:
+    """Each problem and the positions of its rows."""
+    order = np.argsort(block.label_indices, kind="stable")
+    rows, labels = block.label_rows()[order], block.label_indices[order]
+    for cluster in clusters:
+        if cluster.side < 0:
+            yield cluster, np.arange(block.n)
+            continue
+        first, last = np.searchsorted(labels, [cluster.label, cluster.label + 1])
         have = np.zeros(block.n, bool)
-        have[block.label_rows()[block.label_indices == self.label]] = True
-        return np.flatnonzero(have if self.side else ~have)
+        have[rows[first:last]] = True
+        yield cluster, np.flatnonzero(have if cluster.side else ~have)
+
+
+@dataclass(frozen=True)
+class Everything:
+    """One group of all rows whose labels are all known, for `GroupMoments`."""
+
+    size: int = 1
+
+    def key(self) -> Hashable:
+        return "everything known"
+
+    def groups(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+        rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
+        return rows, np.zeros(len(rows), np.int64)
 
 
 def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
@@ -84,8 +104,7 @@ class FirstRows(Statistic):
         place = np.empty(block.n, np.int64)
         place[order] = np.arange(block.n)
         out = []
-        for cluster in self.clusters:
-            rows = cluster.rows(block)
+        for cluster, rows in sides(block, self.clusters):
             out.append(rows[np.argsort(place[rows])][: cluster.count])
         return out
 
@@ -128,9 +147,8 @@ class ClusterSums(Statistic):
         count, total, inertia = np.zeros(len(self.centres), np.int64), np.zeros(self.centres.shape), 0.0
         square = np.einsum("ij,ij->i", self.centres, self.centres)
         first = 0
-        for cluster in self.clusters:
+        for cluster, rows in sides(block, self.clusters):
             part = slice(first, first + cluster.count)
-            rows = cluster.rows(block)
             first += cluster.count
             if not len(rows):
                 continue
@@ -182,14 +200,18 @@ class LIFT(Extractor):
         SCALING,
     )
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        (found,) = engine.run(LabelsetSums(squares=True))
-        sets = found.sets
-        members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
-        positive = np.rint(members.T @ sets.counts).astype(np.int64)
-        geometry = geometry_of(engine, found.moments, p["scaling"])
+    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+        (moments,) = engine.run(GroupMoments(Everything()))
+        geometry = geometry_of(engine, moments, p["scaling"])
+        clusters = clusters_of(engine.profile.positive, int(moments.count.sum()), p["ratio"])
+        count = sum(cluster.count for cluster in clusters)
+        size = 16 * count * len(geometry.varying)  # the centres, and the sums of one iteration
+        if size > engine.driver_bytes:
+            raise BudgetError(
+                f"{count} cluster centres of {len(geometry.varying)} features need {size >> 20} MB on the driver, more than "
+                f"driverBytes = {engine.driver_bytes >> 20} MB: lower ratio, raise driverBytes, or select features first"
+            )
         with one_thread():
-            clusters = clusters_of(positive, int(sets.counts.sum()), p["ratio"])
             centres, iterations, converged = cluster_centres(engine, clusters, geometry, p["seed"], p["max_iter"])
         width = np.zeros(engine.profile.q, np.int64)
         for cluster in clusters:

@@ -7,9 +7,11 @@ D < 20), d the distance of two rows and M(i) the mean distance of row i to all r
 
 and their averages over the subspaces. With Q = φ'·2L·φ, L a Laplacian, and Q_m over all pairs of one class (2n_c times the
 within-class scatter), max w'(αQ_b + Q_f)w / w'(Q_m + βQ_n)w; the denominator gets 1e-6·tr/D on its diagonal. Kept: the fewest
-leading eigenvectors that hold ``thr`` of the eigenvalue sum, w'Bw = 1. Subspaces are drawn by a generator seeded by (seed,
-label). Exact up to 20,000 rows, beyond that on as many rows drawn by hash of their ids. L_f = nI − 11' − L_n, so two graphs
-suffice. The labels are worked on side by side. Source: Zhang, Li & Li 2018, Section 2.
+leading eigenvectors that hold ``thr`` of the eigenvalue sum, w'Bw = 1. Subspaces are drawn by the hash of (seed, label, draw,
+column). Exact up to 20,000 rows; beyond that φ's mean and the pairs are those of as many rows, drawn by the seeded hash of
+their ids. L_f = nI − 11' − L_n, so two graphs suffice; they are met tile by tile and summed over the subspaces before φ is
+multiplied, n²D a label. The labels are worked on side by side. Source: Zhang, Li & Li 2018, Section 2; the weights α and β, which
+its equations lack, are those of its Section 3.2.2.
 """
 
 from __future__ import annotations
@@ -22,16 +24,18 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import linalg
 
+from ..errors import BudgetError
 from ..params import Integer, Number, Parameter
-from ..prepare.blocks import Block
+from ..prepare.blocks import Block, Profile, mix
 from ..statistics.base import State
-from ..statistics.neighbours import anchors_of
 from ..statistics.runner import Engine, one_thread
-from .base import Extractor, signed
+from .base import Extractor, scaled, signed
+from .labelwise import over_labels
 from .lift import LIFT, distances
 
 MOST_ROWS = 20_000
-ROWS = 1024  # of the n × n graphs at a time
+SAMPLE = 1 << 32  # added to the seed: the sample has nothing to do with the rows k-means starts from
+TILE = 1024  # rows and columns of the n × n graphs at a time
 
 
 class LIFTRSM(Extractor):
@@ -50,19 +54,29 @@ class LIFTRSM(Extractor):
         *LIFT.parameters[1:],
     )
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        lift = LIFT().fit(engine, {name: p[name] for name in ("ratio", "max_iter", "seed", "scaling")})
-        block = anchors_of(engine, MOST_ROWS, p["seed"])
-        reduce = Reduce(lift, dict(p))
+    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+        lift = LIFT().learn(engine, {name: p[name] for name in ("ratio", "max_iter", "seed", "scaling")})
+        q, n = engine.profile.q, min(engine.profile.n, MOST_ROWS)
+        D = int(np.diff(lift["slices"]).max())
+        size = 16 * n * D + 48 * D * D
+        if size > engine.driver_bytes:
+            raise BudgetError(
+                f"lift-rsm: {n} rows of a label with {D} LIFT features need {size >> 20} MB in a task, more than driverBytes = "
+                f"{engine.driver_bytes >> 20} MB: lower ratio, or raise driverBytes"
+            )
+        found: State = {}
         with one_thread():
-            found = [reduce(block, label) for label in range(engine.profile.q)]
-        widths = [each["projection"].shape[1] for each in found]
+            for part in over_labels(engine, MOST_ROWS, p["seed"] + SAMPLE, Reduce(lift, dict(p))):
+                found.update(part)
         return {
             **lift,
-            "mean": np.concatenate([each["mean"] for each in found]),
-            "projection": np.concatenate([each["projection"].ravel() for each in found]),
-            "widths": np.array(widths, np.int64),
+            "mean": np.concatenate([found[f"mean {label}"] for label in range(q)]),
+            "projection": np.concatenate([found[f"projection {label}"].ravel() for label in range(q)]),
+            "widths": np.array([found[f"projection {label}"].shape[1] for label in range(q)], np.int64),
         }
+
+    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> float:
+        return float(min(profile.n, MOST_ROWS)) ** 2 * profile.q * p["subspaces"]
 
     def project(self, state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray:
         phi = distances(x, state["centres"], state["offset"] / state["scale"]) - state["mean"]
@@ -79,71 +93,116 @@ class LIFTRSM(Extractor):
 
 @dataclass(frozen=True)
 class Reduce:
-    """The projection of one label."""
+    """The projections of some labels, from the rows of a block: `mean l` (D,) and `projection l` (D, r) for label l."""
 
     lift: State
     p: dict[str, Any]
 
-    def __call__(self, block: Block, label: int) -> State:
+    def __call__(self, block: Block, labels: list[int]) -> State:
         s, p = self.lift, self.p
-        x = block.x[:, s["columns"]]
-        x = sp.csr_matrix(x, dtype=np.float64) if sp.issparse(x) else x.astype(np.float64)
-        if sp.issparse(x):
-            x.data /= s["scale"][x.indices]
-        else:
-            x = (x - s["offset"]) / s["scale"]
-        part = slice(s["slices"][label], s["slices"][label + 1])
-        phi = distances(x, s["centres"][part], s["offset"] / s["scale"])
-        mean = phi.mean(axis=0)
-        have = np.zeros(block.n, bool)
-        have[block.label_rows()[block.label_indices == label]] = True
-        W, _ = projection(phi - mean, have, p, [p["seed"], label])
-        return {"mean": mean, "projection": W}
+        x = scaled(s, block.x)
+        out: State = {}
+        for label in labels:
+            part = slice(s["slices"][label], s["slices"][label + 1])
+            phi = distances(x, s["centres"][part], s["offset"] / s["scale"])
+            out[f"mean {label}"] = mean = phi.mean(axis=0)
+            phi -= mean
+            have = np.zeros(block.n, bool)
+            have[block.label_rows()[block.label_indices == label]] = True
+            out[f"projection {label}"], _ = projection(phi, have, p, (p["seed"], label))
+        return out
 
 
-def subspaces(D: int, count: int, width: int, seed: Sequence[int]) -> list[np.ndarray]:
-    """The columns of each random subspace."""
+def subspaces(D: int, count: int, width: int, seed: tuple[int, int]) -> list[np.ndarray]:
+    """The columns of each random subspace, by (seed, label)."""
     width = width if D >= 20 else max(1, int(0.3 * D + 1e-9))
-    rng = np.random.default_rng(list(seed))
-    return [np.sort(rng.choice(D, size=min(width, D), replace=False)) for _ in range(count)]
+    draws = mix(np.arange(count) + seed[1] * count, seed[0])
+    return [np.sort(np.argsort(mix(np.arange(D), int(draw)), kind="stable")[:width]) for draw in draws]
 
 
 def graph_forms(phi: np.ndarray, have: np.ndarray, columns: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-    """(φ'·2L_n·φ, φ'·2L_b·φ) of the averaged neighbour and between-class graphs, in blocks of rows."""
+    """(φ'·2L_n·φ, φ'·2L_b·φ) of the averaged neighbour and between-class graphs.
+
+    The graphs are symmetric: their tiles on and above the diagonal suffice. Memory: φ twice, and some tiles.
+    """
     n, D = phi.shape
-    near, between = np.zeros((D, D)), np.zeros((D, D))
+    count = len(columns)
+    phi = phi[np.argsort(~have, kind="stable")]  # one class after the other: a tile's pairs are of one class, or all of two
+    classes = ((0, int(have.sum())), (int(have.sum()), n))
+    tiles = [(slice(a, min(a + TILE, z)), c) for c, (first, z) in enumerate(classes) for a in range(first, z, TILE)]
+    left, right = [], []  # of a subspace: d² = left · right'
     for chosen in columns:
-        f = np.ascontiguousarray(phi[:, chosen])
-        square = np.einsum("ij,ij->i", f, f)
+        f = phi[:, chosen]
+        square, one = np.einsum("ij,ij->i", f, f)[:, None], np.ones((n, 1))
+        left.append(np.hstack([-2 * f, square, one]))
+        right.append(np.hstack([f, one, square]))
 
-        def distance(a: int, z: int, f: np.ndarray = f, square: np.ndarray = square) -> np.ndarray:
-            d2 = square[a:z, None] + square - 2 * (f[a:z] @ f.T)
-            d2[np.arange(z - a), np.arange(a, z)] = 0.0
-            return np.sqrt(np.maximum(d2, 0.0, out=d2), out=d2)
+    limit = np.zeros((count, n))  # M(i), then squared
+    for number, (rows, _) in enumerate(tiles):
+        for others, _ in tiles[number:]:
+            for t in range(count):
+                d = left[t][rows] @ right[t][others].T
+                np.sqrt(np.maximum(d, 0.0, out=d), out=d)
+                if others == rows:
+                    np.fill_diagonal(d, 0.0)
+                else:
+                    limit[t, others] += d.sum(axis=0)
+                limit[t, rows] += d.sum(axis=1)
+    limit = np.square(limit / n)
 
-        cuts = [(a, min(a + ROWS, n)) for a in range(0, n, ROWS)]
-        mean = np.concatenate([distance(a, z).sum(axis=1) / n for a, z in cuts])
-        degree_n, degree_b = np.zeros(n), np.zeros(n)
-        cross_n, cross_b = np.zeros((D, D)), np.zeros((D, D))
-        for a, z in cuts:
-            d = distance(a, z)
-            closer = d < mean[a:z, None]
-            pairs = closer & (have[a:z, None] != have)
-            closer |= d < mean
-            S = closer.astype(np.float64)
-            degree_n[a:z] = S.sum(axis=1)
-            cross_n += phi[a:z].T @ (S @ phi)
-            S = pairs.astype(np.float64)
-            degree_b[a:z] += 0.5 * S.sum(axis=1)
-            degree_b += 0.5 * S.sum(axis=0)
-            product = phi[a:z].T @ (S @ phi)
-            cross_b += 0.5 * (product + product.T)
-        near += 2 * (phi.T @ (phi * degree_n[:, None]) - cross_n)
-        between += 2 * (phi.T @ (phi * degree_b[:, None]) - cross_b)
-    return near / len(columns), between / len(columns)
+    near, between = Laplacian(phi), Laplacian(phi)
+    kind = np.uint8 if count < 128 else np.int32
+    for number, (rows, own) in enumerate(tiles):
+        for others, other in tiles[number:]:
+            shape = rows.stop - rows.start, others.stop - others.start
+            neighbours, apart = np.zeros(shape, kind), np.zeros(shape, kind)
+            for t in range(count):
+                d = left[t][rows] @ right[t][others].T
+                inside, back = d < limit[t, rows, None], d < limit[t, others]
+                if own != other:
+                    apart += inside
+                    apart += back
+                neighbours += np.logical_or(inside, back, out=inside)
+            near.add(rows, others, neighbours)
+            if own != other:
+                between.add(rows, others, apart)
+        near.end(rows)
+        between.end(rows)
+    return near.form() / count, between.form() / (2 * count)
 
 
-def projection(phi: np.ndarray, have: np.ndarray, p: Mapping[str, Any], seed: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+class Laplacian:
+    """φ'·2L·φ of a symmetric graph whose tiles arrive row by row, each pair of rows once."""
+
+    def __init__(self, phi: np.ndarray) -> None:
+        self.phi = phi
+        self.degree = np.zeros(len(phi))
+        self.half = np.zeros((phi.shape[1],) * 2)
+        self.line: np.ndarray | None = None
+
+    def add(self, rows: slice, others: slice, weights: np.ndarray) -> None:
+        """A tile of the graph on or above the diagonal."""
+        S = weights.astype(np.float64)
+        self.degree[rows] += S.sum(axis=1)
+        if others == rows:
+            S *= 0.5
+        else:
+            self.degree[others] += S.sum(axis=0)
+        product = S @ self.phi[others]
+        self.line = product if self.line is None else np.add(self.line, product, out=self.line)
+
+    def end(self, rows: slice) -> None:
+        """No more tiles of these rows."""
+        if self.line is not None:
+            self.half += self.phi[rows].T @ self.line
+            self.line = None
+
+    def form(self) -> np.ndarray:
+        """(D, D) the form."""
+        return 2 * (self.phi.T @ (self.phi * self.degree[:, None]) - self.half - self.half.T)
+
+
+def projection(phi: np.ndarray, have: np.ndarray, p: Mapping[str, Any], seed: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """(D, r) kept eigenvectors and (D,) all eigenvalues, of centred φ (n, D) and the label `have` (n,)."""
     n, D = phi.shape
     near, between = graph_forms(phi, have, subspaces(D, p["subspaces"], p["width"], seed))

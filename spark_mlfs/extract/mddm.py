@@ -36,7 +36,7 @@ class MDDM(Linear):
         SCALING,
     )
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
         view = labelled_view(engine, p["scaling"])
         with one_thread():
             if p["variant"] == "f":

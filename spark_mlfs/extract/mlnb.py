@@ -20,7 +20,7 @@ from scipy import linalg
 
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
-from ..prepare.blocks import GROUPS, Block, Profile, group_of
+from ..prepare.blocks import GROUPS, Block, Profile, group_of, mix
 from ..statistics.base import State, Statistic
 from ..statistics.runner import Engine, one_thread
 from .base import Linear, signed
@@ -159,7 +159,7 @@ class MLNB(Linear):
         SCALING,
     )
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
         view = labelled_view(engine, p["scaling"])
         columns = engine.profile.varying[view.varying]
         with one_thread():
@@ -187,10 +187,26 @@ class MLNB(Linear):
         }
 
 
+class Draws:
+    """Random numbers by hash of (seed, number of the draw): one sequence whatever the versions of the libraries."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed, self.used = seed, 0
+
+    def uniform(self, *shape: int) -> np.ndarray:
+        """Numbers in [0, 1)."""
+        first, self.used = self.used, self.used + int(np.prod(shape))
+        return ((mix(np.arange(first, self.used), self.seed) >> np.uint64(11)) * 2.0**-53).reshape(shape)
+
+    def below(self, limit: int, *shape: int) -> np.ndarray:
+        """Whole numbers from 0 to limit - 1."""
+        return (self.uniform(*shape) * limit).astype(np.int64)
+
+
 def search(loss: Any, width: int, size: int, generations: int, seed: int, progress: Any = None) -> tuple[np.ndarray, list[float]]:
     """(bits of the best string, its loss after each generation)."""
-    rng = np.random.default_rng(seed)
-    population = rng.random((size, width)) < 0.5
+    draws = Draws(seed)
+    population = draws.uniform(size, width) < 0.5
     population[~population.any(axis=1), 0] = True
     value = loss(population)
     trace = []
@@ -199,12 +215,12 @@ def search(loss: Any, width: int, size: int, generations: int, seed: int, progre
             progress("mlnb: generation", generation, generations)
         best = int(np.argmin(value))
         trace.append(float(value[best]))
-        pairs = rng.integers(0, size, (2 * (size - 1), 2))
+        pairs = draws.below(size, 2 * (size - 1), 2)
         parents = np.where(value[pairs[:, 0]] <= value[pairs[:, 1]], pairs[:, 0], pairs[:, 1])
-        cut = rng.integers(0, width + 1, size - 1)
+        cut = draws.below(width + 1, size - 1)
         left = np.arange(width) < cut[:, None]
         children = np.where(left, population[parents[::2]], population[parents[1::2]])
-        children ^= rng.random(children.shape) < 1.0 / width
+        children ^= draws.uniform(*children.shape) < 1.0 / width
         children[~children.any(axis=1), 0] = True
         fresh = loss(children)
         population = np.concatenate([population[best : best + 1], children])

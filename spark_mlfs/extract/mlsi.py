@@ -33,7 +33,7 @@ class MLSI(Linear):
         SCALING,
     )
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
         view = labelled_view(engine, p["scaling"])
         with one_thread():
             A = (1 - p["beta"]) * (view.G @ view.G) + p["beta"] * (view.C @ view.C.T)

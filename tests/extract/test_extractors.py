@@ -14,10 +14,10 @@ from pyspark.sql import types as T
 from scipy.linalg import subspace_angles
 
 import spark_mlfs
-from spark_mlfs import params
-from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs import params, pipeline
+from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.extract import lift_rsm, mlnb
-from spark_mlfs.extract.lift import FirstRows, centre_counts, clusters_of
+from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.registry import EXTRACTORS
 from spark_mlfs.extractors import ESTIMATORS, Fit, Project
 from spark_mlfs.pipeline import compute
@@ -41,11 +41,12 @@ def data(n=90, d=9, q=3, seed=0, sparse=False):
     return x, y
 
 
-def engine_of(x, y, sparse=False):
+def engine_of(x, y, sparse=False, unlabelled=None, **options):
     lists = sp.csr_matrix(y)
     values = sp.csr_matrix(x) if sparse else np.ascontiguousarray(x)
-    block = Block(values, np.arange(len(x)), lists.indptr.astype(np.int32), lists.indices.astype(np.int32))
-    return LocalEngine(profile_block(block, y.shape[1]), [block])
+    labels = lists.indptr.astype(np.int32), lists.indices.astype(np.int32)
+    block = Block(values, np.arange(len(x)), *labels, unlabelled=unlabelled)
+    return LocalEngine(profile_block(block, y.shape[1]), [block], **options)
 
 
 def fitted(name, x, y, sparse=False, **given):
@@ -121,10 +122,33 @@ def test_lift_is_k_means_from_the_hashed_rows(sparse):
     assert state["converged"] and list(np.diff(state["slices"])) == [2 * c.count for c in clusters if c.side == 1]
 
 
-def test_centres_are_counted_as_published():
-    """Scene, ratio .2 on 80 % of the rows: 138, 118, 128, 139 ± 1, 171 ± 1, 138."""
-    positive = np.array([345, 295, 320, 347, 427, 345])
-    assert list(2 * centre_counts(positive, 1926, 0.2)) == [138, 118, 128, 140, 172, 138]
+def test_k_means_equals_scikit_learn(data_dir):
+    from sklearn.cluster import KMeans
+
+    x, y, _, _ = load("emotions", data_dir)
+    X, y = standardise(x), y.astype(float)
+    state, _ = fitted("lift", x, y, seed=2, max_iter=200)
+    order, first = np.argsort(mix(np.arange(len(x)), 2), kind="stable"), 0
+    for cluster in clusters_of(y.sum(axis=0).astype(int), len(x), 0.1):
+        found = state["centres"][first : first + cluster.count]
+        first += cluster.count
+        start = order[y[order, cluster.label] == cluster.side][: cluster.count]
+        theirs = KMeans(cluster.count, init=X[start], n_init=1, tol=0, max_iter=200, algorithm="lloyd")
+        np.testing.assert_allclose(found, theirs.fit(X[y[:, cluster.label] == cluster.side]).cluster_centers_, atol=1e-8)
+    assert first == len(state["centres"]) and state["converged"]
+
+
+def test_centres_are_counted_as_published(data_dir):
+    """Scene, ratio .2 on a random 80 % of the rows: 138, 118, 128, 139, 171, 138, means of 50 draws whose standard error is 0.4.
+    Rounded down instead of up, the expected numbers would be off by as much as 2.3."""
+    from scipy.stats import hypergeom
+
+    _, y, _, _ = load("scene", data_dir)
+    n, kept = len(y), int(0.8 * len(y))
+    positive = np.arange(1, kept // 2)
+    width = 2 * centre_counts(positive, kept, 0.2)
+    expected = [width @ hypergeom(n, int(total), kept).pmf(positive) for total in y.sum(axis=0)]
+    assert np.abs(np.array(expected) - [138, 118, 128, 139, 171, 138]).max() < 1
     assert list(centre_counts(np.array([70, 0, 100, 1]), 100, 0.1)) == [3, 0, 0, 1]
     assert list(centre_counts(np.array([70]), 1000, 0.1)) == [7]  # 0.1 · 70 is above 7 in binary
 
@@ -136,8 +160,10 @@ def test_a_label_without_positives_gets_centres_on_all_rows():
     assert np.diff(state["slices"])[1] == 50 and out.shape[1] == state["slices"][-1]
 
 
+@pytest.mark.parametrize("tile", [1024, 23])
 @pytest.mark.parametrize("source", ["planted", "flags", "emotions"])
-def test_lift_rsm_matrices_equal_the_n_by_n_ones(source, request):
+def test_lift_rsm_matrices_equal_the_n_by_n_ones(source, tile, request, monkeypatch):
+    monkeypatch.setattr(lift_rsm, "TILE", tile)
     if source == "planted":
         x, y = data(60)
     else:
@@ -147,7 +173,7 @@ def test_lift_rsm_matrices_equal_the_n_by_n_ones(source, request):
     have = y[:, 0] > 0
     phi = oracle.distances(standardise(x), standardise(x)[rng.permutation(len(x))[:24]])
     phi -= phi.mean(axis=0)
-    columns = lift_rsm.subspaces(24, 3, 20, [0, 1])
+    columns = lift_rsm.subspaces(24, 3, 20, (0, 1))
     assert all(len(set(c)) == 20 for c in columns) and len({tuple(c) for c in columns}) == 3
     A, B = oracle.lift_rsm(phi, have, columns)
     near, between = lift_rsm.graph_forms(phi, have, columns)
@@ -155,7 +181,7 @@ def test_lift_rsm_matrices_equal_the_n_by_n_ones(source, request):
     far = 2 * (len(phi) * total - np.outer(phi.sum(axis=0), phi.sum(axis=0))) - near
     np.testing.assert_allclose(0.05 * between + far, A, atol=1e-8 * np.abs(A).max())
     p = {"subspaces": 3, "width": 20, "alpha": 0.05, "beta": 0.05, "thr": 0.95}
-    W, values = lift_rsm.projection(phi, have, p, [0, 1])
+    W, values = lift_rsm.projection(phi, have, p, (0, 1))
     from scipy.linalg import eigh
 
     want, vectors = eigh(A, B)
@@ -168,9 +194,93 @@ def test_lift_rsm_matrices_equal_the_n_by_n_ones(source, request):
 
 
 def test_narrow_spaces_have_narrow_subspaces():
-    assert [len(c) for c in lift_rsm.subspaces(10, 2, 20, [0])] == [3, 3]
-    assert [len(c) for c in lift_rsm.subspaces(2, 2, 20, [0])] == [1, 1]
-    assert [len(c) for c in lift_rsm.subspaces(20, 2, 20, [0])] == [20, 20]
+    assert [len(c) for c in lift_rsm.subspaces(10, 2, 20, (0, 0))] == [3, 3]
+    assert [len(c) for c in lift_rsm.subspaces(2, 2, 20, (0, 0))] == [1, 1]
+    assert [len(c) for c in lift_rsm.subspaces(20, 2, 20, (0, 0))] == [20, 20]
+
+
+def test_subspaces_are_fair_draws():
+    """Each column in P/D of the subspaces, each pair in P(P−1)/D(D−1): 4 standard errors of 4000 draws."""
+    D, P, count = 30, 20, 4000
+    member = np.zeros((count, D))
+    for row, chosen in zip(member, lift_rsm.subspaces(D, count, P, (3, 1)), strict=True):
+        row[chosen] = 1
+    share, pairs = P / D, P * (P - 1) / (D * (D - 1))
+    assert np.abs(member.mean(axis=0) - share).max() < 4 * np.sqrt(share * (1 - share) / count)
+    together = (member.T @ member / count)[~np.eye(D, dtype=bool)]
+    assert np.abs(together - pairs).max() < 5 * np.sqrt(pairs * (1 - pairs) / count)
+    assert not np.array_equal(member[:2], [np.isin(np.arange(D), c) for c in lift_rsm.subspaces(D, 2, P, (3, 0))])
+
+
+def test_many_rows_are_sampled(spark, monkeypatch):
+    """Beyond the limit: the projection is that of the sampled rows, side by side or in one task."""
+    x, y = data(120)
+    monkeypatch.setattr(lift_rsm, "MOST_ROWS", 70)
+    given = params.check(EXTRACTORS["lift-rsm"].parameters, {"seed": 5}, "lift-rsm")
+    state, _ = fitted("lift-rsm", x, y, seed=5)
+    rows = np.sort(np.argsort(mix(np.arange(120), 5 + lift_rsm.SAMPLE), kind="stable")[:70])
+    first = 0
+    for label, (a, z, width) in enumerate(zip(state["slices"], state["slices"][1:], state["widths"], strict=False)):
+        phi = oracle.distances(standardise(x)[rows], state["centres"][a:z])
+        np.testing.assert_allclose(state["mean"][a:z], phi.mean(axis=0), rtol=1e-6)
+        columns = lift_rsm.subspaces(z - a, 10, 20, (5, label))
+        A, B = oracle.lift_rsm(phi - phi.mean(axis=0), y[rows, label] > 0, columns)
+        W = state["projection"][first : first + (z - a) * width].reshape(z - a, width)
+        first += W.size
+        np.testing.assert_allclose(W.T @ B @ W, np.eye(width), atol=1e-6)
+        values = np.diag(W.T @ A @ W)
+        np.testing.assert_allclose(A @ W, B @ W * values, atol=1e-5 * np.abs(A @ W).max())
+    for partitions in (1, 7):
+        packed = pack(frame_of(spark, x, y, partitions=partitions), "features", "labels", "id")
+        found, cost, distributed = compute(packed, Fit("lift-rsm", given), small_bytes=0)
+        packed.release()
+        assert distributed and cost.jobs > 3
+        for key, value in state.items():
+            np.testing.assert_array_equal(found[key], value, err_msg=key)
+
+
+@pytest.mark.parametrize("name", list(EXTRACTORS))
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rows_without_labels_do_not_take_part(name, sparse):
+    """Nor does a feature that only they make vary: it leaves before anything is scaled."""
+    x, y = data(sparse=sparse)
+    x[:75, 4] = 0.1
+    given = {"generations": 3} if name == "mlnb" else {}
+    alone, _ = fitted(name, x[:75], y[:75], sparse, **given)
+    extractor = EXTRACTORS[name]()
+    y[75:] = 0
+    engine = engine_of(x, y, sparse, unlabelled=np.arange(75, 90))
+    state = extractor.fit(engine, params.check(extractor.parameters, given, name))
+    assert list(state["columns"]) == list(state["varying"]) == [0, 1, 2, 3, 5, 6, 8]
+    for key, value in alone.items():
+        np.testing.assert_allclose(state[key], value, rtol=1e-6, atol=1e-9, err_msg=key)
+    far = x[75:].copy()
+    far[:, 4] = 1e12
+    rows = [Project(extractor, state, "o")(sp.csr_matrix(part) if sparse else part)["o"] for part in (x[75:], far)]
+    np.testing.assert_allclose(*rows, rtol=1e-12)
+
+
+def test_what_cannot_be_learned_from_is_told():
+    x, y = data()
+    for name, made in EXTRACTORS.items():
+        p = params.check(made.parameters, {}, name)
+        with pytest.raises(DataError, match="no row has all its labels known"):
+            made().fit(engine_of(x, y, unlabelled=np.arange(90)), p)
+        one = np.zeros_like(y)
+        one[:5] = 1
+        with pytest.raises(DataError, match="no label takes both values"):
+            made().fit(engine_of(x, one, unlabelled=np.arange(5, 90)), p)
+        with pytest.raises(DataError, match="no feature varies"):
+            made().fit(engine_of(np.where(np.arange(90)[:, None] < 50, 1.0, x), y, unlabelled=np.arange(50, 90)), p)
+
+
+def test_what_does_not_fit_is_told():
+    x, y = data(300)
+    with pytest.raises(BudgetError, match="cluster centres of 8 features.*lower ratio"):
+        EXTRACTORS["lift"]().fit(engine_of(x, y, driver_bytes=8000), {"ratio": 1.0, "max_iter": 5, "seed": 0, "scaling": "none"})
+    p = params.check(EXTRACTORS["lift-rsm"].parameters, {"ratio": 0.5}, "lift-rsm")
+    with pytest.raises(BudgetError, match="lift-rsm: 300 rows.*lower ratio"):
+        EXTRACTORS["lift-rsm"]().fit(engine_of(x, y, driver_bytes=200_000), p)
 
 
 @pytest.mark.slow
@@ -183,6 +293,15 @@ def test_lift_rsm_on_scene_is_narrower_than_lift_on_every_label(data_dir):
     assert np.abs(full - [138, 118, 128, 139, 171, 138]).max() <= 6  # the split decides the positives
     assert (state["widths"] < full).all() and (state["widths"] > 0.5 * full).all()
     assert out.shape == (1926, state["widths"].sum()) and np.isfinite(out).all()
+
+
+def test_components_are_scikit_learns():
+    from sklearn.decomposition import PCA
+
+    x, y = data(150)
+    state, _ = fitted("mlnb", x, y, share=0.6, generations=2)
+    theirs = PCA(4).fit(standardise(x)).components_[state["components"]]
+    np.testing.assert_allclose(np.abs(theirs @ state["projection"]), np.eye(len(theirs)), atol=1e-9)
 
 
 def test_naive_bayes_equals_scikit_learn():
@@ -245,7 +364,7 @@ def test_one_answer_whatever_the_layout(spark, name, sparse):
     given = {"generations": 3} if name == "mlnb" else {"ratio": 0.1} if "lift" in name else {}
     fit = Fit(name, params.check(EXTRACTORS[name].parameters, given, name))
     states = []
-    for partitions in (1, 4):
+    for partitions in (1, 7):
         packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")
         states += [compute(packed, fit, small_bytes=small)[0] for small in (1 << 40, 0)]
         packed.release()
@@ -289,7 +408,32 @@ def test_wrong_input_is_told(spark):
     y[0] = [1, 0, np.nan]
     with pytest.raises(DataError):
         spark_mlfs.MDDMExtractor().fit(frame_of(spark, x, y))
-    assert FirstRows((), 0).key() is not None
+
+
+def test_features_are_known_by_name_and_copies_are_equal(spark):
+    x, y = data()
+    model = spark_mlfs.MDDMExtractor(outputCol="z").fit(frame_of(spark, x, y))
+    want = {r.id: r.z for r in model.transform(frame_of(spark, x, y)).collect()}
+    order = np.random.default_rng(1).permutation(9)
+    turned = with_names(frame_of(spark, x[:, order], y), "features", [f"x{j}" for j in order])
+    copied = model.copy({model.outputCol: "w"})
+    assert {r.id: r.w for r in copied.transform(turned).collect()} == want
+    with pytest.raises(DataError, match="lacks 1 of the features"):
+        model.transform(with_names(turned, "features", ["other" if j == 2 else f"x{j}" for j in order]))
+    with pytest.raises(ParameterError, match="no column 'absent'"):
+        model.copy({model.featuresCol: "absent"}).transform(turned)
+
+
+def test_many_pairs_are_several_tasks(spark, monkeypatch):
+    x, y = data()
+    frame = frame_of(spark, x, y)
+    one = spark_mlfs.LIFTRSMExtractor(idCol="id").fit(frame)
+    monkeypatch.setattr(pipeline, "MANY_PAIRS", 90 * 90)
+    many = spark_mlfs.LIFTRSMExtractor(idCol="id").fit(frame)
+    assert not one.summary["distributed"] and many.summary["distributed"]
+    assert not spark_mlfs.LIFTExtractor(idCol="id").fit(frame).summary["distributed"]
+    for key, value in one.state.items():
+        np.testing.assert_array_equal(many.state[key], value, err_msg=key)
 
 
 @pytest.mark.parametrize("name", ["lift", "lift-rsm"])
