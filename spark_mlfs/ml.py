@@ -349,12 +349,14 @@ def map_rows(
     schema = ", ".join(f"c{i} {wanted}" for i, wanted in enumerate(types))
     found = width if places is None else len(attribute_names(dataset, features) or ())
     task = RowTask(function, tuple(outputs), found, places, isinstance(kind, VectorUDT))
-    temporary = "__spark_mlfs_rows__"
-    out = dataset.withColumn(temporary, F.pandas_udf(task.run(), schema)(source))
+    temporary, given = "__spark_mlfs_rows__", "__spark_mlfs_given__"
+    # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a pandas UDF
+    dataset = dataset.withColumn(given, F.when(F.monotonically_increasing_id() >= 0, source))
+    out = dataset.withColumn(temporary, F.pandas_udf(task.run(), schema)(F.col(given)))
     for i, (name, wanted) in enumerate(outputs.items()):
         value = F.col(f"{temporary}.c{i}")
         out = out.withColumn(name, array_to_vector(value) if wanted == "vector" else value)
-    return out.drop(temporary)
+    return out.drop(temporary, given)
 
 
 class RowTask:

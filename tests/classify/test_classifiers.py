@@ -276,3 +276,16 @@ def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name
     assert all((r.prediction.toArray() == want[0][r.id]).all() for r in rows)
     with pytest.raises(Exception, match="missing"):
         joined.transform(spark.createDataFrame([(1, [float("nan")] * 8)], "id bigint, features array<double>")).collect()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_vectors_from_a_parquet_file(spark, tmp_path, sparse):
+    x, y = data(sparse=sparse)
+    frame = frame_of(spark, x, y, sparse)
+    frame.write.parquet(f"file://{tmp_path}/rows")
+    stored = spark.read.parquet(f"file://{tmp_path}/rows")
+    for estimator in (spark_mlfs.BRSVMClassifier(), spark_mlfs.MLkNNClassifier()):
+        model = estimator.fit(stored)
+        for ours, theirs in zip(collected(model, stored), collected(model, frame), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+        assert {r.id for r in model.tagged(stored, top_n=1).select("id", "tags").collect()} == set(range(len(x)))

@@ -88,7 +88,7 @@ def engine_of(x, y, ids=None):
 
 
 def quick(name):
-    """A method's defaults with few scans or epochs: nothing here depends on convergence, and every scan is a job in some forms."""
+    """A method's defaults with few scans or epochs: nothing here depends on convergence, and a scan is a job in some forms."""
     few = {"max_iter": (500, 10), "epochs": (100, 8)}  # above that a limit is of the driver's own iterations
     return {p.name: few[p.name][1] for p in METHODS[name].parameters if p.name in few and p.default <= few[p.name][0]}
 
