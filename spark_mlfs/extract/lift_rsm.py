@@ -10,8 +10,9 @@ within-class scatter), max w'(αQ_b + Q_f)w / w'(Q_m + βQ_n)w; the denominator 
 leading eigenvectors that hold ``thr`` of the eigenvalue sum, w'Bw = 1. Subspaces are drawn by the hash of (seed, label, draw,
 column). Exact up to 20,000 rows; beyond that φ's mean and the pairs are those of as many rows, drawn by the seeded hash of
 their ids. L_f = nI − 11' − L_n, so two graphs suffice; they are met tile by tile and summed over the subspaces before φ is
-multiplied, n²D a label. The labels are worked on side by side. Source: Zhang, Li & Li 2018, Section 2; the weights α and β, which
-its equations lack, are those of its Section 3.2.2.
+multiplied, n²D a label. w'Bw = 1, B a sum over n² pairs, leaves features of size 1/n: set ``whiten``, or scaling on the
+classifier, before a machine whose penalty looks at the size of its weights. The labels are worked on side by side. Source:
+Zhang, Li & Li 2018, Section 2; the weights α and β, which its equations lack, are those of its Section 3.2.2.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import scipy.sparse as sp
 from scipy import linalg
 
 from ..errors import BudgetError
-from ..params import Integer, Number, Parameter
+from ..params import Flag, Integer, Number, Parameter
 from ..prepare.blocks import Block, Profile, mix
 from ..statistics.base import State
 from ..statistics.runner import Engine, one_thread
@@ -51,6 +52,7 @@ class LIFTRSM(Extractor):
         Parameter("alpha", 0.05, Number(0), "weight of the between-class neighbours"),
         Parameter("beta", 0.05, Number(0), "weight of the neighbours"),
         Parameter("thr", 0.95, Number(0, 1, above=True), "share of the eigenvalue sum that is kept"),
+        Parameter("whiten", False, Flag(), "extracted features of unit variance over the training rows, as linear machines need"),
         *LIFT.parameters[1:],
     )
 
@@ -109,7 +111,11 @@ class Reduce:
             phi -= mean
             have = np.zeros(block.n, bool)
             have[block.label_rows()[block.label_indices == label]] = True
-            out[f"projection {label}"], _ = projection(phi, have, p, (p["seed"], label))
+            W, _ = projection(phi, have, p, (p["seed"], label))
+            if p["whiten"]:
+                spread = np.linalg.norm(phi @ W, axis=0) / np.sqrt(block.n)  # φ is centred
+                W /= np.where(spread > 0, spread, 1.0)
+            out[f"projection {label}"] = W
         return out
 
 

@@ -193,6 +193,15 @@ def test_lift_rsm_matrices_equal_the_n_by_n_ones(source, tile, request, monkeypa
     assert subspace_angles(W, vectors[:, ::-1][:, :r]).max() < 1e-5
 
 
+def test_whitened_features_have_unit_variance():
+    x, y = data()
+    plain, small = fitted("lift-rsm", x, y)
+    state, out = fitted("lift-rsm", x, y, whiten=True)
+    np.testing.assert_array_equal(state["widths"], plain["widths"])
+    np.testing.assert_allclose(out.std(axis=0), 1, rtol=1e-9)
+    np.testing.assert_allclose(out, small / small.std(axis=0), rtol=1e-6, atol=1e-9)
+
+
 def test_narrow_spaces_have_narrow_subspaces():
     assert [len(c) for c in lift_rsm.subspaces(10, 2, 20, (0, 0))] == [3, 3]
     assert [len(c) for c in lift_rsm.subspaces(2, 2, 20, (0, 0))] == [1, 1]
