@@ -1,4 +1,5 @@
-"""The command line: ``spark-mlfs select | transform | score | methods | java-home``, and what ``jobs/*.py`` call.
+"""The command line: ``spark-mlfs select | transform | score | evaluate | compare | sample | methods | java-home``, and what
+``jobs/*.py`` call.
 
 `main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted; 1 anything
 else, with its traceback. Nothing is written unless all of it is (see `report.output`).
@@ -175,6 +176,20 @@ def _parser() -> _Parser:
     scored = command("score", "give every row of a corpus its labels, by a saved pipeline", cli_score.EPILOG, cli_score.run)
     cli_score.add_arguments(scored, _data_arguments, _output_arguments)
 
+    from . import cli_compare
+
+    judged = command(
+        "evaluate",
+        "measure how good a selection is, by classifiers on rows it has not seen",
+        cli_compare.EVALUATE,
+        cli_compare.evaluate,
+    )
+    cli_compare.add_evaluate(judged, _data_arguments, _output_arguments)
+    compared = command(
+        "compare", "compare methods on data sets, as a table, curves and tests", cli_compare.COMPARE, cli_compare.compare
+    )
+    cli_compare.add_compare(compared, _output_arguments)
+
     made = command("sample", "write a generated table to try the jobs on, as Parquet", _SAMPLE, _sample)
     made.add_argument("kind", nargs="?", help="documents (text and tags) or embeddings (arrays and tags)")
     made.add_argument("--rows", metavar="N", default="10000", help="rows (default 10000)")
@@ -244,7 +259,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.print_help(sys.stderr)
             return USER_ERROR
         args = parser.parse_args(argv)
-        if args.command in ("select", "transform", "score") and len(argv) == 1:
+        if args.command in ("select", "transform", "score", "evaluate", "compare") and len(argv) == 1:
             args.parser.print_help(sys.stderr)
             return USER_ERROR
         args.argv = argv
@@ -500,13 +515,7 @@ def _write_selection(
             writer = saved.write()
             (writer.overwrite() if place.mode == "overwrite" else writer).save(f"{place.path}/{name}")
     place.require_data("model/data")
-    ranking = result.ranking
-    if place.folder is not None:
-        ranking.to_parquet(place.folder / "ranking.parquet", index=False)
-    else:
-        frame = place.spark.createDataFrame(ranking, "rank bigint, index bigint, name string, score double")
-        frame.coalesce(1).write.mode(place.mode).parquet(f"{place.path}/ranking.parquet")
-    place.text("ranking.csv", ranking.to_csv(index=False, lineterminator="\n"))
+    place.table("ranking", result.ranking)
     seconds = {**stages.seconds, "write": round(time.perf_counter() - started, 4)}
     manifest = selection_manifest(config, result, kept, place.spark.version, seconds, jobs, command)
     if config.method.screen:

@@ -57,9 +57,10 @@ def run(args: argparse.Namespace) -> int:
     from .cli import Stages, _data_flags, _inputs, _session
     from .config import reader_option
     from .read import READERS
+    from .report.journal import publish
     from .report.manifest import as_json, now, versions
     from .report.output import MANIFEST, Output, Place
-    from .scoring import load_scorer, publish, score
+    from .scoring import load_scorer, score
 
     for flag, value in (("--model", args.model), ("--output", args.output), ("--format", args.format)):
         if value is None:

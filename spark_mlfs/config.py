@@ -19,7 +19,7 @@ import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -32,11 +32,11 @@ from .statistics.runner import DRIVER_BYTES
 DEFAULT_FEATURES = 50
 
 
-class _Section(BaseModel):
+class Section(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Data(_Section):
+class Data(Section):
     """What to read."""
 
     path: str | list[str] | None = Field(
@@ -46,7 +46,7 @@ class Data(_Section):
     options: dict[str, Any] = Field(default_factory=dict, description="the reader's options")
 
 
-class MethodChoice(_Section):
+class MethodChoice(Section):
     """What to rank with."""
 
     name: str = Field("jmi", description="name of a method")
@@ -56,7 +56,7 @@ class MethodChoice(_Section):
     folds: Literal[0, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60] = Field(5, description="folds that the grid is judged by")
 
 
-class ClassifierChoice(_Section):
+class ClassifierChoice(Section):
     """What predicts the labels from the selected features; nothing: no pipeline is fitted."""
 
     name: str | None = Field(None, description="name of a classifier")
@@ -71,7 +71,7 @@ class ClassifierChoice(_Section):
         return params.check(found.parameters, self.parameters, f"classifier {found.name!r}")
 
 
-class Selection(_Section):
+class Selection(Section):
     """How many features to keep: a number or a share of them, not both."""
 
     num_features: int | None = Field(
@@ -90,7 +90,7 @@ class Selection(_Section):
         return self.num_features
 
 
-class RunSettings(_Section):
+class RunSettings(Section):
     """Where the results go, and how."""
 
     output: str | None = Field(None, description="folder to write")
@@ -100,7 +100,7 @@ class RunSettings(_Section):
     driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20, description="largest statistic the driver takes, in bytes")
 
 
-class RunConfig(_Section):
+class RunConfig(Section):
     """A run of `select`."""
 
     data: Data = Field(default_factory=Data)
@@ -137,7 +137,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
     `flags` has the sections of the file and holds only what was given. Raises `ParameterError` naming the file and key, or
     the flag.
     """
-    below = _validated(_read_toml(file), file) if file else {}
+    below = _validated(read_toml(file), file) if file else {}
     above = _validated(flags, None)
     merged = {section: _laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.model_fields}
     if "num_features" in above.get("selection", {}) or "percentile" in above.get("selection", {}):
@@ -165,7 +165,7 @@ def _laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any])
     return merged
 
 
-def _read_toml(file: str) -> dict[str, Any]:
+def read_toml(file: str) -> dict[str, Any]:
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
@@ -185,7 +185,7 @@ def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     try:
         given = RunConfig.model_validate(dict(layer)).model_dump(exclude_unset=True)
     except ValidationError as error:
-        raise ParameterError(_explain(error.errors()[0], file)) from None
+        raise ParameterError(explain(error.errors()[0], file, RunConfig)) from None
     selection = given.get("selection", {})
     if selection.get("num_features") is not None and selection.get("percentile") is not None:
         where = f"{file}: [selection]" if file else "--num-features and --percentile"
@@ -193,26 +193,39 @@ def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     return given
 
 
-def _explain(error: Mapping[str, Any], file: str | None) -> str:
-    """One line for pydantic's first error."""
-    place = [str(part) for part in error["loc"] if part not in ("str", "list[str]")]
+def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -> str:
+    """One line for pydantic's first error in a configuration whose sections `root` lists."""
+    place = [part for part in error["loc"] if part not in ("str", "list[str]")]
+    number = [part for part in place[1:2] if isinstance(part, int)]  # of a section that may be given several times
+    keys = [str(part) for part in place[1 + len(number) :]]
+    section = str(place[0]) if place else ""
+    heading = f"[[{section}]] {number[0] + 1}" if number else f"[{section}]"
     if error["type"] == "extra_forbidden":
-        *sections, key = place
-        fields = RunConfig.model_fields
-        known = list(fields[sections[0]].annotation.model_fields) if sections else list(fields)
-        owner = f"section [{sections[0]}]" if sections else "the configuration"
+        sections = [section] if keys else []
+        key = keys[-1] if keys else section
+        fields = root.model_fields
+        known = list(_fields(fields[section].annotation)) if sections else list(fields)
+        owner = f"section {heading}" if sections else "the configuration"
         near = get_close_matches(key, known, n=1)
         if near:
             hint = f"did you mean {near[0]!r}? "
         else:  # a key under the wrong heading is the likely slip
-            home = next((name for name, field in fields.items() if key in field.annotation.model_fields), None)
+            home = next((name for name, field in fields.items() if key in _fields(field.annotation)), None)
             hint = f"it belongs in [{home}]; " if home else ""
         return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
-    what = error["msg"].replace("Input should be", "must be").replace("valid ", "")
-    where = f"{file}: [{place[0]}] {'.'.join(place[1:])}".rstrip() if file else "--" + place[-1].replace("_", "-")
-    if len(place) == 1:
-        return f"{file}: [{place[0]}] must be a section (a table of keys), not {error['input']!r}"
+    what = error["msg"].replace("Input should be", "must be").replace("valid ", "").replace("Field required", "is missing")
+    where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file else "--" + (keys or [section])[-1].replace("_", "-")
+    if error["type"] == "missing":
+        return f"{where} {what}"
+    if not keys:
+        return f"{file}: {heading} must be a section (a table of keys), not {error['input']!r}"
     return f"{where} {what}, not {error['input']!r}"
+
+
+def _fields(annotation: Any) -> Mapping[str, Any]:
+    """The keys of a section, or of each of a list of sections."""
+    (kind,) = get_args(annotation) or (annotation,)
+    return kind.model_fields
 
 
 def reader_option(format: str, name: str, value: Any) -> Any:

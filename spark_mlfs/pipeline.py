@@ -213,8 +213,7 @@ def _rank(
         before = Cost(first.jobs - packed.jobs, first.scans - 1, first.driver_bytes)
         screened = first.ranking["index"].to_numpy()
         survivors = np.sort([i for i in screened[: screen.count] if i in set(packed.profile.varying.tolist())])
-        packed = dataclasses.replace(packed, profile=dataclasses.replace(packed.profile))
-        packed.profile.__dict__["varying"] = survivors  # every statistic reads the features it works on there
+        packed = dataclasses.replace(packed, profile=packed.profile.only(survivors))
     pairs = max((find_method(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
     most = 0 if pairs > MANY_PAIRS and packed.profile.partitions > 1 else small_bytes
     solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes)

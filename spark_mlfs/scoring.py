@@ -15,10 +15,9 @@ output without it is not complete.
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -28,9 +27,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import NumericType
 
 from .classifiers import MultiLabelClassificationModel
-from .errors import DataError, ParameterError
+from .errors import ParameterError
 from .read.tables import FORMATS, open_table
-from .report.output import MANIFEST, local_path, spark_path
+from .report.journal import Journal
+from .report.output import local_path, spark_path
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
 HASH_PARTS = 8  # of a table, whose files are not ours to read
@@ -211,83 +211,6 @@ def _by_files(files: list[str], read: Callable, first: int, done: set[str], part
     return [Part(first + i, group, lambda group=group: read(group)) for i, group in enumerate(groups)]
 
 
-# ---- where they go ----
-
-
-@dataclass
-class Journal:
-    """The markers of the parts that are done, in one folder."""
-
-    spark: SparkSession
-    place: str  # as Spark is told it
-    folder: Path | None  # the same on this machine, or None
-    settings: dict[str, Any]
-    parts: dict[int, dict[str, Any]] = field(default_factory=dict)
-
-    def open(self, *but: str) -> bool:
-        """Takes up what an earlier run left with the same settings (those of `but` aside); False where there is nothing, or
-        something else."""
-        found = self._read("_settings")
-        mine = {k: v for k, v in self.settings.items() if k not in but}
-        if not found or {k: v for k, v in found[0].items() if k not in but} != mine:
-            return False
-        self.parts = {entry["part"]: entry for entry in self._read("_parts")}
-        return True
-
-    def start(self) -> None:
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            self.folder.mkdir(parents=True)
-        self._write("_settings", 0, self.settings)
-
-    def write(self, number: int, frame: DataFrame) -> str:
-        """The rows of a part, whole or not at all; where they are."""
-        target = f"{self.place}/data/part={number}"
-        if self.folder is None:
-            frame.write.mode("overwrite").parquet(target)
-            return target
-        aside, home = self.folder / f"_writing-{number}", self.folder / "data" / f"part={number}"
-        for old in (aside, home):
-            shutil.rmtree(old, ignore_errors=True)
-        frame.write.mode("overwrite").parquet(spark_path(aside))
-        if not any(aside.glob("part-*")):
-            raise DataError(
-                "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; "
-                "give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
-            )
-        home.parent.mkdir(exist_ok=True)
-        aside.rename(home)
-        return target
-
-    def done(self, number: int, entry: dict[str, Any]) -> None:
-        self.parts[number] = {"part": number, **entry}
-        self._write("_parts", number, self.parts[number])
-
-    def _write(self, kind: str, number: int, entry: dict[str, Any]) -> None:
-        text = json.dumps(entry, sort_keys=True)
-        if self.folder is None:
-            frame = self.spark.createDataFrame([(text,)], "value string").coalesce(1)
-            frame.write.mode("overwrite").text(f"{self.place}/{kind}/{number}.json")
-            return
-        home = self.folder / kind
-        home.mkdir(parents=True, exist_ok=True)
-        aside = home / f".{number}.writing"
-        aside.write_text(text, encoding="utf-8")
-        aside.rename(home / f"{number}.json")
-
-    def _read(self, kind: str) -> list[dict[str, Any]]:
-        if self.folder is not None:
-            home = self.folder / kind
-            return [json.loads(p.read_text(encoding="utf-8")) for p in sorted(home.glob("*.json"))] if home.is_dir() else []
-        try:
-            rows = self.spark.read.option("recursiveFileLookup", "true").text(f"{self.place}/{kind}").collect()
-        except Exception as error:
-            if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
-                return []
-            raise
-        return [json.loads(row.value) for row in rows]
-
-
 def score(
     spark: SparkSession,
     scorer: Scorer,
@@ -323,11 +246,8 @@ def score(
         "keep": list(keep),
         "append": append,
     }
-    local = local_path(output)
-    folder = None if local is None else local.with_name(f".{local.name}.scoring")
-    place = output.rstrip("/") if folder is None else spark_path(folder)
     before = _before(spark, output, settings) if append else {}
-    journal = Journal(spark, place, folder, settings)
+    journal = Journal.beside(spark, output, "scoring", settings)
     resumed = journal.open()
     if not resumed:
         journal.start()
@@ -363,8 +283,8 @@ def score(
         "resumed": resumed and bool(len(journal.parts) - len(todo)),
         "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
         "settings": settings,
-        "folder": folder,
-        "place": place,
+        "folder": journal.folder,
+        "place": journal.place,
     }
 
 
@@ -375,7 +295,7 @@ def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[
         return {}
     journal = Journal(spark, output.rstrip("/") if local is None else spark_path(local), local, settings)
     if not journal.open("append"):
-        if local is None and not journal._read("_settings"):
+        if local is None and not journal.get("_settings"):
             return {}
         raise ParameterError(
             f"the output {output} was not scored by this model with these options: choose another output, or --overwrite"
@@ -406,30 +326,3 @@ def _count(spark: SparkSession, where: str) -> tuple[int, dict[str, int]]:
     rows = written.count()
     tags = written.select(F.explode("tags").alias("tag")).groupBy("tag").count().collect()
     return rows, {row.tag: row["count"] for row in tags}
-
-
-def publish(output: str, folder: Path | None, append: bool) -> None:
-    """Puts what was gathered beside the output in its place: as a whole, or part by part into the one that is there."""
-    if folder is None:
-        return
-    target = local_path(output)
-    assert target is not None
-    if append and target.exists():
-        for kind in ("data", "_parts"):
-            (target / kind).mkdir(exist_ok=True)
-            for entry in sorted((folder / kind).iterdir()) if (folder / kind).is_dir() else []:
-                if not (target / kind / entry.name).exists():
-                    entry.rename(target / kind / entry.name)
-        for name in ("_" + MANIFEST, "_report.html"):
-            if (folder / name).exists():
-                (folder / name).replace(target / name)
-        shutil.rmtree(folder, ignore_errors=True)
-        return
-    old = None
-    if target.exists():
-        old = target.with_name(f".{target.name}.old")
-        shutil.rmtree(old, ignore_errors=True)
-        target.rename(old)
-    folder.rename(target)
-    if old is not None:
-        shutil.rmtree(old, ignore_errors=True)

@@ -45,6 +45,7 @@ from ..prepare.blocks import (
     persist,
     profile_block,
 )
+from ..schema import attribute_names
 from ..statistics.base import binary_array, decode, encode
 from ..statistics.contingency import Everything
 from ..statistics.moments import GroupMoments
@@ -119,13 +120,21 @@ class ByLabelset:
 
 
 @dataclass(frozen=True)
+class Marked:
+    """Training and test rows that came in files of their own, as `marked` put them together: an odd id is a test row."""
+
+    def of(self, rows: Any) -> np.ndarray:
+        return 1 - (rows.ids & 1)
+
+
+@dataclass(frozen=True)
 class Split:
     """One division into training and test rows: the test rows are those of `fold` (of a random split, fold 0)."""
 
     name: str
     repeat: int
     fold: int
-    folds: Hashed | Listed | ByLabelset
+    folds: Hashed | Listed | ByLabelset | Marked
 
     def of(self, rows: Any) -> np.ndarray:
         """(n,) whether each row is a test row. `rows`: a block, or row ids where the split is not `ByLabelset`."""
@@ -177,6 +186,11 @@ class Protocol:
         if abs(float(train) + float(test) - 100) > 1e-9 or not 0 < float(test) < 100:
             raise ParameterError(f"protocol {text!r}: training and test per cent must add up to 100, neither being 0")
         return Protocol(times, (float(test) / 100, float(train) / 100), True, bool(stratified), seed)
+
+    @property
+    def count(self) -> int:
+        """Number of splits."""
+        return self.repeats * (1 if self.random else len(self.shares))
 
     def splits(self, packed: Packed | None = None) -> list[Split]:
         """Every split, repeat by repeat. A stratified protocol reads the labels of `packed`: one job for all repeats."""
@@ -352,6 +366,32 @@ class _Ends:
 
 
 # ---- applying a split ----
+
+
+def marked(train: DataFrame, test: DataFrame, row_id: str = "id") -> tuple[DataFrame, Split]:
+    """One frame of training and test rows that came apart, and the split that tells them apart again by their new ids.
+
+    Both need the same columns of the same types; vectors of another width are refused where the frame is packed.
+    """
+    if train.columns != test.columns:
+        raise ParameterError(
+            f"the test rows have columns {', '.join(test.columns)}, the training rows {', '.join(train.columns)}"
+        )
+    for column in train.columns:
+        kinds = [frame.schema[column].dataType.simpleString() for frame in (train, test)]
+        if kinds[0] != kinds[1]:
+            raise ParameterError(f"column {column!r} is {kinds[1]} in the test rows but {kinds[0]} in the training rows")
+        names = [attribute_names(frame, column) for frame in (train, test)]
+        if names[0] != names[1]:
+            raise ParameterError(f"the entries of {column!r} have other names, or another order, in the test rows")
+    both = [
+        frame.withColumn(row_id, F.shiftleft(F.col(row_id).cast("bigint"), 1).bitwiseOR(F.lit(mark).cast("bigint")))
+        for mark, frame in enumerate((train, test))
+    ]
+    metadata = {column: train.schema[column].metadata for column in train.columns}
+    union = both[0].unionByName(both[1])
+    columns = [F.col(c).alias(c, metadata=metadata[c]) if metadata[c] else F.col(c) for c in train.columns]
+    return union.select(*columns), Split("the files' own split", 0, 0, Marked())
 
 
 def training(packed: Packed, split: Split) -> Packed:

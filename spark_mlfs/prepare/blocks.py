@@ -11,7 +11,7 @@ thing that is wrong with them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -289,6 +289,12 @@ class Profile:
     def varying(self) -> np.ndarray:
         """Indices of the features that are not constant."""
         return np.flatnonzero(self.high > self.low)
+
+    def only(self, features: np.ndarray) -> Profile:
+        """The same rows, of which every statistic reads the given features only: ascending indices of varying ones."""
+        out = replace(self)
+        out.__dict__["varying"] = np.asarray(features)
+        return out
 
     @property
     def density(self) -> float:

@@ -20,6 +20,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -153,6 +154,14 @@ class Place:
         lines = [(line,) for line in content.rstrip("\n").split("\n")]
         frame = self.spark.createDataFrame(lines, "value string").coalesce(1)
         frame.write.mode(self.mode).text(f"{self.path}/{name}")
+
+    def table(self, name: str, frame: Any) -> None:
+        """A pandas frame as ``name.parquet`` and ``name.csv``."""
+        if self.folder is not None:
+            frame.to_parquet(self.folder / f"{name}.parquet", index=False)
+        else:
+            self.spark.createDataFrame(frame).coalesce(1).write.mode(self.mode).parquet(f"{self.path}/{name}.parquet")
+        self.text(f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
 
     def holds_data(self, name: str = "") -> bool:
         """Whether the data files Spark wrote are visible here: on a cluster a local path may be another machine's."""

@@ -125,12 +125,12 @@ def page(result: Result, manifest: Mapping[str, Any], kept: int) -> str:
     return document(title, f"{head}{''.join(body)}{foot}")
 
 
-def document(title: str, body: str) -> str:
-    """A whole page around the HTML of its body."""
+def document(title: str, body: str, style: str = "") -> str:
+    """A whole page around the HTML of its body; `style` are further rules."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{_e(title)}</title><style>{_STYLE}</style></head><body><main>{body}</main></body></html>\n"
+        f"<title>{_e(title)}</title><style>{_STYLE}{style}</style></head><body><main>{body}</main></body></html>\n"
     )
 
 

@@ -1,0 +1,200 @@
+"""What a comparison consists of: a TOML file, checked, and the trials it stands for.
+
+    title, notes, published                    the page's words, and a CSV of a paper's own numbers to set beside ours
+    [[data]]        name, path, test_path, format, options
+    [[method]]      name, title, parameters, grid, screen; "all features" needs no entry
+    [[classifier]]  name, title, parameters
+    [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
+    [run]           output, overwrite, parallelism, driver_bytes
+
+`conf/runs/compare.toml` explains each key.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, Field, ValidationError
+
+from .. import params
+from ..classify.registry import classifier
+from ..config import Data, Section, explain, read_toml, reader_option
+from ..errors import ParameterError
+from ..pipeline import Request
+from ..read import READERS
+from ..registry import method as find_method
+from ..statistics.runner import DRIVER_BYTES
+from .experiment import ALL_FEATURES, Candidate, Choosing, Design, Judge, size_of
+from .metrics import KINDS
+from .protocol import Protocol
+
+FILES = "files"  # the protocol of data that come as training and test files
+SIZES = ("10%", "20%", "30%", "40%", "50%", "60%", "70%", "80%", "90%", "100%")
+
+
+class DataSet(Data):
+    """A data set; with `test_path` it comes divided."""
+
+    name: str = Field(description="what it is called in tables")
+    test_path: str | list[str] | None = Field(None, description="test rows, where the data come divided; same format and options")
+
+
+class MethodEntry(Section):
+    """A method that takes part."""
+
+    name: str = Field(description="name of a method")
+    title: str | None = Field(None, description="what it is called in tables; the name if nothing is said")
+    parameters: dict[str, Any] = Field(default_factory=dict)
+    grid: dict[str, list[Any]] = Field(default_factory=dict, description="values that the inner folds choose from")
+    screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
+
+
+class ClassifierEntry(Section):
+    """A classifier that judges."""
+
+    name: str = Field("mlknn", description="name of a classifier")
+    title: str | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
+
+
+class Choose(Section):
+    """How a grid's best cell is found."""
+
+    metric: str = "averagePrecision"
+    metrics: str = "standard"
+    folds: int = Field(3, ge=2, le=30)
+    sizes: list[int | str] = Field(default_factory=list, description="the sizes it is judged at; those of the protocol")
+    size: bool = Field(False, description="choose the number of features, too")
+
+
+class ProtocolEntry(Section):
+    """How the rows are divided and what is measured."""
+
+    folds: str = Field("5-fold", description="5-fold, 10x5-fold, 30x50/50, stratified 5-fold, files")
+    sizes: list[int | str] = Field(default_factory=lambda: list(SIZES), description="numbers of features, or shares such as 10%")
+    metrics: list[str] = Field(default_factory=lambda: ["standard"])
+    choose: Choose = Field(default_factory=Choose)
+    noise: float = Field(0.0, ge=0, lt=100, description="Gaussian noise, as a share of each feature's standard deviation")
+    seed: int = 0
+    all_features: bool = True
+
+
+class Run(Section):
+    """Where the results go."""
+
+    output: str | None = None
+    overwrite: bool = False
+    parallelism: int | None = Field(None, ge=1, description="trials at a time; as many as this machine has cores, at most 8")
+    driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20)
+
+
+class Comparison(BaseModel):
+    """A whole comparison."""
+
+    model_config = {"extra": "forbid"}
+    title: str = "Comparison"
+    notes: str = Field("", description="what the page says at the top, and paragraph by paragraph at the end")
+    published: str | None = Field(None, description="CSV with columns data, method, metrics, metric, value[, spread]")
+    data: list[DataSet] = Field(min_length=1)
+    method: list[MethodEntry] = Field(default_factory=list)
+    classifier: list[ClassifierEntry] = Field(default_factory=lambda: [ClassifierEntry()])
+    protocol: ProtocolEntry = Field(default_factory=ProtocolEntry)
+    run: Run = Field(default_factory=Run)
+
+    def checked(self, where: str | None = None) -> Comparison:
+        """The same with every name, parameter and size checked; `ParameterError` saying what is wrong."""
+        at = f"{where}: " if where else ""
+        for kind, entries in (("data", self.data), ("method", self.method), ("classifier", self.classifier)):
+            titles = [getattr(e, "title", None) or e.name for e in entries]
+            if twice := next((t for t in titles if titles.count(t) > 1), None):
+                raise ParameterError(f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title")
+        for entry in self.data:
+            if entry.format not in READERS:
+                raise ParameterError(f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}")
+            entry.options = {k: reader_option(entry.format, k, v) for k, v in entry.options.items()}
+            if (self.protocol.folds == FILES) != (entry.test_path is not None):
+                raise ParameterError(
+                    f"{at}[[data]] {entry.name}: "
+                    + (
+                        "protocol files needs test_path"
+                        if entry.test_path is None
+                        else "test_path needs [protocol] folds = 'files'"
+                    )
+                )
+        if self.protocol.folds != FILES:
+            Protocol.of(self.protocol.folds)
+        if not self.method and not self.protocol.all_features:
+            raise ParameterError(f"{at}nothing takes part: give a [[method]], or all_features = true")
+        for kind in self.protocol.metrics:
+            if kind not in KINDS:
+                raise ParameterError(f"{at}[protocol] metrics are {', '.join(KINDS)}, not {kind!r}")
+        if not self.protocol.sizes:
+            raise ParameterError(f"{at}[protocol] sizes is empty; give some, such as ['10%', 50]")
+        for size in (*self.protocol.sizes, *self.protocol.choose.sizes):
+            size_of(str(size), 1)
+        self.candidates()
+        self.design()
+        return self
+
+    def candidates(self) -> list[Candidate]:
+        """The methods, all features last."""
+        out = []
+        for entry in self.method:
+            out.append(Candidate(entry.title or entry.name, tuple(requests_of(entry, self.protocol.seed))))
+        if self.protocol.all_features:
+            if any(c.title == ALL_FEATURES for c in out):
+                raise ParameterError(f"[[method]]: the title {ALL_FEATURES!r} is taken")
+            out.append(Candidate(ALL_FEATURES))
+        return out
+
+    def design(self) -> Design:
+        """What all trials share."""
+        judges = []
+        for entry in self.classifier:
+            found = classifier(entry.name)
+            given = params.check(found.parameters, entry.parameters, f"classifier {found.name!r}")
+            judges.append(Judge(entry.title or entry.name, found.name, given))
+        how = self.protocol.choose
+        choosing = Choosing(how.metric, how.metrics, how.folds, tuple(map(str, how.sizes)), how.size)
+        sizes = tuple(dict.fromkeys(map(str, self.protocol.sizes)))
+        if how.size and not set(choosing.sizes) <= set(sizes):
+            raise ParameterError("[protocol] choose.sizes must be among sizes where the size is chosen, too")
+        return Design(sizes, tuple(judges), tuple(self.protocol.metrics), choosing, self.protocol.seed)
+
+
+def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
+    """A request for every cell of a method's grid, the last parameter running fastest."""
+    given = dict(entry.parameters)
+    if any(p.name == "seed" for p in find_method(entry.name).parameters):
+        given.setdefault("seed", seed)
+    for name, values in entry.grid.items():
+        if not values:
+            raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
+    cells = [dict(zip(entry.grid, cell, strict=True)) for cell in itertools.product(*entry.grid.values())]
+    return [Request.of(entry.name, {**given, **cell}, screen=entry.screen) for cell in cells]
+
+
+def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
+    """A checked comparison of what a file or flags give; `ParameterError` with the file and key for whatever is wrong."""
+    try:
+        found = Comparison.model_validate(dict(layer))
+    except ValidationError as error:
+        raise ParameterError(explain(error.errors()[0], file, Comparison)) from None
+    return found.checked(file)
+
+
+def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Comparison:
+    """The comparison a TOML file describes; `over` lays keys of [run] over the file's."""
+    layer = read_toml(file)
+    if over:
+        layer = {**layer, "run": {**layer.get("run", {}), **over}}
+    found = comparison(layer, file)
+    if found.published is not None:
+        found.published = str(Path(file).parent / found.published)
+    return found
+
+
+__all__ = ["Comparison", "comparison", "read_comparison"]

@@ -1,0 +1,221 @@
+"""Trials against an oracle; nothing of the test rows is fitted; one answer in one task and over a cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from oracles.information import mutual_information
+from oracles.mlknn import MLkNN
+from pyspark.ml.linalg import Vectors
+from sklearn import metrics as sk
+
+from spark_mlfs.classify.registry import classifier
+from spark_mlfs.errors import ParameterError
+from spark_mlfs.evaluate import experiment
+from spark_mlfs.evaluate.experiment import Candidate, Choosing, Design, Judge, Trial, run_trials, size_of
+from spark_mlfs.evaluate.protocol import Protocol, marked
+from spark_mlfs.params import check
+from spark_mlfs.pipeline import Request
+from spark_mlfs.prepare.blocks import pack
+
+N, D, Q = 240, 12, 4
+
+
+def judge(name="mlknn", **parameters):
+    return Judge(name, name, check(classifier(name).parameters, parameters, name))
+
+
+def rows(seed=0, n=N):
+    rng = np.random.default_rng(seed)
+    x = np.round(rng.normal(size=(n, D)), 4)
+    y = (x[:, [0, 3, 5, 7]] + 0.5 * rng.normal(size=(n, Q)) > 0.4).astype(float)
+    return np.arange(n) * 3 + 1, x, y
+
+
+def frame_of(spark, ids, x, y):
+    lines = [(int(i), Vectors.dense(a), Vectors.dense(b)) for i, a, b in zip(ids, x, y, strict=True)]
+    return spark.createDataFrame(lines, ["id", "features", "labels"])
+
+
+@pytest.fixture(scope="module")
+def data(spark):
+    ids, x, y = rows()
+    packed = pack(frame_of(spark, ids, x, y), row_id="id")
+    yield ids, x, y, packed
+    packed.release()
+
+
+def results(packed, trials, **how):
+    found = {}
+    run_trials(packed, dict(enumerate(trials)), lambda key, result: found.__setitem__(key, result), **how)
+    return [found[key] for key in range(len(trials))]
+
+
+def without_seconds(result):
+    drop = ("seconds", "wall", "fit", "predict")
+    kept = {k: v for k, v in result.items() if k not in (*drop, "cells")}
+    return kept | {"cells": [{k: v for k, v in cell.items() if k not in drop} for cell in result["cells"]]}
+
+
+def test_a_trial_equals_the_oracle(data):
+    ids, x, y, packed = data
+    split = Protocol.of("3-fold").splits()[1]
+    design = Design(("2", "50%"), (judge(k=5),), ("standard", "msfs-2022"))
+    (found,) = results(packed, [Trial(Candidate("mim", (Request.of("mim"),)), split, design)])
+    test = split.of(ids)
+    xt, yt, xs, ys = x[~test], y[~test].astype(int), x[test], y[test].astype(int)
+    low, high = xt.min(axis=0), xt.max(axis=0)
+    codes = np.minimum(4, np.floor((xt - low) * 5 / (high - low))).astype(int)
+    score = [sum(mutual_information(codes[:, j], yt[:, label]) for label in range(Q)) for j in range(D)]
+    order = np.argsort(-np.round(score, 12), kind="stable")
+    assert found["order"] == order[:6].tolist()
+    assert found["rows"] == [len(xt), len(xs)]
+    assert [cell["count"] for cell in found["cells"]] == [2, 6]
+    for cell in found["cells"]:
+        kept = np.sort(order[: cell["count"]])
+        oracle = MLkNN(k=5).fit(xt[:, kept], yt)
+        scores, labels = oracle.posterior(xs[:, kept]), oracle.predict(xs[:, kept])
+        assert cell["standard"]["hammingLoss"] == pytest.approx(sk.hamming_loss(ys, labels), abs=1e-12)
+        assert cell["standard"]["averagePrecision"] == pytest.approx(
+            sk.label_ranking_average_precision_score(ys, scores), abs=1e-9
+        )
+        assert cell["standard"]["rankingLoss"] == pytest.approx(sk.label_ranking_loss(ys, scores), abs=1e-9)
+        assert cell["standard"]["macroF1"] == pytest.approx(sk.f1_score(ys, labels, average="macro", zero_division=0), abs=1e-12)
+        assert cell["msfs-2022"]["averagePrecision"] != cell["standard"]["averagePrecision"]
+
+
+def test_all_features_and_a_given_ranking(data):
+    *_, packed = data
+    split = Protocol.of("70/30").splits()[0]
+    design = Design(("3", "6"), (judge("brknn"), judge("br-svm")))
+    whole, given = results(
+        packed, [Trial(Candidate("all"), split, design), Trial(Candidate("g", order=(5, 7, 0)), split, design)]
+    )
+    assert [(c["size"], c["count"]) for c in whole["cells"]] == [("100%", D), ("100%", D)]
+    assert given["order"] == [5, 7, 0, 1, 2, 3]
+    assert {c["classifier"] for c in given["cells"]} == {"brknn", "br-svm"}
+
+
+def test_nothing_that_is_fitted_sees_the_test_rows(spark, data):
+    ids, x, y, packed = data
+    split = Protocol.of("3-fold").splits()[0]
+    rng = np.random.default_rng(9)
+    test = split.of(ids)
+    other_x, other_y = x.copy(), y.copy()
+    other_x[test] = rng.normal(size=(test.sum(), D)) * 50
+    other_y[test] = rng.random((test.sum(), Q)) < 0.5
+    grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.01, 10.0, 1000.0))
+    design = Design(("2", "4", "8"), (judge(k=3),), choosing=Choosing("hammingLoss", folds=2, size=True))
+    trial = Trial(Candidate("ridge", grid), split, design)
+    changed = pack(frame_of(spark, ids, other_x, other_y), row_id="id")
+    try:
+        (one,), (two,) = results(packed, [trial]), results(changed, [trial])
+    finally:
+        changed.release()
+    for what in ("order", "parameters", "choices", "chosen_size"):
+        assert one[what] == two[what], what
+    assert one["cells"][0]["standard"] != two["cells"][0]["standard"]
+
+
+def test_the_choice_is_the_best_inner_mean(data):
+    *_, packed = data
+    split = Protocol.of("70/30").splits()[0]
+    grid = tuple(Request.of("lasso", {"alpha": a}) for a in (0.4, 0.01))  # the first removes every feature: rank by index
+    for metric, sign in (("averagePrecision", 1), ("rankingLoss", -1)):
+        design = Design(("1", "4"), (judge(k=5),), choosing=Choosing(metric, folds=3))
+        (found,) = results(packed, [Trial(Candidate("lasso", grid), split, design)])
+        means = [np.mean(choice["values"]) for choice in found["choices"]]
+        assert found["parameters"] == found["choices"][int(np.argmax(sign * np.array(means)))]["parameters"] == {"alpha": 0.01}
+        assert not any(cell["chosen"] for cell in found["cells"])
+        sized = dataclasses.replace(design, choosing=Choosing(metric, folds=3, size=True))
+        (found,) = results(packed, [Trial(Candidate("lasso", grid), split, sized)])
+        values = sign * np.array([choice["values"] for choice in found["choices"]])
+        assert found["chosen_size"] == ("1", "4")[np.unravel_index(values.argmax(), values.shape)[1]]
+        assert [c["chosen"] for c in found["cells"]] == [c["size"] == found["chosen_size"] for c in found["cells"]]
+
+
+@pytest.mark.parametrize("protocol", ["3-fold", "stratified 3-fold"])
+def test_over_a_cluster_as_in_one_task(data, protocol):
+    *_, packed = data
+    split = Protocol.of(protocol).splits(packed)[0]
+    design = Design(("3", "5"), (judge(k=5), judge("br-svm")), choosing=Choosing(folds=2, sizes=("3",)))
+    grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.1, 100.0))
+    candidates = [Candidate("jmi", (Request.of("jmi"),)), Candidate("ridge", grid), Candidate("all")]
+    candidates.append(Candidate("screened", (Request.of("ridge", screen="chi2:6"),)))
+    trials = [Trial(c, split, design) for c in candidates]
+    for here, there in zip(results(packed, trials), results(packed, trials, small_bytes=0), strict=True):
+        assert here["order"] == there["order"] and here["parameters"] == there["parameters"]
+        for one, two in zip(here["cells"], there["cells"], strict=True):
+            assert one["standard"] == pytest.approx(two["standard"], abs=1e-12, nan_ok=True)
+
+
+def test_grams_of_all_training_sets_come_from_one_scan(data, monkeypatch):
+    """With folds that are unions of groups, no trial of a Gram method scans for a Gram matrix of its own."""
+    *_, packed = data
+    scans = []
+    compute = experiment.SparkEngine._compute
+    monkeypatch.setattr(
+        experiment.SparkEngine,
+        "_compute",
+        lambda self, wanted: scans.extend(type(s).__name__ for s in wanted.values()) or compute(self, wanted),
+    )
+    splits = Protocol.of("3-fold").splits()
+    design = Design(("4",), (judge("br-svm"),), choosing=Choosing(folds=2))
+    grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.1, 100.0))
+    results(packed, [Trial(Candidate("ridge", grid), split, design) for split in splits], small_bytes=0)
+    assert scans.count("Gram") == 1
+
+
+def test_training_and_test_files(spark):
+    ids, x, y = rows(1, 200)
+    frame, split = marked(frame_of(spark, ids[:120], x[:120], y[:120]), frame_of(spark, ids[120:], x[120:], y[120:]))
+    packed = pack(frame, row_id="id")
+    try:
+        design = Design(("3",), (judge(k=5),))
+        (found,) = results(packed, [Trial(Candidate("f", (Request.of("f-statistic"),)), split, design)])
+    finally:
+        packed.release()
+    assert found["rows"] == [120, 80]
+    with pytest.raises(ParameterError, match="the test rows have columns"):
+        marked(frame, frame.drop("labels"))
+
+
+def test_what_cannot_be_run_is_told_and_the_others_go_on(data):
+    *_, packed = data
+    split = Protocol.of("70/30").splits()[0]
+    good, bad = Design(("3",), (judge(k=5),)), Design(("3",), (judge(k=N),))
+    trials = [Trial(Candidate("all"), split, bad), Trial(Candidate("all"), split, good)]
+    for small in (1 << 20, 0):
+        wrong, right = results(packed, trials, small_bytes=small)
+        assert "lower k" in wrong["error"] and right["cells"]
+
+
+def test_a_fault_of_ours_is_not_hidden(data, monkeypatch):
+    *_, packed = data
+    split = Protocol.of("70/30").splits()[0]
+    design = Design(("3",), (judge(k=5),))
+    monkeypatch.setattr(experiment, "run_trial", lambda *a: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        results(packed, [Trial(Candidate("all"), split, design)], small_bytes=0)
+
+
+def test_sizes():
+    assert [size_of(t, 80) for t in ("10%", "0.1%", "100%", "7", "500")] == [8, 1, 80, 7, 80]
+    for wrong in ("0", "-3", "120%", "0%", "many", "%"):
+        with pytest.raises(ParameterError, match="give a number of features"):
+            size_of(wrong, 80)
+
+
+def test_a_marked_split_needs_marked_rows(spark, data):
+    *_, packed = data
+    from spark_mlfs.evaluate.protocol import Marked, Split
+
+    ids, x, y = rows(2, 40)
+    odd = pack(frame_of(spark, ids * 2 + 1, x, y), row_id="id")
+    try:
+        (found,) = results(odd, [Trial(Candidate("all"), Split("files", 0, 0, Marked()), Design(("3",), (judge(k=3),)))])
+    finally:
+        odd.release()
+    assert "training rows" in found["error"]
