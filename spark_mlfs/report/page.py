@@ -227,8 +227,8 @@ def _cut(result: Result, kept: int) -> str:
         lines = [((cut, cut), f"threshold at fdr {level}")] if cut < float("inf") else []
         shown = curve(values, "features by W", "W: own weight less its knockoff's", kept, f"kept {kept}", levels=lines)
         text = (
-            "Each feature against a made-up copy of it that knows nothing of the labels. Of features that say nothing as many fall "
-            f"above zero as below, where {number(told['knockoffs_above'])} are. The kept lie at or above the threshold."
+            "Each feature against a made-up copy of it that knows nothing of the labels. Of features that say nothing as many "
+            f"fall above zero as below, where {number(told['knockoffs_above'])} are. The kept lie at or above the threshold."
         )
     else:
         values = values[::-1]

@@ -53,8 +53,8 @@ def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
 
         ρ = min(1, [(1 − 2/v) tr R² + v²] / [(n + 1 − 2/v)(tr R² − v)])
 
-    (scikit-learn's ``OAS``, Chen et al. 2010): vanishes as n grows, tends to 1 as v outgrows n. ρ is raised until no eigenvalue
-    is below 1e-6, so that exact copies of a feature can be handled.
+    (Chen et al. 2010, Eq. 23; scikit-learn's ``OAS`` drops the 2/v): vanishes as n grows, tends to 1 as v outgrows n. ρ is raised
+    until no eigenvalue is below 1e-6, so that exact copies of a feature can be handled.
     """
     v = len(R)
     squares = float((R * R).sum())
