@@ -47,6 +47,7 @@ more:
   spark-mlfs select --data scene.arff --format arff --option labels=scene.xml --method jmi --set labels=lp --output runs/scene
   spark-mlfs select --data s3://bucket/corpus --format parquet --features embedding --labels-col tags --id doc_id \\
       --method mim --percentile 0.05 --output s3://bucket/selection
+  spark-mlfs select --config conf/runs/quickstart.toml --selection fdr --fdr 0.01 --output runs/worth-keeping
 
 `spark-submit jobs/select.py` takes the same arguments. `spark-mlfs methods` lists the methods and what --set takes.
 """
@@ -136,6 +137,23 @@ def _parser() -> _Parser:
     method.add_argument("--num-features", metavar="K", help="features to keep (default 50, at most all)")
     method.add_argument(
         "--percentile", metavar="P", help="share of the features to keep, above 0 up to 1, instead of --num-features"
+    )
+    method.add_argument(
+        "--selection",
+        metavar="RULE",
+        help="keep the features worth keeping instead of a number: fpr, fdr, fwe (G-tests with every label), knockoffs (methods "
+        "that finish on the Gram matrix), stability (among the --num-features best in most half-samples)",
+    )
+    method.add_argument("--fpr", metavar="P", help="largest p-value with --selection fpr (default 0.05)")
+    method.add_argument(
+        "--fdr", metavar="P", help="share of false features with --selection fdr (default 0.05) or knockoffs (default 0.1)"
+    )
+    method.add_argument("--fwe", metavar="P", help="probability of any false feature with --selection fwe (default 0.05)")
+    method.add_argument(
+        "--combination", metavar="HOW", help="how a feature's p-values with each label become one: cauchy (default), bonferroni"
+    )
+    method.add_argument(
+        "--stability-threshold", metavar="P", help="share of the half-samples with --selection stability, above 0.5 (default 0.6)"
     )
     method.add_argument("--seed", help="seed of a method that draws at random (default 0)")
     after = select.add_argument_group("classifier")
@@ -401,7 +419,16 @@ def _select_config(args: argparse.Namespace) -> RunConfig:
             grid={k: str(v).split(",") for k, v in pairs(args.grid, "--grid").items()} or None,
             folds=None if args.folds is None else int(args.folds) if args.folds.isdigit() else args.folds,
         ),
-        "selection": _given(num_features=args.num_features, percentile=args.percentile),
+        "selection": _given(
+            mode=args.selection,
+            num_features=args.num_features,
+            percentile=args.percentile,
+            fpr=args.fpr,
+            fdr=args.fdr,
+            fwe=args.fwe,
+            combination=args.combination,
+            stability_threshold=args.stability_threshold,
+        ),
         "classifier": _given(name=args.classifier, parameters=pairs(args.classifier_set, "--classifier-set") or None),
         "run": _given(
             output=args.output,
@@ -434,6 +461,8 @@ def _select(args: argparse.Namespace) -> int:
     with _session(stages, args.debug) as spark:
         output.check(spark=spark)
         result, kept, jobs, frame, cells = _rank(spark, config, stages)
+        if config.classifier.name and result.evidence is not None and not kept:
+            raise DataError(f"{result.evidence.why_none()}; there is nothing to fit the classifier on")
         model = _selection(result, kept)
         pipeline = None
         if config.classifier.name:
@@ -447,11 +476,16 @@ def _select(args: argparse.Namespace) -> int:
 
 
 def _selection(result: Result, kept: int) -> MultiLabelSelectorModel:
-    """The model that keeps the `kept` best features."""
+    """The model that keeps the `kept` best features, or those that the rule keeps."""
     from .estimator import MultiLabelSelectorModel
 
     model = MultiLabelSelectorModel.of(result)
-    return model._set(numTopFeatures=kept, outputCol="selected")
+    model._set(numTopFeatures=max(1, kept), outputCol="selected")
+    if result.evidence is not None:
+        rule = result.evidence.rule
+        rate = {"knockoffs": "fdr", "stability": "stabilityThreshold"}.get(rule.mode, rule.mode)
+        model._set(selectionMode=rule.mode, combination=rule.combination, selectionSeed=rule.seed, **{rate: rule.level})
+    return model
 
 
 def _fit_pipeline(
@@ -483,12 +517,15 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> tuple[Resul
         packed = pack(frame, FEATURES, LABELS, ID)
     try:
         kept = config.selection.count(packed.profile.d)
-        requests = [dataclasses.replace(request, count=kept) for request in requests]
+        rule = config.selection.rule(packed.profile.d, config.run.seed)
+        requests = [dataclasses.replace(request, count=kept, rule=rule) for request in requests]
         with stages.stage("statistics and solve"):
             cells = pipeline.rank(packed, requests, progress=stages.report, driver_bytes=config.run.driver_bytes)
     finally:
         packed.release()
     result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
+    if result.evidence is not None:
+        kept = result.evidence.kept
     return result, kept, {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, frame, cells
 
 
@@ -559,6 +596,8 @@ def _say_selection(result: Result, kept: int, manifest: dict[str, Any], config: 
         f"{result.request.method}: {data['rows']} rows x {data['features']} features x {data['labels']} labels; kept {kept}; "
         f"{sum(cost['seconds'].values()):.1f} s, {cost['spark_jobs']['all']} Spark jobs"
     )
+    if result.evidence is not None and not kept:
+        print(result.evidence.why_none())
     for row in feature_rows(result, min(kept, 10)):
         print(f"{row.rank:4d}  {row.score if row.gain is None else row.gain:<12.6g} {row.name}")
     if kept > 10:

@@ -2,7 +2,7 @@
 
     [data]       path, format, options     what `spark_mlfs.read.load` takes
     [method]     name, parameters          a registered method and its own parameters
-    [selection]  num_features | percentile
+    [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold
     [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
     [run]        output, overwrite, seed, report, driver_bytes
 
@@ -24,6 +24,7 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import ParameterError
+from .evaluate.numfeatures import LEVELS, TESTS, Rule
 from .pipeline import Request
 from .read import READERS
 from .registry import method as find_method
@@ -71,16 +72,38 @@ class ClassifierChoice(Section):
         return params.check(found.parameters, self.parameters, f"classifier {found.name!r}")
 
 
+RATES = {"fpr": ("fpr",), "fdr": ("fdr", "knockoffs"), "fwe": ("fwe",), "stability_threshold": ("stability",)}
+
+
 class Selection(Section):
-    """How many features to keep: a number or a share of them, not both."""
+    """How many features to keep: a number or a share of them, not both; or the rule that says which are worth keeping."""
+
+    mode: Literal["fpr", "fdr", "fwe", "knockoffs", "stability"] | None = Field(None, description="rule instead of a number")
 
     num_features: int | None = Field(
         None, ge=1, description=f"features to keep; {DEFAULT_FEATURES} (at most all) if nothing is said"
     )
     percentile: float | None = Field(None, gt=0, le=1, description="share of the features to keep")
+    fpr: float | None = Field(None, gt=0, le=1, description="largest p-value of a kept feature (mode fpr)")
+    fdr: float | None = Field(None, gt=0, le=1, description="share of false features among the kept (mode fdr or knockoffs)")
+    fwe: float | None = Field(None, gt=0, le=1, description="probability of any false feature (mode fwe)")
+    combination: Literal["cauchy", "bonferroni"] | None = Field(None, description="of a feature's p-values with each label")
+    stability_threshold: float | None = Field(
+        None, gt=0.5, le=1, description="share of half-samples that choose a feature (mode stability)"
+    )
+
+    def rule(self, width: int, seed: int) -> Rule | None:
+        """Which of `width` features are worth keeping, if that is asked."""
+        if self.mode is None:
+            return None
+        rate = next(name for name, modes in RATES.items() if self.mode in modes)
+        given = getattr(self, rate)
+        level = LEVELS[self.mode] if given is None else given
+        return Rule(self.mode, level, self.count(width), self.combination or "cauchy", seed)
 
     def count(self, width: int) -> int:
-        """How many of `width` features are kept; `ParameterError` where more are asked for than there are."""
+        """How many of `width` features are kept; `ParameterError` where more are asked for than there are. With a rule: K of
+        stability, or how many a greedy method picks at most."""
         if self.percentile is not None:
             return max(1, int(self.percentile * width))
         if self.num_features is None:
@@ -114,7 +137,8 @@ class RunConfig(Section):
         given = dict(self.method.parameters)
         if any(p.name == "seed" for p in find_method(self.method.name).parameters):
             given.setdefault("seed", self.run.seed)
-        return Request.of(self.method.name, given, screen=self.method.screen)
+        rule = self.selection.rule(1 << 62, self.run.seed)  # its count is known with the data
+        return Request.of(self.method.name, given, screen=self.method.screen, rule=rule)
 
     def requests(self) -> list[Request]:
         """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""
@@ -127,7 +151,7 @@ class RunConfig(Section):
                 raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
         cells = [dict(zip(names, cell, strict=True)) for cell in itertools.product(*self.method.grid.values())]
         given = dict(base.parameters)
-        out = [Request.of(base.method, {**given, **cell}, screen=base.screen) for cell in cells]
+        out = [Request.of(base.method, {**given, **cell}, screen=base.screen, rule=base.rule) for cell in cells]
         return [dataclasses.replace(request, folds=self.method.folds) for request in out]
 
 
@@ -140,8 +164,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
     below = _validated(read_toml(file), file) if file else {}
     above = _validated(flags, None)
     merged = {section: _laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.model_fields}
-    if "num_features" in above.get("selection", {}) or "percentile" in above.get("selection", {}):
-        merged["selection"] = above["selection"]
+    merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
     config = RunConfig(**merged)
     if config.data.format is None:
         where = f"[data] format in {file}" if file else "--format"
@@ -191,6 +214,38 @@ def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
         where = f"{file}: [selection]" if file else "--num-features and --percentile"
         raise ParameterError(f"{where}: give num_features or percentile, not both")
     return given
+
+
+def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+    """The flags' selection laid over the file's. A rate without a mode means the mode of its name; flags that mean another way of
+    selecting than the file's replace its whole section."""
+
+    def mode(layer: Mapping[str, Any], default: str | None = None) -> str | None:
+        if layer.get("mode") is not None:
+            return layer["mode"]
+        for rate, modes in RATES.items():
+            if layer.get(rate) is not None:
+                return default if default in modes else modes[0]
+        if layer.get("percentile") is not None or (layer.get("num_features") is not None and default != "stability"):
+            return None
+        return default
+
+    first = mode(below)
+    chosen = mode(above, first)
+    counted = "percentile" in above or ("num_features" in above and chosen is None)
+    merged = dict(above) if counted or chosen != first else {**below, **above}
+    merged["mode"] = chosen
+    where = f"{file}: [selection] " if file and not above else "selection: "
+    for rate, modes in RATES.items():
+        if merged.get(rate) is not None and chosen not in modes:
+            raise ParameterError(f"{where}{rate} goes with mode {' or '.join(modes)}, not {chosen or 'a number of features'}")
+    if merged.get("combination") is not None and chosen not in TESTS:
+        raise ParameterError(f"{where}combination goes with mode {', '.join(TESTS)}, not {chosen or 'a number of features'}")
+    if chosen is not None and merged.get("percentile") is not None:
+        raise ParameterError(f"{where}give percentile or mode {chosen}, not both")
+    if chosen not in (None, "stability") and merged.get("num_features") is not None:
+        raise ParameterError(f"{where}mode {chosen} says itself how many features are kept; leave num_features out")
+    return merged
 
 
 def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -> str:

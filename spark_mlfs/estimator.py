@@ -8,11 +8,13 @@ parameters as pyspark.ml Params (`JMISelector(numBins=5, labels="br")`), generat
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol
@@ -23,15 +25,40 @@ from pyspark.sql import types as T
 from . import params as spec
 from . import pipeline, registry
 from .errors import DataError, ParameterError
+from .evaluate.numfeatures import COLUMNS, LEVELS, RULES, Rule, passing
 from .methods.base import Method
 from .ml import FITTING, MultiLabelEstimator, Saved, declare, place, set_params
 from .params import Choice, Integer, Number, Optional, Parameter, Text
 from .schema import attribute_names, with_names
+from .solvers.gtest import COMBINATIONS
 
+_RATE = Number(0, 1, above=True)
 SELECTION = (
-    Parameter("selection_mode", "numTopFeatures", Choice(("numTopFeatures", "percentile")), "how many features to keep"),
-    Parameter("num_top_features", 50, Integer(1), "features to keep, with selectionMode numTopFeatures; at most all"),
+    Parameter("selection_mode", "numTopFeatures", Choice(("numTopFeatures", "percentile", *RULES)), "how many features to keep"),
+    Parameter(
+        "num_top_features",
+        50,
+        Integer(1),
+        "features to keep, with selectionMode numTopFeatures; K of stability; most picks of a greedy method; at most all",
+    ),
     Parameter("percentile", 0.1, Number(0, 1, above=True), "share of the features to keep, with selectionMode percentile"),
+    Parameter("fpr", LEVELS["fpr"], _RATE, "largest p-value of a kept feature, with selectionMode fpr"),
+    Parameter(
+        "fdr",
+        LEVELS["fdr"],
+        _RATE,
+        f"expected share of false features among the kept, with selectionMode fdr or knockoffs (there {LEVELS['knockoffs']} "
+        "unless set)",
+    ),
+    Parameter("fwe", LEVELS["fwe"], _RATE, "probability of keeping any false feature, with selectionMode fwe"),
+    Parameter("combination", "cauchy", Choice(COMBINATIONS), "how a feature's p-values with each label become one"),
+    Parameter(
+        "stability_threshold",
+        LEVELS["stability"],
+        Number(0.5, 1, above=True),
+        "share of the half-samples that must choose a kept feature, with selectionMode stability",
+    ),
+    Parameter("selection_seed", 0, Integer(0, 2**31 - 1), "seed of the knockoffs and of the half-samples"),
 )
 
 
@@ -53,8 +80,25 @@ class _Selection(HasFeaturesCol, HasOutputCol):
         """Sets `outputCol`."""
         return self._set(outputCol=value)
 
+    def level(self) -> float:
+        """The rate, or the threshold of the frequency, that the selection mode goes by."""
+        mode = self.getSelectionMode()
+        if mode == "stability":
+            return self.getStabilityThreshold()
+        if mode == "knockoffs":
+            return self.getFdr() if self.isSet("fdr") else LEVELS["knockoffs"]
+        return self.getOrDefault(mode)
+
+    def rule(self, width: int) -> Rule | None:
+        """Which of `width` features are worth keeping, where the selection mode asks that."""
+        mode = self.getSelectionMode()
+        if mode not in RULES:
+            return None
+        return Rule(mode, self.level(), self.keep(width), self.getCombination(), self.getSelectionSeed())
+
     def keep(self, width: int) -> int:
-        """How many of `width` features the selection keeps; `ParameterError` where more are asked for than there are."""
+        """How many of `width` features the selection keeps; `ParameterError` where more are asked for than there are. Where a
+        rule says how many: how many a greedy method picks at most, or K of stability."""
         if self.getSelectionMode() == "percentile":
             return max(1, int(self.getPercentile() * width))
         count = self.getNumTopFeatures()
@@ -80,14 +124,17 @@ class _SelectorEstimator(MultiLabelEstimator, _Selection):
         from .prepare.blocks import pack
 
         name, given = self._method()
-        pipeline.Request.of(name, given, screen=self.getScreen())  # a wrong parameter is told before any work
+        # a wrong parameter is told before any work
+        pipeline.Request.of(name, given, None, self.getScreen(), self.rule(self.getNumTopFeatures()))
         packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
         try:
             count = self.keep(packed.profile.d)
-            request = pipeline.Request.of(name, given, count, self.getScreen())
+            request = pipeline.Request.of(name, given, count, self.getScreen(), self.rule(packed.profile.d))
             (result,) = pipeline.rank(packed, [request], driver_bytes=self.getDriverBytes(), progress=self._progress)
         finally:
             packed.release()
+        if result.evidence is not None and not result.evidence.kept:
+            warnings.warn(result.evidence.why_none(), stacklevel=3)
         return self._copyValues(MultiLabelSelectorModel.of(result))
 
 
@@ -104,7 +151,10 @@ class MultiLabelSelector(_SelectorEstimator):
     featuresCol : vector or array<number> column, sparse or dense
     labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
     outputCol : column of the selected features
-    selectionMode, numTopFeatures, percentile : how many to keep
+    selectionMode : how many to keep: "numTopFeatures" (default) or "percentile"; or which are worth keeping: "fpr", "fdr" or
+        "fwe" (G-tests with every label), "knockoffs" or "stability" (`spark_mlfs.evaluate.numfeatures` says what each promises).
+        Then possibly none, which is warned of
+    numTopFeatures, percentile, fpr, fdr, fwe, combination, stabilityThreshold, selectionSeed : what the selection mode goes by
     screen : a filter that runs first, such as "chi2:10000"; the method sees its best features only
     idCol, labelsForm, driverBytes : see `explainParams`
 
@@ -199,7 +249,8 @@ globals().update({made.__name__: made for made in SELECTORS.values()})
 class MultiLabelSelectorModel(Saved, _Selection):
     """A ranking of features, and the transformer that keeps the best of them.
 
-    ranking : pandas frame with rank (from 1), index, name and score of every feature, best first
+    ranking : pandas frame with rank (from 1), index, name and score of every feature, best first; and what its selection goes by,
+        NaN where a feature was not tested: p_value and q_value (fpr, fdr, fwe), knockoff (W), frequency (stability)
     selectedFeatures : indices of the kept features in rank order (pyspark's own selectors give them unordered)
     selectedFeatureNames : their names, in the same order
     gains : of a greedy method, the criterion's value at each pick
@@ -207,7 +258,9 @@ class MultiLabelSelectorModel(Saved, _Selection):
     summary : method, parameters, sizes, seconds, Spark jobs
 
     `transform` keeps the selected features in the order of their indices, as pyspark's selectors do. ``numTopFeatures`` may be
-    changed on the model; beyond what a greedy method picked, features follow by its first criterion.
+    changed on the model; beyond what a greedy method picked, features follow by its first criterion. So may the rates and the
+    threshold, and the selection mode as far as the ranking has what it goes by. Where nothing passes nothing is selected, and
+    `transform` gives vectors without entries, as pyspark's selectors do.
     """
 
     def __init__(self) -> None:
@@ -238,19 +291,34 @@ class MultiLabelSelectorModel(Saved, _Selection):
             "scans": result.scans,
             "distributed": result.distributed,
         }
+        if result.evidence is not None:
+            rule = result.evidence.rule
+            model._extra["selection"] = {"mode": rule.mode, "level": rule.level, **result.evidence.told}
         return model
 
     @property
     def ranking(self) -> pd.DataFrame:
         return self._ranking.copy()
 
+    def _kept(self) -> pd.DataFrame:
+        """The part of the ranking that is selected."""
+        mode = self.getSelectionMode()
+        if mode not in RULES:
+            return self._ranking.iloc[: self.keep(len(self._ranking))]
+        column = COLUMNS[mode]
+        if column not in self._ranking:
+            raise ParameterError(
+                f"this model was fitted without selectionMode {mode!r}: its ranking has no {column}; fit it again"
+            )
+        return self._ranking[passing(mode, self.level(), self._ranking[column].to_numpy())]
+
     @property
     def selectedFeatures(self) -> list[int]:
-        return [int(i) for i in self._ranking["index"].iloc[: self.keep(len(self._ranking))]]
+        return [int(i) for i in self._kept()["index"]]
 
     @property
     def selectedFeatureNames(self) -> list[str]:
-        return list(self._ranking["name"].iloc[: self.keep(len(self._ranking))])
+        return list(self._kept()["name"])
 
     @property
     def numFeatures(self) -> int:
@@ -278,12 +346,15 @@ class MultiLabelSelectorModel(Saved, _Selection):
             raise ParameterError(f"there is no column {column!r}; the columns are {', '.join(dataset.columns)}")
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
-        indices = np.sort(self.selectedFeatures)
+        indices = np.sort(np.array(self.selectedFeatures, np.int64))
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
             width = len(self._ranking)
-            places = F.array(*(F.lit(int(i) + 1) for i in indices))
-            found = F.transform(places, lambda place: F.element_at(F.col(column), place))
+            if len(indices):
+                places = F.array(*(F.lit(int(i) + 1) for i in indices))
+                found = F.transform(places, lambda place: F.element_at(F.col(column), place))
+            else:
+                found = F.array().cast(kind)
             told = f"spark_mlfs.errors.DataError: an array in {column!r} has not the {width} entries the selection was fitted on"
             fits = F.col(column).isNull() | (F.size(column) == width)
             return dataset.withColumn(output, F.when(fits, found).otherwise(F.raise_error(F.lit(told))))
@@ -291,6 +362,8 @@ class MultiLabelSelectorModel(Saved, _Selection):
             raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
         names = self._ranking.sort_values("index")["name"].to_numpy()
         indices = self._place(names, indices, attribute_names(dataset, column), column)
+        if not len(indices):  # VectorSlicer refuses to take nothing
+            return dataset.withColumn(output, array_to_vector(F.array().cast("array<double>")))
         from pyspark.ml.feature import VectorSlicer
 
         sliced = VectorSlicer(inputCol=column, outputCol=output, indices=[int(i) for i in indices]).transform(dataset)
@@ -313,8 +386,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
         return copied
 
     def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
-        schema = "rank bigint, index bigint, name string, score double"
-        spark.createDataFrame(self._ranking, schema).coalesce(1).write.mode(mode).parquet(path)
+        spark.createDataFrame(self._ranking, pipeline.ranking_schema(self._ranking)).coalesce(1).write.mode(mode).parquet(path)
         return {"selection": self._extra}
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:

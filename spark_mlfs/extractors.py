@@ -22,7 +22,7 @@ from pyspark.sql import DataFrame
 from . import params as spec
 from . import pipeline
 from .errors import ParameterError
-from .extract.base import Extractor, scaled
+from .extract.base import Extractor, label_slices, scaled
 from .extract.registry import EXTRACTORS
 from .ml import FITTING, MultiLabelEstimator, StateModel, declare, map_rows, set_params
 from .prepare.blocks import pack
@@ -186,10 +186,7 @@ class MultiLabelExtractorModel(StateModel, _Output):
 
     def label_slices(self) -> list[int]:
         """(q + 1) places where each label's features begin in the output, or nothing where they are not made label by label."""
-        s = self.state
-        if "widths" in s:
-            return [0, *(int(i) for i in np.cumsum(s["widths"]))]
-        return [int(i) for i in s["slices"]] if "slices" in s else []
+        return label_slices(self.state)
 
 
 __all__ = ["MultiLabelExtractorModel", *sorted(made.__name__ for made in ESTIMATORS.values())]

@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame
 
 from . import params
 from .errors import ParameterError
+from .evaluate.numfeatures import TESTS, Evidence, Rule, choose, gather
 from .methods.base import Method, Scores
 from .methods.regression import GramMethod, cross_validated, gather_folds
 from .prepare.blocks import Packed, Profile, pack
@@ -46,15 +47,22 @@ class Request:
     count: int | None = None
     screen: Screen | None = None
     folds: int = 0  # cross-validated loss over so many folds, of a method that finishes on the Gram matrix
+    rule: Rule | None = None  # which features are worth keeping; a greedy method then picks `count` at most
 
     @staticmethod
     def of(
-        name: str, given: Mapping[str, Any] | None = None, count: int | None = None, screen: str | Screen | None = None
+        name: str,
+        given: Mapping[str, Any] | None = None,
+        count: int | None = None,
+        screen: str | Screen | None = None,
+        rule: Rule | None = None,
     ) -> Request:
         """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000"."""
         found = find_method(name)
         screened = Screen.of(screen) if isinstance(screen, str) else screen
-        return Request(name, params.check(found.parameters, given or {}, f"method {name!r}"), count, screened)
+        if rule is not None:
+            rule.check(found, screened is not None)
+        return Request(name, params.check(found.parameters, given or {}, f"method {name!r}"), count, screened, rule=rule)
 
 
 @dataclass(frozen=True)
@@ -101,6 +109,14 @@ class Result:
     scans: int = 0
     driver_bytes: int = 0
     distributed: bool = False
+    evidence: Evidence | None = None  # of the request's rule
+
+    @property
+    def kept(self) -> pd.DataFrame:
+        """The part of the ranking that the request's rule, or its number of features, keeps."""
+        if self.evidence is not None:
+            return self.ranking[self.evidence.passed[self.ranking["index"]]]
+        return self.ranking.iloc[: self.request.count]
 
 
 @dataclass(frozen=True)
@@ -109,12 +125,16 @@ class Solve:
 
     requests: tuple[Request, ...]
 
-    def __call__(self, engine: Any) -> tuple[list[tuple[Scores, float]], Cost]:
+    def __call__(self, engine: Any) -> tuple[list[tuple[Scores, Evidence | None, float]], Cost]:
         methods = [(find_method(r.method), r) for r in self.requests]
         folds = {r.folds for method, r in methods if r.folds and isinstance(method, GramMethod)}
         for count in folds:
             gather_folds(engine, count)
+        for method, r in methods:
+            if r.rule is not None:
+                gather(engine, method, r.rule)
         wanted = [s for method, r in methods for s in method.needs(engine, r.parameters)]
+        wanted += [s for _, r in methods if r.rule is not None for s in r.rule.needs(engine, r.parameters)]
         if wanted:
             engine.run(*wanted)  # the known needs of all methods, in one scan
         out = []
@@ -122,10 +142,14 @@ class Solve:
             if engine.progress and len(methods) > 1:
                 engine.progress("ranking", number, len(methods))
             started = time.perf_counter()
+            evidence = None
+            if r.rule is not None:
+                evidence = choose(engine, method, r.parameters, r.rule)
+                r = limited(r, evidence)
             scores = self._score(method, engine, r)
             if r.folds and isinstance(method, GramMethod):
                 scores.details["cv_loss"] = cross_validated(engine, method, r.parameters, r.folds)
-            out.append((scores, time.perf_counter() - started))
+            out.append((scores, evidence, time.perf_counter() - started))
         return out, engine.cost
 
     @staticmethod
@@ -135,6 +159,14 @@ class Solve:
         if np.isnan(scores.values).any():
             raise FloatingPointError(f"{method.name} gave a score that is not a number; please report the data and parameters")
         return scores
+
+
+def limited(request: Request, evidence: Evidence) -> Request:
+    """The request, picking no more features than passed the test."""
+    if evidence.rule.mode not in TESTS:
+        return request
+    most = max(1, evidence.kept)
+    return dataclasses.replace(request, count=most if request.count is None else min(request.count, most))
 
 
 def compute(
@@ -208,8 +240,14 @@ def _rank(
     started = time.perf_counter()
     before, whole = Cost(), packed
     screened: np.ndarray | None = None
+    tested: dict[Rule | None, Evidence | None] = {}
+    asked = requests
     if screen is not None:
-        (first,) = _rank(packed, [Request.of(screen.method)], None, progress, small_bytes, driver_bytes)
+        # a test is of all features, whatever the filter leaves to the method: it is made where the filter runs
+        filters = [Request.of(screen.method, rule=rule) for rule in dict.fromkeys(r.rule for r in requests)]
+        found = _rank(packed, filters, None, progress, small_bytes, driver_bytes)
+        first, tested = found[0], {f.rule: result.evidence for f, result in zip(filters, found, strict=True)}
+        requests = [r if (e := tested[r.rule]) is None else dataclasses.replace(limited(r, e), rule=None) for r in requests]
         before = Cost(first.jobs - packed.jobs, first.scans - 1, first.driver_bytes)
         screened = first.ranking["index"].to_numpy()
         survivors = np.sort([i for i in screened[: screen.count] if i in set(packed.profile.varying.tolist())])
@@ -219,7 +257,8 @@ def _rank(
     solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes)
     done = time.perf_counter()
     results = []
-    for request, (scores, seconds) in zip(requests, solved, strict=True):
+    for request, (scores, evidence, seconds) in zip(asked, solved, strict=True):
+        evidence = tested.get(request.rule, evidence)
         picks = scores.path.picks if scores.path is not None else None
         order, values = complete(scores.values, packed.profile.varying, packed.profile.d, picks)
         if screened is not None:
@@ -232,6 +271,7 @@ def _rank(
                 "index": order,
                 "name": [packed.feature_names[i] for i in order],
                 "score": values[order],
+                **({} if evidence is None else {name: column[order] for name, column in evidence.columns.items()}),
             }
         )
         results.append(
@@ -248,9 +288,16 @@ def _rank(
                 1 + before.scans + cost.scans,
                 before.driver_bytes + cost.driver_bytes,
                 distributed,
+                evidence,
             )
         )
     return results
 
 
-__all__ = ["LocalEngine", "Request", "Result", "Screen", "compute", "rank"]
+def ranking_schema(ranking: pd.DataFrame) -> str:
+    """Spark's schema of a ranking: what a selection rule goes by follows the score."""
+    further = "".join(f", {name} double" for name in ranking.columns[4:])
+    return "rank bigint, index bigint, name string, score double" + further
+
+
+__all__ = ["LocalEngine", "Request", "Result", "Screen", "compute", "rank", "ranking_schema"]

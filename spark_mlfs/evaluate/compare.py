@@ -22,6 +22,7 @@ from ..prepare.blocks import Packed, pack
 from ..report.journal import Journal
 from ..schema import FEATURES, ID, LABELS
 from ..statistics.contingency import LabelsetCounts
+from ..statistics.runner import SMALL_BYTES
 from .experiment import Candidate, Trial, run_trials
 from .metrics import LARGER_IS_BETTER, label_statistics
 from .plan import FILES, Comparison, DataSet
@@ -70,7 +71,7 @@ class _Describe:
 
 def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]:
     """What must agree for a run to be taken up again."""
-    what = plan.model_dump(mode="json", include={"data", "method", "classifier", "protocol"})
+    what = plan.model_dump(mode="json", include={"data", "method", "extractor", "classifier", "protocol"})
     given = [list(c.order) if c.order is not None else None for c in candidates]
     return json.loads(json.dumps({"tool": "spark_mlfs", "job": "compare", **what, "orders": given}))
 
@@ -81,6 +82,7 @@ def run(
     journal: Journal,
     candidates: list[Candidate] | None = None,
     progress: Progress | None = None,
+    small_bytes: int = SMALL_BYTES,
 ) -> Outcome:
     """All trials of a checked plan that the journal does not hold yet, then everything it holds."""
     candidates = plan.candidates() if candidates is None else candidates
@@ -115,7 +117,7 @@ def run(
                 if progress:
                     progress(f"trials ({name})", len(journal.parts), total)
 
-            run_trials(packed, trials, done, parallelism, driver_bytes=plan.run.driver_bytes)
+            run_trials(packed, trials, done, parallelism, small_bytes, plan.run.driver_bytes)
         finally:
             packed.release()
     return outcome(journal, plan, candidates)
@@ -163,7 +165,7 @@ def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> 
             about
             | {"training_rows": e["rows"][0], "test_rows": e["rows"][1], "choose_seconds": e["seconds"]["choose"]}
             | {"select_seconds": e["seconds"]["select"], "wall_seconds": e["wall"], "parameters": chosen}
-            | {"size": e["chosen_size"], "converged": e["converged"]}
+            | {"size": e["chosen_size"], "converged": e["converged"], "dimensions": json.dumps(e.get("dimensions", []))}
         )
         for cell in e["cells"]:
             shared = {"classifier": cell["classifier"], "size": cell["size"], "features": cell["count"], "chosen": cell["chosen"]}

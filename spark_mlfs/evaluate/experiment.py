@@ -21,10 +21,12 @@ import numpy as np
 from ..classify.base import Predictor, known_rows
 from ..classify.registry import classifier
 from ..errors import BudgetError, ParameterError, SparkMlfsError
+from ..extract.base import label_slices, scaled
+from ..extract.registry import EXTRACTORS
 from ..methods.base import Scores
 from ..methods.regression import GramMethod
 from ..pipeline import Request, Solve
-from ..prepare.blocks import GROUPS, Block, Packed, Profile
+from ..prepare.blocks import GROUPS, Block, Packed, Profile, profile_block
 from ..registry import method as find_method
 from ..solvers.gram import GramStatistics, total
 from ..solvers.ranking import complete
@@ -32,22 +34,25 @@ from ..statistics.base import State, Statistic
 from ..statistics.gram import Gram
 from ..statistics.runner import DRIVER_BYTES, SMALL_BYTES, Cost, Engine, LocalEngine, SparkEngine, run_in_one_task
 from .metrics import KINDS, LARGER_IS_BETTER, Sums
-from .protocol import Hashed, Protocol, Split, held_out, part_of, training
+from .protocol import Protocol, Split, held_out, mapped, part_of, training
 
 INNER_SEED = 0x1AAE  # inner folds are drawn apart from the outer ones
 ALL_FEATURES = "all features"
+EXTRACTED = "extracted"  # the size of a cell whose features an extractor made
 
 
 @dataclass(frozen=True)
 class Candidate:
     """A method as it takes part: its title and a request for every cell of its grid; several are chosen from by inner folds.
 
-    No request: every feature is kept. `order`: a ranking made elsewhere, of which only the head is used.
+    No request: every feature is kept. `order`: a ranking made elsewhere, of which only the head is used. `extractor`: its name
+    and checked parameters; the classifiers see the features it makes, all of them (a linear machine those of its label).
     """
 
     title: str
     requests: tuple[Request, ...] = ()
     order: tuple[int, ...] | None = None
+    extractor: tuple[str, Mapping[str, Any]] | None = None
 
     @property
     def grid(self) -> list[str]:
@@ -136,6 +141,11 @@ class LocalRows:
         """Training and test rows."""
         return LocalRows(part_of(self.whole, split, False)), LocalRows(part_of(self.whole, split, True))
 
+    def changed(self, function: Callable[[Block], Block]) -> LocalRows:
+        """The same rows with other features."""
+        block = function(self.whole.rows)
+        return LocalRows(LocalEngine(profile_block(block, self.profile.q), [block], self.whole.driver_bytes))
+
     def release(self) -> None:
         """Nothing to give back."""
 
@@ -179,6 +189,9 @@ class SparkRows:
         gone = self.tested | frozenset(split.groups or ())
         return SparkRows(train, self.driver_bytes, pool, gone), SparkRows(test, self.driver_bytes)
 
+    def changed(self, function: Callable[[Block], Block]) -> SparkRows:
+        return SparkRows(mapped(self.packed, function, "the extracted rows"), self.driver_bytes)
+
     def release(self) -> None:
         for engine in self._engines:
             engine.release()
@@ -195,7 +208,6 @@ class GramPool:
         finally:
             engine.release()
         self.varying = packed.profile.varying
-        self.groups = sorted({int(g) for g in range(GROUPS)})
 
     @staticmethod
     def over(packed: Packed, requests: Sequence[Request], split: Split, driver_bytes: int) -> GramPool | None:
@@ -273,8 +285,63 @@ def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tup
     return sums, fitted - started, time.perf_counter() - fitted
 
 
+@dataclass(frozen=True)
+class Extracted:
+    """A block with the features an extractor makes of its rows."""
+
+    name: str
+    state: State
+
+    def __call__(self, block: Block) -> Block:
+        return replace(block, x=np.asarray(EXTRACTORS[self.name]().project(self.state, scaled(self.state, block.x)), np.float64))
+
+
+def run_extraction(train: Any, test: Any, candidate: Candidate, design: Design) -> dict[str, Any]:
+    """`run_trial` of an extractor: one size, all that it makes."""
+    assert candidate.extractor is not None
+    name, parameters = candidate.extractor
+    started = time.perf_counter()
+    state = EXTRACTORS[name]().fit(train.engine(train.profile.varying), parameters)
+    task = Extracted(name, state)
+    slices = label_slices(state)
+    inner = train.changed(task)
+    selected = time.perf_counter()
+    try:
+        outer = test.changed(task)
+        try:
+            cells = []
+            for judge in design.judges:
+                if len(slices) > 1 and "label_specific" in judge.parameters:
+                    judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
+                cell = _cell(inner, outer, np.arange(inner.profile.d), judge, design.kinds, True)
+                cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
+        finally:
+            outer.release()
+    finally:
+        inner.release()
+    widths = {"dimensions": [int(w) for w in np.diff(slices)]} if len(slices) > 1 else {}
+    return _told_of(train, test, cells) | widths | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
+
+
+def _cell(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool) -> dict[str, Any]:
+    """Metrics of a classifier on some features; with `labels` the counts of each label, too."""
+    sums, fit, predict = judged(train, test, features, judge, kinds)
+    found = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
+    found |= {kind: s.metrics() | s.tail() for kind, s in zip(kinds, sums, strict=True)}
+    return found | ({"labels": sums[0].labels.tolist()} if labels else {})
+
+
+def _told_of(train: Any, test: Any, cells: list[dict[str, Any]]) -> dict[str, Any]:
+    """The parts of a trial's result that all kinds of candidates have."""
+    rows = [int(train.profile.n), int(test.profile.n)]
+    empty = {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
+    return {"cells": cells, "features": train.profile.d, "rows": rows, **empty}
+
+
 def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> dict[str, Any]:
     """What one trial found, as plain values: see `Trial`."""
+    if candidate.extractor is not None:
+        return run_extraction(train, test, candidate, design)
     width = train.profile.d
     sizes = {text: size_of(text, width) for text in design.sizes}
     started = time.perf_counter()
@@ -296,22 +363,11 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
         done: dict[int, dict[str, Any]] = {}
         for text, count in sizes.items():
             if count not in done:
-                sums, fit, predict = judged(train, test, order[:count], judge, design.kinds)
-                done[count] = {
-                    "count": count,
-                    "fit": round(fit, 4),
-                    "predict": round(predict, 4),
-                    **{kind: found.metrics() | found.tail() for kind, found in zip(design.kinds, sums, strict=True)},
-                }
-                if count == max(sizes.values()):
-                    done[count]["labels"] = sums[0].labels.tolist()
+                done[count] = _cell(train, test, order[:count], judge, design.kinds, count == max(sizes.values()))
             cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
     request = candidate.requests[choice] if candidate.requests else None
-    return {
-        "cells": cells,
+    return _told_of(train, test, cells) | {
         "order": [int(f) for f in order[: max(sizes.values())]] if candidate.requests or candidate.order else [],
-        "features": width,
-        "rows": [int(train.profile.n), int(test.profile.n)],
         "parameters": {name: request.parameters[name] for name in candidate.grid} if request else {},
         "choices": choices,
         "chosen_size": size,
@@ -332,7 +388,7 @@ def choose(train: Any, candidate: Candidate, design: Design) -> tuple[int, str |
     counts = [size_of(text, train.profile.d) for text in sizes]
     sign = 1 if LARGER_IS_BETTER[how.metric] else -1
     values = np.zeros((how.folds, len(candidate.requests), len(sizes)))
-    for fold, split in enumerate(Protocol((1), (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()):
+    for fold, split in enumerate(Protocol(1, (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()):
         inner, test = train.divide(split)
         try:
             for place, request in enumerate(candidate.requests):
@@ -434,4 +490,4 @@ def _told(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         return {"error": str(error)}
 
 
-__all__ = ["Candidate", "Choosing", "Design", "GramPool", "Hashed", "Judge", "Trial", "run_trials", "size_of"]
+__all__ = ["Candidate", "Choosing", "Design", "GramPool", "Judge", "Trial", "run_trials", "size_of"]

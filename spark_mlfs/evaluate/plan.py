@@ -3,6 +3,7 @@
     title, notes, published                    the page's words, and a CSV of a paper's own numbers to set beside ours
     [[data]]        name, path, test_path, format, options
     [[method]]      name, title, parameters, grid, screen; "all features" needs no entry
+    [[extractor]]   name, title, parameters
     [[classifier]]  name, title, parameters
     [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
     [run]           output, overwrite, parallelism, driver_bytes
@@ -23,6 +24,7 @@ from .. import params
 from ..classify.registry import classifier
 from ..config import Data, Section, explain, read_toml, reader_option
 from ..errors import ParameterError
+from ..extract.registry import EXTRACTORS
 from ..pipeline import Request
 from ..read import READERS
 from ..registry import method as find_method
@@ -50,6 +52,14 @@ class MethodEntry(Section):
     parameters: dict[str, Any] = Field(default_factory=dict)
     grid: dict[str, list[Any]] = Field(default_factory=dict, description="values that the inner folds choose from")
     screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
+
+
+class ExtractorEntry(Section):
+    """An extractor that takes part: classifiers see all that it makes."""
+
+    name: str = Field(description="name of an extractor")
+    title: str | None = None
+    parameters: dict[str, Any] = Field(default_factory=dict)
 
 
 class ClassifierEntry(Section):
@@ -100,6 +110,7 @@ class Comparison(BaseModel):
     published: str | None = Field(None, description="CSV with columns data, method, metrics, metric, value[, spread]")
     data: list[DataSet] = Field(min_length=1)
     method: list[MethodEntry] = Field(default_factory=list)
+    extractor: list[ExtractorEntry] = Field(default_factory=list)
     classifier: list[ClassifierEntry] = Field(default_factory=lambda: [ClassifierEntry()])
     protocol: ProtocolEntry = Field(default_factory=ProtocolEntry)
     run: Run = Field(default_factory=Run)
@@ -107,7 +118,11 @@ class Comparison(BaseModel):
     def checked(self, where: str | None = None) -> Comparison:
         """The same with every name, parameter and size checked; `ParameterError` saying what is wrong."""
         at = f"{where}: " if where else ""
-        for kind, entries in (("data", self.data), ("method", self.method), ("classifier", self.classifier)):
+        for kind, entries in (
+            ("data", self.data),
+            ("method", [*self.method, *self.extractor]),
+            ("classifier", self.classifier),
+        ):
             titles = [getattr(e, "title", None) or e.name for e in entries]
             if twice := next((t for t in titles if titles.count(t) > 1), None):
                 raise ParameterError(f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title")
@@ -126,7 +141,7 @@ class Comparison(BaseModel):
                 )
         if self.protocol.folds != FILES:
             Protocol.of(self.protocol.folds)
-        if not self.method and not self.protocol.all_features:
+        if not self.method and not self.extractor and not self.protocol.all_features:
             raise ParameterError(f"{at}nothing takes part: give a [[method]], or all_features = true")
         for kind in self.protocol.metrics:
             if kind not in KINDS:
@@ -140,10 +155,18 @@ class Comparison(BaseModel):
         return self
 
     def candidates(self) -> list[Candidate]:
-        """The methods, all features last."""
+        """The methods, then the extractors, all features last."""
         out = []
         for entry in self.method:
             out.append(Candidate(entry.title or entry.name, tuple(requests_of(entry, self.protocol.seed))))
+        for entry in self.extractor:
+            if entry.name not in EXTRACTORS:
+                raise ParameterError(f"there is no extractor {entry.name!r}; extractors are {', '.join(EXTRACTORS)}")
+            given = dict(entry.parameters)
+            if any(p.name == "seed" for p in EXTRACTORS[entry.name].parameters):
+                given.setdefault("seed", self.protocol.seed)
+            checked = params.check(EXTRACTORS[entry.name].parameters, given, f"extractor {entry.name!r}")
+            out.append(Candidate(entry.title or entry.name, extractor=(entry.name, checked)))
         if self.protocol.all_features:
             if any(c.title == ALL_FEATURES for c in out):
                 raise ParameterError(f"[[method]]: the title {ALL_FEATURES!r} is taken")

@@ -16,7 +16,7 @@ Everything that is fitted (constants, bins, scaling, selection, parameters) must
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -396,12 +396,12 @@ def marked(train: DataFrame, test: DataFrame, row_id: str = "id") -> tuple[DataF
 
 def training(packed: Packed, split: Split) -> Packed:
     """The training rows of packed data, profiled on their own (one job). Release it yourself."""
-    return _repack(packed, TakeRows(split, False, packed.profile.q), f"the training rows of {split.name}")
+    return mapped(packed, TakeRows(split, False), f"the training rows of {split.name}")
 
 
 def held_out(packed: Packed, split: Split) -> Packed:
     """The test rows of packed data (one job). Release it yourself."""
-    return _repack(packed, TakeRows(split, True, packed.profile.q), f"the test rows of {split.name}")
+    return mapped(packed, TakeRows(split, True), f"the test rows of {split.name}")
 
 
 def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
@@ -429,18 +429,44 @@ def with_test_column(frame: DataFrame, split: Split, row_id: str = "id", column:
     return frame.withColumn(column, F.pandas_udf(tested, "boolean")(F.col(row_id).cast("bigint")))
 
 
-@dataclass(frozen=True)
-class TakeRows:
-    """Worker side of `training` and `held_out`."""
+def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Packed:
+    """Packed data of what `function` (picklable) makes of each block, profiled anew: one job. Its names go with the features it
+    had. Release it yourself."""
+    task = MapBlocks(function, packed.profile.q)
+    blocks = packed.frame.where("block is not null").select("block").mapInArrow(task, BLOCK_SCHEMA)
+    persisted = persist(blocks)
+    try:
+        with worker_errors():
+            profile = _collect_wide(blocks, 0)
+        if profile.n < 2 or not len(profile.varying):
+            told = f"are {profile.n}" if profile.n < 2 else f"({profile.n}) have no feature that varies"
+            raise DataError(f"{what} {told}; give fewer folds, or more rows")
+    except Exception:
+        if persisted:
+            blocks.unpersist()
+        raise
+    return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=1)
 
-    split: Split
-    tested: bool
+
+@dataclass(frozen=True)
+class MapBlocks:
+    """Worker side of `mapped`."""
+
+    function: Callable[[Block], Block]
     q: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _profiled((self._take(block) for block in _blocks(batches)), self.q)
+        return _profiled((self.function(block) for block in _blocks(batches)), self.q)
 
-    def _take(self, block: Block) -> Block:
+
+@dataclass(frozen=True)
+class TakeRows:
+    """The training or test rows of a block."""
+
+    split: Split
+    tested: bool
+
+    def __call__(self, block: Block) -> Block:
         return block.take(np.flatnonzero(self.split.of(block) == self.tested))
 
 
@@ -457,22 +483,6 @@ def _profiled(blocks: Iterable[Block], q: int) -> Iterator[pa.RecordBatch]:
     if total.n:
         total.partitions = 1
         yield _row(0, None, total.encode())
-
-
-def _repack(packed: Packed, task: Any, what: str) -> Packed:
-    blocks = packed.frame.where("block is not null").select("block").mapInArrow(task, BLOCK_SCHEMA)
-    persisted = persist(blocks)
-    try:
-        with worker_errors():
-            profile = _collect_wide(blocks, 0)
-        if profile.n < 2 or not len(profile.varying):
-            told = f"are {profile.n}" if profile.n < 2 else f"({profile.n}) have no feature that varies"
-            raise DataError(f"{what} {told}; give fewer folds, or more rows")
-    except Exception:
-        if persisted:
-            blocks.unpersist()
-        raise
-    return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=1)
 
 
 # ---- noise ----
@@ -501,7 +511,7 @@ def noisy(packed: Packed, amount: float = 0.15, seed: int = 0) -> Packed:
     scale, _, _ = pipeline.compute(packed, _spread)
     wide = np.zeros(packed.profile.d)
     wide[packed.profile.varying] = amount * scale
-    return _repack(packed, AddNoise(wide, seed, packed.profile.q), "the rows with noise")
+    return mapped(packed, AddNoise(wide, seed), "the rows with noise")
 
 
 def _spread(engine: Any) -> tuple[np.ndarray, Any]:
@@ -513,17 +523,12 @@ def _spread(engine: Any) -> tuple[np.ndarray, Any]:
 
 @dataclass(frozen=True)
 class AddNoise:
-    """Worker side of `noisy`: `scale` (d,) standard deviation of each feature's noise."""
+    """A block with noise: `scale` (d,) standard deviation of each feature's."""
 
     scale: np.ndarray
     seed: int
-    q: int
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _profiled((self.add(block) for block in _blocks(batches)), self.q)
-
-    def add(self, block: Block) -> Block:
-        """The block with noise."""
+    def __call__(self, block: Block) -> Block:
         if block.sparse:
             x = sp.csr_matrix(block.x, dtype=np.float64, copy=True)
             rows = np.repeat(np.arange(block.n), np.diff(x.indptr))

@@ -137,3 +137,10 @@ def signed(vectors: np.ndarray) -> np.ndarray:
     size = np.abs(vectors)
     lead = np.argmax(size > (1 - 1e-9) * size.max(axis=0, initial=0.0), axis=0)
     return vectors * np.where(vectors[lead, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
+
+
+def label_slices(state: State) -> list[int]:
+    """(q + 1) places where each label's features begin in what is extracted; nothing where they are not made label by label."""
+    if "widths" in state:
+        return [0, *(int(i) for i in np.cumsum(state["widths"]))]
+    return [int(i) for i in state["slices"]] if "slices" in state else []

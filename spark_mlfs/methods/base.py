@@ -49,11 +49,16 @@ class Method:
     source: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     greedy: ClassVar[bool] = False
+    gram: ClassVar[bool] = False  # whether it can finish on the Gram matrix: it then has `solve(view, p)` and `centred`
     stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
         return []
+
+    def on_gram(self, profile: Profile) -> bool:
+        """Whether the Gram matrix of these data is all it needs."""
+        return self.gram
 
     def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         """About how many pairs of rows the method compares: many are worth several tasks even where the data are small."""

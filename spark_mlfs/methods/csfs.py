@@ -14,6 +14,7 @@ import numpy as np
 
 from ..params import Integer, Number, Parameter
 from ..solvers import l21
+from ..solvers.gram import GramView, Solution
 from ..solvers.l21 import FilledLabels
 from ..statistics.base import Statistic
 from ..statistics.gram import AllRowsGram, FilledSums, Gram
@@ -34,6 +35,16 @@ class CSFS(Method):
         Parameter("max_iter", 300, Integer(1), "scans at most, with unknown labels"),
     )
 
+    gram = True
+    centred = True
+
+    def on_gram(self, profile: Any) -> bool:
+        return not profile.has_unknown
+
+    def solve(self, view: GramView, p: Any) -> Solution:
+        """The weights from fully labelled rows."""
+        return l21.csfs(view, p["mu"])
+
     def needs(self, engine: Engine, p: Any) -> list[Statistic]:
         return [AllRowsGram()] if engine.profile.has_unknown else [Gram()]
 
@@ -41,7 +52,7 @@ class CSFS(Method):
         if not engine.profile.has_unknown:
             view = labelled_view(engine, p["scaling"])
             with one_thread():
-                return scores_of(l21.csfs(view, p["mu"]), view, engine)
+                return scores_of(self.solve(view, p), view, engine)
         (found,) = engine.run(AllRowsGram())
         view = found.centred(p["scaling"])
         scans = 0

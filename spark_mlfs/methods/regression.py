@@ -22,6 +22,7 @@ TOL = Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight change
 class GramMethod(Method):
     """A method that needs one scan for the Gram matrix and finishes on the driver."""
 
+    gram = True
     centred = True
 
     def needs(self, engine: Engine, p: Any) -> list[Statistic]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ParameterError
-from ..evaluate.experiment import ALL_FEATURES
+from ..evaluate.experiment import ALL_FEATURES, EXTRACTED
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..evaluate.significance import Friedman, bonferroni_dunn_quantile, cliques, critical_difference, friedman, wilcoxon_holm
 from ..evaluate.significance import ranks as ranks_of
@@ -130,7 +130,7 @@ def mean_ranks(cells: pd.DataFrame, plan: Any, judge: str, methods: Sequence[str
 def curves(cells: pd.DataFrame, kind: str, metric: str, judge: str, data: str) -> tuple[pd.DataFrame, float | None]:
     """The metric by number of features (index) and method (columns), mean over the splits; and of all features."""
     mine = of_kind(cells, kind, judge)
-    mine = mine[mine["data"] == data]
+    mine = mine[(mine["data"] == data) & (mine["size"] != EXTRACTED)]
     table = mine.groupby(["features", "method"], sort=True)[metric].mean().unstack("method")
     whole = float(table[ALL_FEATURES].dropna().iloc[0]) if ALL_FEATURES in table else None
     table = table.drop(columns=ALL_FEATURES, errors="ignore").dropna(how="all")

@@ -35,13 +35,16 @@ def curve(
     mark_text: str = "",
     names: Sequence[str] = (),
     first: int = 1,
+    levels: Sequence[tuple[Sequence[float], str]] = (),
 ) -> str:
     """A line of `values` over the whole numbers from `first`; `mark` draws a line at that x; `names` of up to 100 points are
-    shown when they are pointed at."""
+    shown when they are pointed at; `levels` are further straight lines: their height at the first and at the last point, a name.
+    """
     n = len(values)
     if n < 2:
         return ""
-    low, high = min(0.0, *values), max(0.0, *values)
+    heights = [h for ends, _ in levels for h in ends]
+    low, high = min(0.0, *values, *heights), max(0.0, *values, *heights)
     if high == low:
         high = low + 1.0
     if min(values) > 0.5 * high:  # far from zero: show the shape
@@ -72,6 +75,10 @@ def curve(
         marks.append(f'<line class="mark" x1="{x(mark):.3f}" x2="{x(mark):.3f}" y1="0" y2="100"/>')
         side = "right:" + f"{100 - x(mark):.3f}%" if x(mark) > 60 else "left:" + f"{x(mark):.3f}%"
         labels.append(f'<span class="note" style="{side}">{escape(mark_text)}</span>')
+    for (start, end), what in levels:
+        marks.append(f'<line class="mark" x1="0" x2="100" y1="{y(start):.3f}" y2="{y(end):.3f}"/>')
+        place = y(end) + 1 if y(end) < 85 else y(end) - 11  # below the line, or above where there is no room
+        labels.append(f'<span class="note" style="right:0;top:{place:.3f}%">{escape(what)}</span>')
     dots = ""
     if names and n <= 100:
         titles = [f"{i + first}. {name}: {number(value)}" for i, (name, value) in enumerate(zip(names, values, strict=False))]

@@ -75,7 +75,7 @@ def selection_manifest(
             "fingerprint": f"{profile.fingerprint:016x}",
         },
         "method": {"name": result.request.method, "parameters": dict(result.request.parameters)},
-        "selection": {**config.selection.model_dump(exclude_none=True), "kept": kept},
+        "selection": {**config.selection.model_dump(exclude_none=True), "kept": kept, **_rule(result)},
         "seed": config.run.seed,
         "solution": solution,
         "cost": {
@@ -87,6 +87,14 @@ def selection_manifest(
         },
         "versions": versions(spark_version),
     }
+
+
+def _rule(result: Result) -> dict[str, Any]:
+    """What the rule that chose the features went by and found."""
+    if result.evidence is None:
+        return {}
+    rule = result.evidence.rule
+    return {"level": rule.level, "seed": rule.seed, **result.evidence.told}
 
 
 def as_json(manifest: Mapping[str, Any]) -> str:

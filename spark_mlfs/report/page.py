@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+from ..evaluate.numfeatures import COLUMNS, TESTS
 from ..pipeline import Result
 from ..registry import method as find_method
 from .figures import bar, curve, stack
@@ -109,13 +110,16 @@ def page(result: Result, manifest: Mapping[str, Any], kept: int) -> str:
         (seconds(total), "in all"),
         (number(cost["spark_jobs"]["all"]), "Spark jobs"),
     ]
+    those = f"The {number(kept)} best of {number(data['features'])} features"
+    if result.evidence is not None:
+        those = f"The {number(kept)} of {number(data['features'])} features that {_RULES[result.evidence.rule.mode]}, ranked"
     head = (
-        f"<h1>{_e(title)}</h1><p class=lead>The {number(kept)} best of {number(data['features'])} features by {_e(method.title)} "
+        f"<h1>{_e(title)}</h1><p class=lead>{those} by {_e(method.title)} "
         f"({_e(method.source)}), from {number(data['rows'])} rows with {number(data['labels'])} labels. "
         f"{_e(manifest['finished'][:16].replace('T', ' '))} UTC.</p>"
         f"<div class=tiles>{''.join(f'<div><b>{v}</b><span>{_e(k)}</span></div>' for v, k in tiles)}</div>"
     )
-    body = [_curves(result, features, kept), _features(result, features), _labels(labels, data)]
+    body = [_cut(result, kept), _curves(result, features, kept), _features(result, features), _labels(labels, data)]
     body.append(f"<div class=two>{_data(data, result)}{_parameters(manifest)}</div>")
     body.append(f"<div class=two>{_cost(cost)}{_versions(manifest)}</div>")
     foot = (
@@ -168,10 +172,12 @@ def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> str:
         )
         scores = [float(s) for s in result.ranking["score"]]
         near = min(len(scores), max(2 * kept, 20))
-        cut = f"kept {kept}"
-        parts.append(curve(scores[:near], "rank", "score", kept, cut, [str(n) for n in result.ranking["name"][:near]]))
+        cut, at = f"kept {kept}", kept if result.evidence is None else None
+        if at is None:
+            text = "Scores of the features, best first. The kept ones are not the first: see above for what they were chosen by."
+        parts.append(curve(scores[:near], "rank", "score", at, cut, [str(n) for n in result.ranking["name"][:near]]))
         if near < len(scores):
-            whole = curve(scores, "rank", "score", kept, cut)
+            whole = curve(scores, "rank", "score", at, cut)
             parts.append(f"<details><summary>All {number(len(scores))} features</summary>{whole}</details>")
     if len(result.scores.objective) > 1:
         state = {True: "converged", False: "not converged: allow more iterations", None: ""}[result.scores.converged]
@@ -180,6 +186,62 @@ def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> str:
     if not any(parts):
         return ""
     return f"<section><h2>Score curve</h2><p class=soft>{text}</p>{''.join(parts)}</section>"
+
+
+_RULES = {
+    "fpr": "depend on a label by a G-test",
+    "fdr": "depend on a label by G-tests at a false discovery rate",
+    "fwe": "depend on a label by G-tests at a family-wise error",
+    "knockoffs": "stand out against their knockoffs",
+    "stability": "are chosen in most half-samples",
+}
+
+
+def _cut(result: Result, kept: int) -> str:
+    """What the selection rule went by, over the features in the order it sees them, and where it cut."""
+    evidence = result.evidence
+    if evidence is None:
+        return ""
+    rule, told = evidence.rule, evidence.told
+    values = evidence.columns[COLUMNS[rule.mode]]
+    values = values[values == values]
+    values = values[values.argsort(kind="stable")]
+    m, level = len(values), f"{rule.level:g}"
+    if rule.mode in TESTS:
+        near = min(m, max(2 * kept, 20))
+        ends, what = {
+            "fpr": ((rule.level, rule.level), f"p = {level}"),
+            "fdr": ((rule.level / m, rule.level * near / m), f"Benjamini–Hochberg line at {level}"),
+            "fwe": ((rule.level / m, rule.level / m), f"{level} over {number(m)} features"),
+        }[rule.mode]
+        shown = curve(values[:near], "features by p-value", "p-value", kept, f"kept {kept}", levels=[(ends, what)])
+        text = (
+            f"p-values of {number(told['tests'])} G-tests, combined over the labels ({told['combination']}), smallest first. A "
+            "small one says that the feature depends on some label, not that it adds to the other features."
+        )
+        if rough := told["tests_with_expected_counts_below_1"]:
+            text += f" {100 * rough / told['tests']:.0f} % of the tests have cells with expected counts below 1 and are rough."
+    elif rule.mode == "knockoffs":
+        values = values[::-1]
+        cut = told["threshold"]
+        lines = [((cut, cut), f"threshold at fdr {level}")] if cut < float("inf") else []
+        shown = curve(values, "features by W", "W: own weight less its knockoff's", kept, f"kept {kept}", levels=lines)
+        text = (
+            "Each feature against a made-up copy of it that knows nothing of the labels. Of features that say nothing as many "
+            f"fall above zero as below, where {number(told['knockoffs_above'])} are. The kept lie at or above the threshold."
+        )
+    else:
+        values = values[::-1]
+        near = min(m, max(2 * kept, 2 * told["count"], 20))
+        lines = [((rule.level, rule.level), f"threshold {level}")]
+        shown = curve(values[:near], "features by frequency", "share of half-samples", kept, f"kept {kept}", levels=lines)
+        text = (
+            f"How often each feature is among the {number(told['count'])} best on {told['half_samples']} halves of the rows. "
+            f"At most {number(told['expected_false_at_most'], 3)} of the kept are expected to be noise, if noise features are "
+            "chosen no more often than by chance."
+        )
+    none = f"<p>{_e(evidence.why_none())}.</p>" if not kept else ""
+    return f"<section><h2>How many features</h2><p class=soft>{text}</p>{none}{shown}</section>"
 
 
 def _features(result: Result, rows: Sequence[FeatureRow]) -> str:
@@ -278,6 +340,7 @@ def _parameters(manifest: Mapping[str, Any]) -> str:
         ("method", manifest["method"]["name"]),
         *manifest["method"]["parameters"].items(),
         ("kept", f"{chosen['kept']}" + (f" (percentile {chosen['percentile']})" if "percentile" in chosen else "")),
+        *((k.replace("_", " "), v) for k, v in chosen.items() if "mode" in chosen and k not in ("kept", "num_features")),
         ("seed", manifest["seed"]),
     ]
     command = f"<pre>{_e(shlex.join(manifest['command']))}</pre>" if manifest["command"] else ""

@@ -34,15 +34,12 @@ class LabelRow:
 def feature_rows(result: Result, kept: int) -> list[FeatureRow]:
     """The kept features, best first. Of a greedy method the score is the first-pick criterion: the ranking's own score is only
     the place in the ranking."""
-    ranking = result.ranking.iloc[:kept]
+    ranking = (result.kept if result.evidence is not None else result.ranking).iloc[:kept]
     scores = first_scores(result)
-    gains: list[float | None] = [None] * kept
-    if result.scores.path is not None:
-        found = result.scores.path.gains[:kept]
-        gains[: len(found)] = [float(g) for g in found]
+    gains = [float(g) for g in result.scores.path.gains] if result.scores.path is not None else []
     return [
-        FeatureRow(int(rank), int(index), str(name), float(scores[index]), gain)
-        for rank, index, name, gain in zip(ranking["rank"], ranking["index"], ranking["name"], gains, strict=True)
+        FeatureRow(int(rank), int(index), str(name), float(scores[index]), gains[rank - 1] if rank <= len(gains) else None)
+        for rank, index, name in zip(ranking["rank"], ranking["index"], ranking["name"], strict=True)
     ]
 
 

@@ -597,3 +597,49 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
         "y*",
     )
     assert "lacks" in refused(*lacking, "--output", tmp_path / "other")
+
+
+# ------------------------------------------------------------------------------------------------------------ selection rules
+
+
+@pytest.mark.parametrize(
+    ("arguments", "column", "line"),
+    [
+        (("--method", "mim", "--selection", "fdr", "--fdr", "0.01"), "q_value", "Benjamini–Hochberg line at 0.01"),
+        (("--method", "ridge", "--selection", "knockoffs"), "knockoff", "threshold at fdr 0.1"),
+        (("--method", "lasso", "--selection", "stability", "--num-features", "15"), "frequency", "threshold 0.6"),
+    ],
+    ids=["fdr", "knockoffs", "stability"],
+)
+def test_a_rule_says_how_many(run, spark, tmp_path, arguments, column, line):
+    out = tmp_path / "run"
+    made = ("--format", "planted", "--option", "num_rows=1500", "--option", "num_features=60", "--option", "num_labels=4")
+    code, said, err = run("select", *made, *arguments, "--output", out)
+    assert code == 0, err
+    manifest = json.loads((out / "manifest.json").read_text())
+    ranking = pd.read_csv(out / "ranking.csv")
+    model = spark_mlfs.MultiLabelSelectorModel.load(str(out / "model"))
+    kept = manifest["selection"]["kept"]
+    assert f"kept {kept}" in said and 0 < kept < 60
+    assert len(model.selectedFeatures) == kept and manifest["selection"]["mode"] == arguments[3]
+    assert column in ranking and column in spark.read.parquet(str(out / "ranking.parquet")).columns
+    page = parsed(out / "report.html")
+    text = " ".join(page.text)
+    assert "How many features" in text and line in text and f"kept {kept}" in text
+
+
+def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
+    out = tmp_path / "run"
+    given = ("select", "--data", table, *TABLE, "--method", "mim", "--selection", "fwe", "--fwe", "1e-200")
+    code, said, err = run(*given, "--output", out)
+    assert code == 0, err
+    assert "kept 0" in said and "no feature passes fwe 1e-200" in said
+    assert "no feature passes" in " ".join(parsed(out / "report.html").text)
+    assert "nothing to fit the classifier on" in refused(*given, "--classifier", "br-svm", "--output", tmp_path / "other")
+    for form in ("vector", "columns"):
+        reduced = tmp_path / form
+        code, said, err = run("transform", "--model", out, "--data", table, *TABLE, "--as", form, "--output", reduced)
+        assert code == 0 and "0 of 3 features" in said, err
+        assert set(spark.read.parquet(str(reduced)).columns) == (
+            {"id", "features", "labels"} if form == "vector" else {"id", "y1", "y2"}
+        )

@@ -173,3 +173,53 @@ def test_pairs():
     assert pairs(["a=1", "b=x=y", "a=2", "a=3", "c="], "--set") == {"a": ["1", "2", "3"], "b": "x=y", "c": ""}
     with pytest.raises(ParameterError, match="--set 'a'"):
         pairs(["a"], "--set")
+
+
+@pytest.mark.parametrize(
+    ("section", "flags", "mode", "level"),
+    [
+        ("percentile = 0.5", {"fdr": "0.2"}, "fdr", 0.2),  # a rate alone means its mode, and replaces the file's number
+        ("percentile = 0.5", {"mode": "knockoffs"}, "knockoffs", 0.1),
+        ('mode = "knockoffs"', {"fdr": 0.3}, "knockoffs", 0.3),  # a rate that fits the file's mode changes the rate only
+        ('mode = "fdr"\nfdr = 0.2', {"mode": "fwe"}, "fwe", 0.05),
+        ('mode = "fdr"\nfdr = 0.2', {"combination": "bonferroni"}, "fdr", 0.2),
+        ("fpr = 0.01", {}, "fpr", 0.01),
+        ('mode = "stability"\nnum_features = 9', {"num_features": 4}, "stability", 0.6),
+        ('mode = "stability"\nnum_features = 9', {"stability_threshold": 0.9}, "stability", 0.9),
+    ],
+)
+def test_selection_by_a_rule(file, section, flags, mode, level):
+    text = (
+        BASE.replace("percentile = 0.5", section).replace('"jmi"', '"ridge"').replace('labels = "lp"\nnum_bins = 7', "alpha = 2")
+    )
+    config = configure(file(text), {"selection": flags})
+    rule = config.request().rule
+    assert (config.selection.mode, rule.mode, rule.level) == (mode, mode, level)
+    assert config.selection.percentile is None
+    assert config.selection.rule(20, 3).count == (flags.get("num_features", 9) if mode == "stability" else 20)
+    assert rule.combination == flags.get("combination", "cauchy")
+
+
+def test_a_number_replaces_a_rule(file):
+    text = BASE.replace("percentile = 0.5", 'mode = "fdr"\nfdr = 0.2')
+    config = configure(file(text), {"selection": {"num_features": 3}})
+    assert config.selection.mode is None and config.request().rule is None and config.selection.count(9) == 3
+
+
+@pytest.mark.parametrize(
+    ("selection", "said"),
+    [
+        ({"mode": "holm"}, "--mode must be 'fpr', 'fdr'"),
+        ({"fdr": "1.5"}, "--fdr must be less than or equal to 1, not '1.5'"),
+        ({"stability_threshold": 0.5}, "--stability-threshold must be greater than 0.5"),
+        ({"mode": "fwe", "fdr": 0.1}, "fdr goes with mode fdr or knockoffs, not fwe"),
+        ({"mode": "knockoffs", "combination": "cauchy"}, "combination goes with mode fpr, fdr, fwe, not knockoffs"),
+        ({"mode": "fdr", "percentile": 0.1}, "percentile or mode fdr, not both"),
+        ({"mode": "fdr", "num_features": 5}, "mode fdr says itself how many"),
+        ({"mode": "knockoffs"}, "knockoffs need a method that finishes on the Gram matrix, not jmi"),
+    ],
+)
+def test_mistaken_rules(selection, said):
+    with pytest.raises(ParameterError) as error:
+        configure(None, {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": selection}).request()
+    assert said in str(error.value).replace("--selection", "--mode")

@@ -1,0 +1,327 @@
+"""`spark-mlfs compare` and `evaluate`: tables, tests, the page, a run cut short that goes on, and what is wrong in one line."""
+
+from __future__ import annotations
+
+import json
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from spark_mlfs import cli
+from spark_mlfs.errors import ParameterError
+from spark_mlfs.evaluate import compare
+from spark_mlfs.evaluate.plan import comparison, read_comparison
+from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
+from spark_mlfs.report import comparison as tables
+from spark_mlfs.report.journal import Journal
+
+ROWS = "options = { num_rows = 150, num_features = 10, num_relevant = 4, num_redundant = 1, num_labels = 4, seed = %d }"
+PLAN = """
+title = "Planted <sets>"
+notes = "What it is about.\\n\\nHow to read it."
+published = "paper.csv"
+[[data]]
+name = "one"
+format = "planted"
+OPTIONS0
+[[data]]
+name = "two"
+format = "planted"
+OPTIONS1
+[[data]]
+name = "three"
+format = "planted"
+OPTIONS2
+[[method]]
+name = "mim"
+[[method]]
+name = "ridge"
+title = "Ridge"
+grid = { alpha = [0.1, 1000.0] }
+[[classifier]]
+name = "mlknn"
+parameters = { k = 5 }
+[[classifier]]
+name = "br-svm"
+[protocol]
+folds = "3-fold"
+sizes = [2, "40%"]
+metrics = ["standard", "msfs-2022"]
+choose = { metric = "microF1", folds = 2 }
+[run]
+output = "OUTPUT"
+"""
+
+
+OPTIONS = {"num_rows": 150, "num_features": 10, "num_relevant": 4, "num_redundant": 1, "num_labels": 4}
+
+
+@pytest.fixture
+def run(spark, capfd):
+    def call(*arguments: object) -> tuple[int, str, str]:
+        capfd.readouterr()
+        code = cli.main([str(a) for a in arguments])
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def refused(run):
+    def call(*arguments: object) -> str:
+        code, _, err = run(*arguments)
+        assert code == 2 and len(err.strip().splitlines()) == 1, err
+        return err
+
+    return call
+
+
+def write_plan(folder: Path, text: str = PLAN) -> Path:
+    for i in range(3):
+        text = text.replace(f"OPTIONS{i}", ROWS % i)
+    file = folder / "plan.toml"
+    file.write_text(text.replace("OUTPUT", str(folder / "out")), encoding="utf-8")
+    (folder / "paper.csv").write_text(
+        "# table 9\ndata,method,metrics,metric,value,spread\none,mim,standard,microF1,0.9,0.01\none,PMU,standard,microF1,0.8,\n",
+        encoding="utf-8",
+    )
+    return file
+
+
+@pytest.fixture(scope="module")
+def finished(spark, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("comparison")
+    assert cli.main(["compare", "--config", str(write_plan(folder))]) == 0
+    return folder / "out"
+
+
+def test_every_cell_is_there_once(finished):
+    cells = pd.read_parquet(finished / "cells.parquet")
+    key = ["data", "method", "classifier", "split", "size", "metrics"]
+    assert not cells.duplicated(key).any()
+    counts = cells.groupby("method").size()
+    assert counts["mim"] == counts["Ridge"] == 3 * 3 * 2 * 2 * 2  # data, splits, classifiers, sizes, kinds
+    assert counts["all features"] == 3 * 3 * 2 * 2
+    assert set(cells["features"]) == {2, 4, 10}
+    again = pd.read_csv(finished / "cells.csv")
+    assert np.allclose(again["microF1"], cells["microF1"])
+    trials = pd.read_csv(finished / "trials.csv")
+    assert len(trials) == 3 * 3 * 3
+    assert set(trials.loc[trials["method"] == "Ridge", "parameters"]) <= {'{"alpha": 0.1}', '{"alpha": 1000.0}'}
+    assert (trials["training_rows"] + trials["test_rows"] == 150).all()
+    labels = pd.read_csv(finished / "labels.csv")
+    actual = labels.groupby(["data", "method", "classifier"])["actual"].sum()
+    assert actual.groupby("data").nunique().eq(1).all()  # over the folds every row is tested once
+
+
+def test_tables_by_hand(finished):
+    cells = pd.read_parquet(finished / "cells.parquet")
+    found = tables.summary(cells, "standard", "microF1", "mlknn", ["mim", "Ridge", "all features"])
+    mine = cells.query("data == 'two' and method == 'mim' and classifier == 'mlknn' and metrics == 'standard'")
+    by_split = mine.groupby("split")["microF1"].mean()
+    assert found.mean.loc["two", "mim"] == pytest.approx(by_split.mean())
+    assert found.spread.loc["two", "mim"] == pytest.approx(np.std(by_split, ddof=1))
+    assert list(found.mean.columns) == ["mim", "Ridge", "all features"] and list(found.mean.index) == ["one", "two", "three"]
+    won = tables.best(found, "microF1")
+    assert not won["all features"].any() and won[["mim", "Ridge"]].any(axis=1).all()
+    test = tables.test_of(found, "microF1")
+    values = found.mean[["mim", "Ridge"]].to_numpy()
+    ranks = stats.rankdata(-values, axis=1).mean(axis=0)
+    assert np.allclose(test.friedman.ranks, ranks) and test.friedman.data_sets == 3
+    assert test.quantile == bonferroni_dunn_quantile(2)
+
+
+def test_chosen_sizes_are_what_the_tables_show():
+    cells = pd.DataFrame(
+        [("d", m, "a", "k", "standard", s, c, v) for m, s, c, v in (("x", "5", True, 0.5), ("x", "9", False, 0.9), ("y", "5", False, 0.2),
+         ("y", "9", False, 0.4))],
+        columns=["data", "method", "split", "classifier", "metrics", "size", "chosen", "microF1"],
+    )  # fmt: skip
+    found = tables.summary(cells, "standard", "microF1", "k", ["x", "y"])
+    assert found.mean.loc["d", "x"] == 0.5 and found.mean.loc["d", "y"] == pytest.approx(0.3)
+
+
+class _Page(HTMLParser):
+    VOID = ("meta", "input", "br", "line", "path")
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.links, self.ids = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        named = dict(attrs)
+        self.links += [v for k, v in attrs if k in ("href", "src")]
+        self.ids += [named["id"]] if "id" in named else []
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (tag, self.open[-5:])
+        self.open.pop()
+
+
+def test_the_page_is_whole_light_and_self_contained(finished):
+    text = (finished / "comparison.html").read_text(encoding="utf-8")
+    page = _Page(text)
+    assert not page.open
+    assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
+    assert "<script" not in text and "url(" not in text and len(text) < 300_000
+    assert "Planted &lt;sets&gt;" in text and "How to read it." in text
+    for part in ("Friedman", "Critical difference", "Beside the published numbers", "PMU", "Stability", "alpha"):
+        assert part in text, part
+    assert text.count('class="cdd"') == 1
+    manifest = json.loads((finished / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["trials"] == 27 and manifest["failed"] == 0
+
+
+def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
+    file = write_plan(tmp_path, PLAN.replace('folds = "3-fold"', 'folds = "70/30"').replace('published = "paper.csv"\n', ""))
+    done, count = Journal.done, []
+
+    def fails(self, number, entry):
+        if len(count) == 4:
+            raise KeyboardInterrupt
+        count.append(number)
+        done(self, number, entry)
+
+    monkeypatch.setattr(Journal, "done", fails)
+    assert run("compare", "--config", file, "--parallelism", 1)[0] == 130
+    assert not (tmp_path / "out").exists()
+    ran = []
+    monkeypatch.setattr(Journal, "done", lambda self, number, entry: ran.append(number) or done(self, number, entry))
+    code, out, _ = run("compare", "--config", file)
+    assert code == 0 and "4 of them in an earlier run" in out
+    assert sorted([*count, *ran]) == list(range(9))
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_a_method_that_cannot_be_run_is_told(run, tmp_path):
+    text = (
+        PLAN.replace("parameters = { k = 5 }", "parameters = { k = 120 }")
+        .replace('"3-fold"', '"50/50"')
+        .replace('published = "paper.csv"\n', "")
+    )
+    file = write_plan(tmp_path, text)
+    code, _, err = run("compare", "--config", file)
+    assert code == 2 and "lower k" in err
+
+
+def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
+    data = ["--format", "planted", "--option", "num_rows=150", "--option", "num_features=10", "--option", "num_relevant=4"]
+    data += ["--option", "num_redundant=1", "--option", "num_labels=4"]
+    assert run("select", *data, "--method", "mim", "--num-features", 3, "--output", tmp_path / "selection", "--no-report")[0] == 0
+    code, out, _ = run(
+        "evaluate",
+        "--model",
+        tmp_path / "selection",
+        *data,
+        "--sizes",
+        2,
+        5,
+        "--protocol",
+        "70/30",
+        "--output",
+        tmp_path / "judged",
+    )
+    assert code == 0 and "the saved ranking" in out
+    assert "made from these very rows" in (tmp_path / "judged" / "comparison.html").read_text(encoding="utf-8")
+    order = pd.read_csv(tmp_path / "selection" / "ranking.csv")["index"].head(5).tolist()
+    rankings = pd.read_csv(tmp_path / "judged" / "rankings.csv")
+    assert rankings["index"].tolist() == order
+    code, out, _ = run(
+        "evaluate", *data, "--method", "ridge", "--grid", "alpha=0.1,10", "--sizes", 4, "--protocol", "2-fold",
+        "--classifier", "brknn", "--classifier-set", "k=5", "--no-all-features", "--output", tmp_path / "ridge",
+    )  # fmt: skip
+    assert code == 0 and "ridge" in out
+    assert set(pd.read_csv(tmp_path / "ridge" / "cells.csv")["classifier"]) == {"brknn"}
+
+
+@pytest.mark.parametrize(
+    "old, new, told",
+    [
+        ('name = "mim"', 'name = "mimm"', "did you mean 'mim'"),
+        ("alpha = [0.1, 1000.0]", "alhpa = [0.1]", "alpha"),
+        ('name = "br-svm"', 'name = "svm"', "there is no classifier 'svm'"),
+        ('folds = "3-fold"', 'folds = "3 folds"', "write K-fold"),
+        ('sizes = [2, "40%"]', 'sizes = ["much"]', "give a number of features"),
+        ('sizes = [2, "40%"]', "sizes = []", "sizes is empty"),
+        ('metric = "microF1"', 'metric = "microF"', "metric must be one of"),
+        ('"msfs-2022"]', '"msfs"]', "metrics are standard, msfs-2022"),
+        ("[protocol]", "[protocoll]", "has no key 'protocoll'; did you mean 'protocol'"),
+        ('title = "Ridge"', 'titel = "Ridge"', "[[method]] 2 has no key 'titel'; did you mean 'title'"),
+        ('title = "Ridge"', 'title = "mim"', "both called 'mim'"),
+        ('name = "one"\nformat = "planted"', 'name = "one"\nformat = "plantd"', "format 'plantd' is not one of"),
+        ('name = "one"\n', 'name = "one"\ntest_path = "x"\n', "test_path needs [protocol] folds = 'files'"),
+        ('folds = "3-fold"', 'folds = "files"', "needs test_path"),
+        ('name = "one"\n', "", "name is missing"),
+    ],
+)
+def test_what_is_wrong_in_a_plan(tmp_path, old, new, told):
+    assert old in PLAN
+    file = write_plan(tmp_path, PLAN.replace(old, new, 1))
+    with pytest.raises(ParameterError) as found:
+        read_comparison(str(file))
+    assert told in str(found.value) and "\n" not in str(found.value)
+
+
+def test_what_is_wrong_in_the_flags(refused, tmp_path):
+    assert "--config" in refused("compare", "--output", tmp_path / "x")
+    assert "no such configuration file" in refused("compare", "--config", tmp_path / "none.toml")
+    assert "--output DIR" in refused("evaluate", "--format", "planted")
+    assert "give --format" in refused("evaluate", "--output", tmp_path / "x")
+    both = refused("evaluate", "--format", "planted", "--model", "m", "--method", "jmi", "--output", tmp_path / "x")
+    assert "--model, or --method" in both
+    assert "no saved selection" in refused(
+        "evaluate", "--format", "planted", "--model", tmp_path / "m", "--output", tmp_path / "x"
+    )
+
+
+def test_the_examples_are_valid():
+    folder = Path(__file__).resolve().parents[2] / "conf" / "runs"
+    plans = [*folder.glob("paper-*.toml"), folder / "compare.toml"]
+    assert len(plans) >= 2
+    for file in plans:
+        plan = read_comparison(str(file))
+        if plan.published:
+            assert len(tables.published(plan.published))
+
+
+def test_published_numbers_need_their_columns(tmp_path):
+    (tmp_path / "p.csv").write_text("data,method\na,b\n")
+    with pytest.raises(ParameterError, match="column 'metric' is missing"):
+        tables.published(str(tmp_path / "p.csv"))
+    with pytest.raises(ParameterError, match="cannot be read"):
+        tables.published(str(tmp_path / "none.csv"))
+
+
+def test_extractors_take_part(spark, tmp_path):
+    plan = comparison(
+        {
+            "data": [{"name": "p", "format": "planted", "options": OPTIONS}],
+            "extractor": [{"name": "lift"}, {"name": "mddm"}],
+            "classifier": [{"name": "br-svm"}, {"name": "mlknn"}],
+            "protocol": {"folds": "70/30", "all_features": False},
+        }
+    )
+    values = []
+    for distributed in (False, True):
+        journal = Journal(spark, "", tmp_path / f"j{distributed}", compare.settings_of(plan, plan.candidates()))
+        journal.start()
+        found = compare.run(spark, plan, journal, small_bytes=0 if distributed else 1 << 20)
+        assert set(found.cells["size"]) == {"extracted"} and len(found.cells) == 4
+        values.append(found.cells["microF1"].to_numpy())
+    assert values[0] == pytest.approx(values[1])
+    dimensions = json.loads(found.trials.set_index("method").loc["lift", "dimensions"])
+    assert (
+        len(dimensions) == 4
+        and sum(dimensions) == found.cells.set_index(["method", "classifier"]).loc[("lift", "mlknn"), "features"]
+    )
