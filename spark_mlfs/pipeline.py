@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame
 from . import params
 from .errors import ParameterError
 from .evaluate.numfeatures import TESTS, Evidence, Rule, choose, gather
-from .methods.base import Method, Scores
+from .methods.base import Scores
 from .methods.regression import GramMethod, cross_validated, gather_folds
 from .prepare.blocks import Packed, Profile, pack
 from .registry import method as find_method
@@ -146,19 +146,21 @@ class Solve:
             if r.rule is not None:
                 evidence = choose(engine, method, r.parameters, r.rule)
                 r = limited(r, evidence)
-            scores = self._score(method, engine, r)
+            scores = score(engine, r)
             if r.folds and isinstance(method, GramMethod):
                 scores.details["cv_loss"] = cross_validated(engine, method, r.parameters, r.folds)
             out.append((scores, evidence, time.perf_counter() - started))
         return out, engine.cost
 
-    @staticmethod
-    def _score(method: Method, engine: Any, request: Request) -> Scores:
-        count = engine.count if request.count is None else min(request.count, engine.count)
-        scores = method.score(engine, request.parameters, count)
-        if np.isnan(scores.values).any():
-            raise FloatingPointError(f"{method.name} gave a score that is not a number; please report the data and parameters")
-        return scores
+
+def score(engine: Any, request: Request) -> Scores:
+    """What the requested method finds over an engine's features."""
+    method = find_method(request.method)
+    count = engine.count if request.count is None else min(request.count, engine.count)
+    scores = method.score(engine, request.parameters, count)
+    if np.isnan(scores.values).any():
+        raise FloatingPointError(f"{method.name} gave a score that is not a number; please report the data and parameters")
+    return scores
 
 
 def limited(request: Request, evidence: Evidence) -> Request:

@@ -25,7 +25,7 @@ from ..extract.base import label_slices, scaled
 from ..extract.registry import EXTRACTORS
 from ..methods.base import Scores
 from ..methods.regression import GramMethod
-from ..pipeline import Request, Solve
+from ..pipeline import Request, score
 from ..prepare.blocks import GROUPS, Block, Packed, Profile, profile_block
 from ..registry import method as find_method
 from ..solvers.gram import GramStatistics, total
@@ -268,7 +268,7 @@ def ranked(rows: Any, request: Request) -> tuple[np.ndarray, Scores]:
         kept = first[: request.screen.count]
         engine = rows.engine(np.sort(kept[np.isin(kept, rows.profile.varying)]))
         after = first[~np.isin(first, engine.profile.varying)]
-    ((scores, _),), _ = Solve((replace(request, screen=None),))(engine)
+    scores = score(engine, request)
     picks = scores.path.picks if scores.path is not None else None
     order, _ = complete(scores.values, engine.profile.varying, engine.profile.d, picks)
     return (np.concatenate([order[: engine.count], after]) if request.screen is not None else order), scores

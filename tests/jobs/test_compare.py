@@ -137,11 +137,9 @@ def test_tables_by_hand(finished):
 
 
 def test_chosen_sizes_are_what_the_tables_show():
-    cells = pd.DataFrame(
-        [("d", m, "a", "k", "standard", s, c, v) for m, s, c, v in (("x", "5", True, 0.5), ("x", "9", False, 0.9), ("y", "5", False, 0.2),
-         ("y", "9", False, 0.4))],
-        columns=["data", "method", "split", "classifier", "metrics", "size", "chosen", "microF1"],
-    )  # fmt: skip
+    lines = [("x", "5", True, 0.5), ("x", "9", False, 0.9), ("y", "5", False, 0.2), ("y", "9", False, 0.4)]
+    cells = pd.DataFrame(lines, columns=["method", "size", "chosen", "microF1"])
+    cells = cells.assign(data="d", split="a", classifier="k", metrics="standard")
     found = tables.summary(cells, "standard", "microF1", "k", ["x", "y"])
     assert found.mean.loc["d", "x"] == 0.5 and found.mean.loc["d", "y"] == pytest.approx(0.3)
 

@@ -10,7 +10,9 @@ from spark_mlfs.config import configure, pairs, reader_option
 from spark_mlfs.errors import ParameterError
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-RUNS = sorted((REPOSITORY / "conf" / "runs").glob("*.toml"))
+RUNS = [
+    p for p in sorted((REPOSITORY / "conf" / "runs").glob("*.toml")) if p.stem != "compare" and not p.stem.startswith("paper-")
+]
 
 BASE = """
 [data]
