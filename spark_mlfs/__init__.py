@@ -13,6 +13,7 @@ from .classify.registry import CLASSIFIERS
 from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
 from .estimator import *  # noqa: F403
 from .estimator import __all__ as _estimators
+from .evaluate.compare import compare
 from .extract.registry import EXTRACTORS
 from .extractors import *  # noqa: F403
 from .extractors import __all__ as _extractors
@@ -29,6 +30,7 @@ __all__ = [
     "DataError",
     "ParameterError",
     "SparkMlfsError",
+    "compare",
     "errors",
     "pipeline",
     "local_session",

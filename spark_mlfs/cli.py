@@ -297,6 +297,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return USER_ERROR
 
 
+def job() -> None:
+    """`main` for a scheduler that calls a function and takes no exit code (a Databricks wheel task): an error ends it."""
+    code = main()
+    if code != OK:
+        raise SystemExit(code)
+
+
 def _user_error(error: BaseException) -> Exception | None:
     """What the user can put right: our own errors, also out of a worker, and paths that are not there or not ours; else None."""
     own = from_worker(error)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ from ..statistics.contingency import LabelsetCounts
 from ..statistics.runner import SMALL_BYTES
 from .experiment import Candidate, Trial, run_trials
 from .metrics import LARGER_IS_BETTER, label_statistics
-from .plan import FILES, Comparison, DataSet
+from .plan import FILES, Comparison, DataSet, comparison, read_comparison
 from .protocol import Protocol, Split, marked, noisy
 
 Progress = Callable[[str, int, int], None]
@@ -56,6 +56,54 @@ class Outcome:
     data: pd.DataFrame
     failed: pd.DataFrame
     methods: list[str] = field(default_factory=list)
+    plan: Comparison | None = None
+
+    def summary(self, metric: str | None = None, metrics: str | None = None, classifier: str | None = None) -> pd.DataFrame:
+        """A metric by data set and method: mean over the splits, at the chosen size or over all sizes. By default the metric that
+        parameters are chosen by, its kind, and the first classifier."""
+        from ..report.comparison import main_metric, summary
+
+        assert self.plan is not None
+        kind, name = main_metric(self.plan)
+        judge = classifier or self.plan.design().judges[0].title
+        return summary(self.cells, metrics or kind, metric or name, judge, self.methods).mean
+
+    def page(self) -> str:
+        """The comparison as one HTML page."""
+        from ..report.comparison_page import comparison_page
+        from ..report.manifest import now, versions
+
+        assert self.plan is not None
+        spent = {"trials": float(self.trials["wall_seconds"].sum())}
+        about = {"finished": now(), "seconds": spent, "versions": versions(""), "command": [], "trials": len(self.trials)}
+        return comparison_page(self, self.plan, about)
+
+
+class Memory:
+    """A journal that forgets: for a comparison made from Python."""
+
+    def __init__(self) -> None:
+        self.parts: dict[int, dict[str, Any]] = {}
+        self._kept: dict[str, list[dict[str, Any]]] = {}
+
+    def get(self, kind: str) -> list[dict[str, Any]]:
+        return self._kept.get(kind, [])
+
+    def put(self, kind: str, number: int, entry: dict[str, Any]) -> None:
+        self._kept.setdefault(kind, []).append(entry)
+
+    def done(self, number: int, entry: dict[str, Any]) -> None:
+        self.parts[number] = {"part": number, **entry}
+
+
+def compare(spark: SparkSession, plan: Mapping[str, Any] | str, progress: Progress | None = None) -> Outcome:
+    """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections (`evaluate.plan`).
+
+    Gives an `Outcome`; raises `ParameterError` for whatever is wrong with the plan. Long ones are better run by ``spark-mlfs
+    compare``, which takes up what was cut short.
+    """
+    checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan)
+    return run(spark, checked, Memory(), None, progress)
 
 
 @dataclass(frozen=True)
@@ -79,7 +127,7 @@ def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]
 def run(
     spark: SparkSession,
     plan: Comparison,
-    journal: Journal,
+    journal: Journal | Memory,
     candidates: list[Candidate] | None = None,
     progress: Progress | None = None,
     small_bytes: int = SMALL_BYTES,
@@ -147,7 +195,7 @@ def describe(packed: Packed, name: str) -> dict[str, Any]:
     }
 
 
-def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> Outcome:
+def outcome(journal: Journal | Memory, plan: Comparison, candidates: list[Candidate]) -> Outcome:
     """Everything a journal holds as tables."""
     entries = [journal.parts[number] for number in sorted(journal.parts)]
     data = sorted(journal.get("_data"), key=lambda entry: [d.name for d in plan.data].index(entry["name"]))
@@ -200,4 +248,5 @@ def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> 
         pd.DataFrame(keep),
         pd.DataFrame(failed, columns=["data", "method", "split", "error"]),
         [c.title for c in candidates],
+        plan,
     )

@@ -48,6 +48,7 @@ from pyspark.sql import types as T
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..prepare.labels import _vector_entries
+from ..schema import attribute_names
 from ..statistics.base import binary_array, decode, encode
 from ..statistics.contingency import Labelsets
 
@@ -254,8 +255,9 @@ def sums_of(
 ) -> Sums:
     """`Sums` of a frame of predictions: one job, nothing but a state of 3q integers a task comes to the driver.
 
-    The columns hold vectors or arrays of q numbers. Rows whose true labels are null, or hold a NaN or null (unknown), are left
-    out.
+    The columns hold vectors or arrays of q numbers; the true labels may be tags (array<string>), whose places are the names in
+    the predictions' metadata: tags that the classifier does not know are not counted. Rows whose true labels are null, or hold a
+    NaN or null (unknown), are left out.
     Raises `ParameterError` for a column that is absent or of another type, `DataError` for values that cannot be used.
     """
     if metrics not in KINDS:
@@ -265,6 +267,10 @@ def sums_of(
         if name not in frame.columns:
             raise ParameterError(f"there is no column {name!r}; the columns are {', '.join(frame.columns)}")
         kind = frame.schema[name].dataType
+        if place == 0 and isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
+            columns.append(_hot(frame, name, predictionCol).alias("c0"))
+            vectors.append(False)
+            continue
         vectors.append(isinstance(kind, VectorUDT))
         numbers = isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.NumericType, T.BooleanType))
         if not vectors[-1] and not numbers:
@@ -281,6 +287,18 @@ def sums_of(
     for part in found[1:]:
         total = total + part
     return total
+
+
+def _hot(frame: DataFrame, labels: str, prediction: str) -> Any:
+    """Tags as an array of 0 and 1 in the order of the predicted labels' names."""
+    names = attribute_names(frame, prediction) if prediction in frame.columns else None
+    if names is None:
+        raise ParameterError(
+            f"column {labels!r} holds tags, and {prediction!r} does not name its labels: give the true labels as 0/1 vectors, or "
+            "predictions whose metadata has the names"
+        )
+    places = F.array(*(F.lit(name) for name in names))
+    return F.transform(places, lambda name: F.array_contains(F.col(labels), name).cast("double"))
 
 
 def evaluate_frame(

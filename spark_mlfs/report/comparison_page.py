@@ -465,6 +465,10 @@ def _data(outcome: Outcome) -> str:
     return _wide(_heads(*(title for _, title, _ in columns)), body)
 
 
+def _command(manifest: Mapping[str, Any]) -> str:
+    return f"<pre>{_e(shlex.join(manifest['command']))}</pre>" if manifest["command"] else ""
+
+
 def _run(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
     spent = pd.concat(
         [
@@ -487,7 +491,7 @@ def _run(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str
     return (
         f"<p class=soft>Seconds of all trials together, by what they were spent on.{note}</p>"
         + _wide(_heads("", "searching parameters", "ranking", "fitting classifiers", "predicting", "all"), body)
-        + _folded("Versions and command", f"<dl>{facts}</dl><pre>{_e(shlex.join(manifest['command']))}</pre>")
+        + _folded("Versions and command", f"<dl>{facts}</dl>{_command(manifest)}")
         + f"<p class=soft>Protocol: {_e(plan.protocol.folds)}, seed {plan.protocol.seed}"
         + (f", noise {100 * plan.protocol.noise:g} % of each feature’s standard deviation" if plan.protocol.noise else "")
         + ". Beside this page: cells.csv, trials.csv, choices.csv, rankings.csv, labels.csv, data.csv (and as Parquet), "

@@ -238,3 +238,19 @@ def test_label_statistics_of_the_msfs_papers_table(data_dir):
     found = label_statistics(Labelsets(np.arange(len(counts)), counts, rows.indptr, rows.indices), 6)
     assert [round(found[name], 4) for name in ("pmc", "cardinality", "density")] == [0.6998, 1.8685, 0.3114]
     assert found["distinctLabelsets"] == 27
+
+
+def test_tags_are_judged_by_the_names_of_the_predictions(spark):
+    from spark_mlfs.schema import with_names
+
+    names = ["b", "a", "c"]
+    truth = [["a"], [], ["a", "c"], None, ["b", "never learned"]]
+    predicted = np.array([[0, 1, 0], [1, 0, 0], [0, 1, 0], [1, 1, 1], [1, 0, 0]], float)
+    rows = [(t, Vectors.dense(p), Vectors.dense(p + 0.1)) for t, p in zip(truth, predicted, strict=True)]
+    frame = spark.createDataFrame(rows, ["labels", "prediction", "rawPrediction"])
+    known = [0, 1, 2, 4]
+    hot = np.array([[float(n in truth[i]) for n in names] for i in known])
+    found = evaluate_frame(with_names(frame, "prediction", names))
+    assert found == pytest.approx(evaluate(hot, predicted[known], predicted[known] + 0.1))
+    with pytest.raises(ParameterError, match="does not name its labels"):
+        evaluate_frame(frame)
