@@ -17,7 +17,7 @@ x = diag(U)^-1 alone of the convex, smooth
     g(x) = -tr C'(A + beta diag(1/x))^-1 C + beta/4 sum x,    x >= eps,    W(x) = (A + beta diag(1/x))^-1 C,
 
 of d unknowns whatever q is: after a few reweightings (with Anderson extrapolation of x) the solver takes Newton steps
-on it, `_Curvature`. Both are kept only when the objective does not rise. Identical columns are solved as one and share
+on it, `BoxNewton`. Both are kept only when the objective does not rise. Identical columns are solved as one and share
 its weight alike, as reweighting has it. Rows that vanish are set aside, checked against the optimality conditions at
 the end and brought back when they violate them.
 """
@@ -194,13 +194,13 @@ class _Reweighting:
                 self.W, self.converged = W, True
                 return [*trace, value]
         x = np.maximum(2 * t, self.floor)
-        memory = _Memory()
+        memory = Memory()
         guessed, newton, damping = False, None, 1e-2
         while self.solves < max_iter:
             W_new, t_new, new = self.step(x)
             slack = self.rounding + 1e-14 * abs(value)
             if guessed and not new <= value + slack:  # not a descent: damp, or fall back to the plain step
-                memory, guessed = _Memory(), False
+                memory, guessed = Memory(), False
                 damping = min(30 * damping, 1.0)
                 if newton is not None and damping < 1:
                     x, guessed = newton.step(damping), True
@@ -222,7 +222,7 @@ class _Reweighting:
                     self.converged = True
                     break
                 W, t, value = back
-                x, memory, guessed = np.maximum(2 * t, self.floor), _Memory(), False
+                x, memory, guessed = np.maximum(2 * t, self.floor), Memory(), False
                 continue
             if self.accelerate:
                 share = t / t.max()
@@ -240,7 +240,7 @@ class _Reweighting:
                 continue
             if self.solves >= _REWEIGHTINGS:
                 if self.factor is not None:
-                    newton = _Curvature(self.factor, W, at, self.beta, self.floor)
+                    newton = BoxNewton.of_l21(self.factor, W, at, self.beta, self.floor)
                     self.factor = None  # overwritten
                     x, guessed = newton.step(damping), True
             else:
@@ -294,28 +294,36 @@ class _Reweighting:
         return W, t, self.objective(W, t)
 
 
-class _Curvature:
-    """A Newton step on g(x) at x, for W = W(x), M = sAs + beta I = LL', s^2 = x and r_i = (C - AW)_i = beta w_i/x_i:
+class BoxNewton:
+    """Damped Newton steps for a convex, smooth g(x) over x >= floor, in the scaled unknowns y = p / sqrt(x), p = dx.
 
-        g'_i = beta/4 - ||r_i||^2/beta,    g'' = (2/beta) K o (RR'),    K = s^-1 (I - beta M^-1) s^-1 = A (beta I + xA)^-1.
+    H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's diagonal is at most
+    near the optimum: H + damping * unit with a large damping is a short reweighting. The model is minimised over
+    x + p >= floor by fixing at the floor what crosses it, so steps along directions in which H is nearly singular (near
+    copies of a column) end where a row vanishes."""
 
-    In steps y = p/s the matrix is H = (I - beta M^-1) o RR' <= beta^2/4 I near the optimum; H + damping beta^2/4 I with
-    a large damping is a short reweighting. The right-hand side is that of Newton's method on 1/||r_i|| = 2/beta, as in
-    trust regions: 1/||r|| is linear in x for one coordinate alone, and rows that vanish are not overshot. The model is
-    minimised over x + p >= eps by fixing at eps what crosses it. Overwrites the factor."""
+    def __init__(self, H: np.ndarray, g: np.ndarray, x: np.ndarray, floor: np.ndarray, unit: float | np.ndarray):
+        self.H, self.g, self.x, self.floor = H, g, x, floor
+        self.s, self.unit = np.sqrt(x), np.broadcast_to(unit, x.shape)
 
-    def __init__(self, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray):
-        self.x, self.s, self.floor, self.unit = x, np.sqrt(x), floor, beta * beta / 4
+    @classmethod
+    def of_l21(cls, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray) -> BoxNewton:
+        """At x, for W = W(x), M = sAs + beta I = LL' (overwritten), s^2 = x and r_i = (C - AW)_i = beta w_i/x_i:
+
+            g'_i = beta/4 - ||r_i||^2/beta,   g'' = (2/beta) K o (RR'),   K = s^-1 (I - beta M^-1) s^-1 = A (beta I + xA)^-1.
+
+        In y, up to the factor 2/beta, H = (I - beta M^-1) o RR'. The right-hand side is that of Newton's method on
+        1/||r_i|| = 2/beta, as in trust regions: for one coordinate alone 1/||r|| is linear in x, and rows that vanish
+        are not overshot."""
         R = W * (beta / x)[:, None]
         size = np.linalg.norm(R, axis=1)
-        H, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)  # only the lower triangle is set and read
+        H, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
         H *= -beta
         H[np.diag_indices_from(H)] += 1.0
         for first in range(0, len(x), 512):
             part = slice(first, first + 512)
             H[first:, part] *= R[first:] @ R[part].T
-        self.H = H
-        self.g = self.s * size**2 * (1 - 2 * size / beta)
+        return cls(H, np.sqrt(x) * size**2 * (1 - 2 * size / beta), x, floor, beta * beta / 4)
 
     def step(self, damping: float) -> np.ndarray:
         """The x to try next; no row below its floor."""
@@ -326,7 +334,7 @@ class _Curvature:
         for _ in range(6):
             rows = np.flatnonzero(free)
             H = self.H[np.ix_(rows, rows)]
-            H[np.diag_indices_from(H)] += damping * self.unit
+            H[np.diag_indices_from(H)] += damping * self.unit[rows]
             rhs = -self.g[rows]
             if len(fixed):
                 cross = np.where(rows[:, None] >= fixed, self.H[np.ix_(rows, fixed)], self.H[np.ix_(fixed, rows)].T)
@@ -345,7 +353,7 @@ class _Curvature:
         return np.maximum(self.x + self.s * y, self.floor)
 
 
-class _Memory:
+class Memory:
     """The last iterates of a fixed-point iteration, for Anderson extrapolation."""
 
     def __init__(self) -> None:

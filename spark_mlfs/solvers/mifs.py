@@ -10,6 +10,9 @@ As printed the problem has no minimiser: (tV, tW, B/t) with t -> 0 lowers every 
 iterations decides. `constraint="orthonormal"` (default) asks BB' = I; then B = PQ' from the SVD V'Y = PSQ'.
 `constraint="none"` is the paper's. Start: V = U_c S_c, B = V_c' of Y's truncated SVD, D = I.
 
+With BB' = I, once 30 cycles are done, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor) and the
+result kept when the objective does not rise: it ends at a fixed point of the same cycle in far fewer of them.
+
 X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With b = 0, V = XP + YQ stays in the span
 of X and Y, so X'X, X'Y and Y'Y suffice; with b > 0 V is explicit and X enters through two products.
 """
@@ -25,10 +28,11 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.solvers.factorise import latent_width, normalise, truncated_svd
 from spark_mlfs.solvers.gram import GramView, Solution, solve_positive
-from spark_mlfs.solvers.l21 import huber, reweighted_step
+from spark_mlfs.solvers.l21 import Memory, huber, reweighted_step
 
 CONSTRAINTS = ("orthonormal", "none")
 _EPS = 1e-10
+_PLAIN = 30  # cycles before the first extrapolation
 
 
 class _Latent(Protocol):
@@ -142,6 +146,7 @@ def mifs(
     laplacian: sparse.spmatrix | None = None,
     tol: float = 1e-9,
     max_iter: int = 2000,
+    accelerate: bool = True,
 ) -> Solution:
     """MIFS; the formulas are in the module's docstring.
 
@@ -149,6 +154,8 @@ def mifs(
     X, Y, laplacian   needed when beta > 0: X n x v in the view's coordinates, or a LinearOperator (its `matmat` and
                `rmatmat` may be distributed products), Y n x q, and the n x n Laplacian (`heat_laplacian`).
     c          latent width, default ceil(0.3 q), at most the rank of Y.
+
+    accelerate extrapolates from cycle 30 on; without effect where constraint="none", whose cycles are the method.
 
     Stops at max|dW| <= tol max|W|. `objective` is the Huberised one after each cycle W, B, V. `extra` has B (rows of
     length one; W is scaled with V accordingly) and, for beta = 0, P and Q of V = XP + YQ, else V."""
@@ -173,13 +180,23 @@ def mifs(
     s2, W, eps = np.ones(len(gram.G)), np.zeros((len(gram.G), len(Vt))), 0.0
     trace: list[float] = []
     converged = False
+    memory = Memory()
+    accelerate = accelerate and constraint == "orthonormal" and gamma > 0
+
+    def objective(W, B, norms, vy) -> float:
+        fit = size - 2 * float((B * vy).sum()) + float((B * (latent.with_itself() @ B)).sum())
+        penalty = gamma * float(huber(norms, eps).sum())
+        return latent.misfit(W) + alpha * fit + beta * latent.roughness() + penalty
+
+    # Differences of sums as large as ||Y||^2: a rise within their rounding is reported as none.
+    slack = 1e-13 * (1 + alpha) * size
     for _ in range(max_iter):
         cross = latent.with_features()
         new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
         norms = np.linalg.norm(new, axis=1)
         eps = eps or _EPS * 2 * float(norms.max(initial=0.0))
         s2 = np.maximum(2 * norms, eps) if eps else s2
-        change, W = np.abs(new - W).max(initial=0.0), new
+        before, change, W = (W, B), np.abs(new - W).max(initial=0.0), new
         vy = latent.with_labels()
         if constraint == "orthonormal":
             left, _, right = np.linalg.svd(vy, full_matrices=False)
@@ -187,15 +204,31 @@ def mifs(
         else:
             B = solve_positive(latent.with_itself(), vy)
         latent.update(W, B, alpha, beta)
-        vy, vv = latent.with_labels(), latent.with_itself()
-        fit = size - 2 * float((B * vy).sum()) + float((B * (vv @ B)).sum())
-        value = latent.misfit(W) + alpha * fit + beta * latent.roughness() + gamma * float(huber(norms, eps).sum())
-        # Differences of sums as large as ||Y||^2: a rise within their rounding is reported as none.
-        slack = 1e-13 * (1 + alpha) * size
+        value = objective(W, B, norms, latent.with_labels())
         trace.append(trace[-1] if trace and trace[-1] < value <= trace[-1] + slack else value)
         if change <= tol * np.abs(W).max(initial=0.0):
             converged = True
             break
+        if not accelerate or len(trace) < _PLAIN:
+            continue
+        image = np.concatenate([W.ravel(), B.ravel()])
+        memory.add(image, image - np.concatenate([part.ravel() for part in before]))
+        guess = memory.extrapolate()
+        if guess is None:
+            continue
+        trial = guess[: W.size].reshape(W.shape)
+        found = np.linalg.norm(trial, axis=1)
+        off = (found > 10 * norms) | (found < 0.1 * norms)  # its weight in D would be off as well
+        trial = np.where(off[:, None], W, trial)
+        left, _, right = np.linalg.svd(guess[W.size :].reshape(B.shape), full_matrices=False)
+        latent.update(trial, left @ right, alpha, beta)
+        found = np.linalg.norm(trial, axis=1)
+        value = objective(trial, left @ right, found, latent.with_labels())
+        if value <= trace[-1]:
+            W, B, s2 = trial, left @ right, np.maximum(2 * found, eps)
+        else:
+            memory = Memory()
+            latent.update(W, B, alpha, beta)
     scale = np.linalg.norm(B, axis=1)
     scale = np.where(scale > 0, scale, 1.0)
     extra: dict = {"eps": eps}
