@@ -47,10 +47,10 @@ def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
 
 def reweighted_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> np.ndarray:
     """(A + beta diag(1/s2))^-1 C in scaled form; s2 = 1/U_ii."""
-    return _factored_step(A, C, beta, s2)[0]
+    return factored_step(A, C, beta, s2)[0]
 
 
-def _factored_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+def factored_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
     """`reweighted_step` and the lower Cholesky factor of sAs + beta I, None where there is none."""
     s = np.sqrt(s2)
     M = A * s
@@ -162,7 +162,7 @@ class _Reweighting:
     def step(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
         """W(x) of the rows in play, its row norms and Huberised objective. AW = C - beta U W needs no product."""
         self.factor = None  # frees it before the next is formed
-        W, self.factor = _factored_step(self.Ar, self.Cr, self.beta, x)
+        W, self.factor = factored_step(self.Ar, self.Cr, self.beta, x)
         self.solves += 1
         t = np.linalg.norm(W, axis=1)
         return W, t, float(-(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t))

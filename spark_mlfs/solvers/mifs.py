@@ -10,8 +10,9 @@ As printed the problem has no minimiser: (tV, tW, B/t) with t -> 0 lowers every 
 iterations decides. `constraint="orthonormal"` (default) asks BB' = I; then B = PQ' from the SVD V'Y = PSQ'.
 `constraint="none"` is the paper's. Start: V = U_c S_c, B = V_c' of Y's truncated SVD, D = I.
 
-With BB' = I, once 30 cycles are done, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor) and the
-result kept when the objective does not rise: it ends at a fixed point of the same cycle in far fewer of them.
+With BB' = I, once 30 cycles are done, the step in W is a Newton step on the l2,1 problem at hand (`l21.BoxNewton`, D and W
+together) and (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor). Both are kept only when the
+objective does not rise; the end is a fixed point of the same cycle, in far fewer of them.
 
 X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With b = 0, V = XP + YQ stays in the span
 of X and Y, so X'X, X'Y and Y'Y suffice; with b > 0 V is explicit and X enters through two products.
@@ -27,8 +28,8 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.solvers.factorise import latent_width, normalise, truncated_svd
-from spark_mlfs.solvers.gram import GramView, Solution, solve_positive
-from spark_mlfs.solvers.l21 import Memory, huber, reweighted_step
+from spark_mlfs.solvers.gram import GramView, Solution, copies, solve_positive
+from spark_mlfs.solvers.l21 import BoxNewton, Memory, factored_step, huber, reweighted_step
 
 CONSTRAINTS = ("orthonormal", "none")
 _EPS = 1e-10
@@ -180,7 +181,7 @@ def mifs(
     s2, W, eps = np.ones(len(gram.G)), np.zeros((len(gram.G), len(Vt))), 0.0
     trace: list[float] = []
     converged = False
-    memory = Memory()
+    memory, newton = Memory(), None
     accelerate = accelerate and constraint == "orthonormal" and gamma > 0
 
     def objective(W, B, norms, vy) -> float:
@@ -192,7 +193,10 @@ def mifs(
     slack = 1e-13 * (1 + alpha) * size
     for _ in range(max_iter):
         cross = latent.with_features()
-        new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
+        if newton is not None:
+            new = newton.step(cross, s2)
+        else:
+            new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
         norms = np.linalg.norm(new, axis=1)
         eps = eps or _EPS * 2 * float(norms.max(initial=0.0))
         s2 = np.maximum(2 * norms, eps) if eps else s2
@@ -211,6 +215,7 @@ def mifs(
             break
         if not accelerate or len(trace) < _PLAIN:
             continue
+        newton = newton or _NewtonStep(gram.G, gamma, eps)
         image = np.concatenate([W.ravel(), B.ravel()])
         memory.add(image, image - np.concatenate([part.ravel() for part in before]))
         guess = memory.extrapolate()
@@ -237,6 +242,36 @@ def mifs(
     else:
         extra["P"], extra["Q"], extra["B"] = latent.P * scale, latent.Q * scale, B / scale[:, None]
     return Solution(W * scale, np.zeros(len(Vt)), trace, converged, len(trace), extra)
+
+
+class _NewtonStep:
+    """W for a given X'V by one Newton step from D = diag(1/x), or by the reweighting when that is no descent."""
+
+    def __init__(self, G: np.ndarray, gamma: float, eps: float):
+        self.G, self.gamma, self.floor, self.damping = G, gamma, np.full(len(G), eps), 1e-2
+        self.group = np.arange(len(G))  # of identical columns, which rounding must not tell apart
+        for j, i, _ in copies(G):
+            self.group[j] = i
+        self.count = np.maximum(np.bincount(self.group, minlength=len(G)), 1)
+
+    def value(self, W: np.ndarray, cross: np.ndarray, x: np.ndarray) -> float:
+        """tr W'GW - 2 tr W'X'V + gamma sum h, where GW = X'V - gamma W/x."""
+        t = np.linalg.norm(W, axis=1)
+        return float(-(W * cross).sum() + self.gamma * (huber(t, self.floor) - t * t / x).sum())
+
+    def step(self, cross: np.ndarray, x: np.ndarray) -> np.ndarray:
+        W, factor = factored_step(self.G, cross, self.gamma, x)
+        if factor is None:
+            return W
+        value = self.value(W, cross, x)
+        moved = BoxNewton.of_l21(factor, W, x, self.gamma, self.floor).step(self.damping)
+        moved = (np.bincount(self.group, moved, minlength=len(x)) / self.count)[self.group]
+        trial = reweighted_step(self.G, cross, self.gamma, moved)
+        if self.value(trial, cross, moved) <= value:
+            self.damping = max(0.1 * self.damping, 1e-8)
+            return trial
+        self.damping = min(30 * self.damping, 1.0)
+        return W
 
 
 def _label_directions(S: np.ndarray, c: int) -> np.ndarray:

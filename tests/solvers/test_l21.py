@@ -337,7 +337,7 @@ def test_the_model_of_a_newton_step_is_the_second_derivative():
     differences = np.array([(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(20)])
     np.testing.assert_allclose(slope(x), differences, rtol=1e-5, atol=1e-5)
     hessian = np.array([(slope(x + h * e) - slope(x - h * e)) / (2 * h) for e in np.eye(20)])
-    W, factor = l21._factored_step(gram.G, gram.C, beta, x)
+    W, factor = l21.factored_step(gram.G, gram.C, beta, x)
     model = l21.BoxNewton.of_l21(factor, W, x, beta, np.zeros(20))
     H = np.tril(model.H) + np.tril(model.H, -1).T
     s = np.sqrt(x)
