@@ -10,9 +10,9 @@ As printed the problem has no minimiser: (tV, tW, B/t) with t -> 0 lowers every 
 iterations decides. `constraint="orthonormal"` (default) asks BB' = I; then B = PQ' from the SVD V'Y = PSQ'.
 `constraint="none"` is the paper's. Start: V = U_c S_c, B = V_c' of Y's truncated SVD, D = I.
 
-With BB' = I, once 30 cycles are done, the step in W is a Newton step on the l2,1 problem at hand (`l21.BoxNewton`, D and W
-together) and (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor). Both are kept only when the
-objective does not rise; the end is a fixed point of the same cycle, in far fewer of them.
+With BB' = I, once 30 cycles are done, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor), and from
+cycle 60 on the step in W is a Newton step on the l2,1 problem at hand (`l21.BoxNewton`, D and W together). Both are kept
+only when the objective does not rise; the end is a fixed point of the same cycle, in far fewer of them.
 
 X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With b = 0, V = XP + YQ stays in the span
 of X and Y, so X'X, X'Y and Y'Y suffice; with b > 0 V is explicit and X enters through two products.
@@ -34,6 +34,7 @@ from spark_mlfs.solvers.l21 import BoxNewton, Memory, factored_step, huber, rewe
 CONSTRAINTS = ("orthonormal", "none")
 _EPS = 1e-10
 _PLAIN = 30  # cycles before the first extrapolation
+_LINEAR = 60  # cycles before the first Newton step, which costs about five reweightings
 
 
 class _Latent(Protocol):
@@ -215,7 +216,8 @@ def mifs(
             break
         if not accelerate or len(trace) < _PLAIN:
             continue
-        newton = newton or _NewtonStep(gram.G, gamma, eps)
+        if newton is None and len(trace) >= _LINEAR:
+            newton, memory = _NewtonStep(gram.G, gamma, eps), Memory()
         image = np.concatenate([W.ravel(), B.ravel()])
         memory.add(image, image - np.concatenate([part.ravel() for part in before]))
         guess = memory.extrapolate()
