@@ -10,10 +10,16 @@ same step is W = s (sAs + beta I)^-1 s C, whose matrix is bounded below by beta,
 
     f with h(||w_i||) in place of ||w_i||,   h(t) = t if 2t >= eps, else t^2/eps + eps/4.
 
-The start is U = I; the solver stops at max|dW| <= 1e-9 max|W|. Two things make it quick without changing the optimum of
-the convex problem: Anderson extrapolation of the row norms, kept only when the objective does not rise, and setting
-rows aside once they shrink geometrically towards 0, checked against the optimality conditions at the end and brought
-back when they violate them.
+The start is U = I; the solver stops at max|dW| <= 1e-9 max|W|. Reweighting alone converges slowly where rows vanish or
+nearly copy one another. As min over x >= eps of t^2/x + x/4 is h(t), the Huberised problem is the minimisation over
+x = diag(U)^-1 alone of the convex, smooth
+
+    g(x) = -tr C'(A + beta diag(1/x))^-1 C + beta/4 sum x,    x >= eps,    W(x) = (A + beta diag(1/x))^-1 C,
+
+of d unknowns whatever q is: after a few reweightings (with Anderson extrapolation of x) the solver takes Newton steps
+on it, `BoxNewton`. Both are kept only when the objective does not rise. Identical columns are solved as one and share
+its weight alike, as reweighting has it. Rows that vanish are set aside, checked against the optimality conditions at
+the end and brought back when they violate them.
 """
 
 from __future__ import annotations
@@ -25,33 +31,39 @@ import numpy as np
 from scipy import linalg, sparse
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers.gram import GramStatistics, GramView, Solution, solve_positive
+from spark_mlfs.solvers.gram import GramStatistics, GramView, Solution, copies, solve_positive
 
 _EPS = 1e-10  # of the largest 2||w_i||: the bound of U
 _MEMORY = 10  # iterates Anderson extrapolation looks back on
+_REWEIGHTINGS = 8  # before the first Newton step
 
 
-def huber(norms: np.ndarray, eps: float) -> np.ndarray:
+def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
     """h(t): the norm with its kink at 0 rounded off below eps/2, whose derivative is 2t / max(2t, eps)."""
-    if eps <= 0:
+    if not np.any(eps):
         return norms
     return np.where(2 * norms >= eps, norms, norms * norms / eps + eps / 4)
 
 
 def reweighted_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> np.ndarray:
     """(A + beta diag(1/s2))^-1 C in scaled form; s2 = 1/U_ii."""
+    return factored_step(A, C, beta, s2)[0]
+
+
+def factored_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+    """`reweighted_step` and the lower Cholesky factor of sAs + beta I, None where there is none."""
     s = np.sqrt(s2)
     M = A * s
     M *= s[:, None]
     M[np.diag_indices_from(M)] += beta
     rhs = s[:, None] * C
-    try:
-        factor = linalg.cho_factor(M, lower=True, overwrite_a=True, check_finite=False)
+    try:  # the transpose of the symmetric M has the order LAPACK overwrites
+        factor = linalg.cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:  # beta is below the rounding of sAs
         M = A * np.outer(s, s)
         M[np.diag_indices_from(M)] += beta
-        return s[:, None] * solve_positive(M, rhs)
-    return s[:, None] * linalg.cho_solve(factor, rhs, overwrite_b=True, check_finite=False)
+        return s[:, None] * solve_positive(M, rhs), None
+    return s[:, None] * linalg.cho_solve(factor, rhs, overwrite_b=True, check_finite=False), factor[0]
 
 
 def minimise_l21(
@@ -81,83 +93,136 @@ def minimise_l21(
         W = solve_positive(A, C)
         value = (W * (A @ W)).sum() - 2 * (W * C).sum()
         return Solution(W, zero, [factor * float(value + constant)], True, 1)
-    state = _Reweighting(A, C, beta, tol, accelerate)
-    trace = [factor * (v + constant) for v in state.run(start, max_iter)]
+    alike = [(j, i, sign) for j, i, sign in copies(A) if _same_row(A, C, j, i, sign)] if accelerate else []
+    kept, parts = np.ones(d, dtype=bool), np.ones(d)
+    for j, i, _ in alike:
+        kept[j] = False
+        parts[i] += 1
+    if alike:
+        state = _Reweighting(A[np.ix_(kept, kept)], C[kept], beta, tol, accelerate, parts[kept])
+        if start is not None:
+            start = start.copy()
+            for j, i, sign in alike:
+                start[i] += sign * start[j]
+            start = start[kept]
+    else:
+        state = _Reweighting(A, C, beta, tol, accelerate)
     # Values are differences of sums as large as `constant`: a rise within their rounding is reported as none.
-    slack = 1e-13 * factor * (abs(constant) + abs((state.W * C).sum()))
+    state.rounding = 1e-14 * abs(constant)
+    trace = [factor * (v + constant) for v in state.run(start, max_iter)]
+    slack = 1e-13 * factor * (abs(constant) + abs((state.W * state.C).sum()))
     for i in range(1, len(trace)):
         if trace[i - 1] < trace[i] <= trace[i - 1] + slack:
             trace[i] = trace[i - 1]
-    return Solution(state.W, zero, trace, state.converged, state.solves, {"eps": state.eps})
+    W = state.W
+    if alike:
+        W = np.zeros((d, q))
+        W[kept] = state.W / parts[kept, None]
+        for j, i, sign in alike:
+            W[j] = sign * W[i]
+    return Solution(W, zero, trace, state.converged, state.solves, {"eps": state.eps})
+
+
+def _same_row(A: np.ndarray, C: np.ndarray, j: int, i: int, sign: float) -> bool:
+    """Whether coordinate j is coordinate i times `sign`, all through, to rounding (a correlation of 1 - 1e-12 is not)."""
+    near = np.abs(A[j] - sign * A[i]).max() <= 1e-11 * A[i, i]
+    return bool(near and np.abs(C[j] - sign * C[i]).max() <= 1e-11 * np.abs(C).max())
 
 
 class _Reweighting:
-    def __init__(self, A: np.ndarray, C: np.ndarray, beta: float, tol: float, accelerate: bool):
+    """`parts`: how many identical coordinates a row stands for; its x, 2||w|| at most, is the sum of theirs."""
+
+    def __init__(
+        self,
+        A: np.ndarray,
+        C: np.ndarray,
+        beta: float,
+        tol: float,
+        accelerate: bool,
+        parts: np.ndarray | None = None,
+    ):
         self.A, self.C, self.beta, self.tol, self.accelerate = A, C, beta, tol, accelerate
         self.d = len(C)
+        self.parts = np.ones(self.d) if parts is None else parts
         self.rows = np.arange(self.d)  # rows in play
-        self.Ar, self.Cr = A, C
-        self.solves, self.converged, self.eps = 0, False, 0.0
+        self.Ar, self.Cr, self.factor = A, C, None
+        self.solves, self.converged, self.eps, self.rounding = 0, False, 0.0, 0.0
         self.W = np.zeros_like(C, dtype=np.float64)
 
-    def step(self, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """The next W of the rows in play, its row norms and Huberised objective. AW = C - beta U W needs no product."""
-        W = reweighted_step(self.Ar, self.Cr, self.beta, s2)
+    @property
+    def floor(self) -> np.ndarray:
+        """The least x of the rows in play."""
+        return self.eps * self.parts[self.rows]
+
+    def penalty(self, t: np.ndarray) -> float:
+        """The Huberised norm of all rows, those set aside included with h(0)."""
+        floor = self.floor
+        return float(huber(t, floor).sum() + (self.eps * self.parts.sum() - floor.sum()) / 4)
+
+    def step(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+        """W(x) of the rows in play, its row norms and Huberised objective. AW = C - beta U W needs no product."""
+        self.factor = None  # frees it before the next is formed
+        W, self.factor = factored_step(self.Ar, self.Cr, self.beta, x)
         self.solves += 1
         t = np.linalg.norm(W, axis=1)
-        aside = (self.d - len(self.rows)) * self.eps / 4  # h(0) of the rows set aside
-        value = -(W * self.Cr).sum() - self.beta * (t * t / s2).sum() + self.beta * (huber(t, self.eps).sum() + aside)
-        return W, t, float(value)
+        return W, t, float(-(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t))
 
     def restrict(self, rows: np.ndarray) -> None:
-        self.rows = rows
+        self.rows, self.factor = rows, None
         whole = len(rows) == self.d
         self.Ar = self.A if whole else self.A[np.ix_(rows, rows)]
         self.Cr = self.C if whole else self.C[rows]
 
     def run(self, start: np.ndarray | None, max_iter: int) -> list[float]:
         if start is None or not np.any(start):
-            s2 = np.ones(self.d)
+            x = self.parts.copy()
         else:
             # A row at 0 would grow only geometrically from eps: every row starts with a share it can use.
-            s2 = 2 * np.linalg.norm(start, axis=1)
-            s2 = np.maximum(s2, 1e-2 * s2.max())
-        W, t, _ = self.step(s2)
-        self.eps = _EPS * 2 * float(t.max())
+            x = 2 * np.linalg.norm(start, axis=1)
+            x = np.maximum(x, 1e-2 * x.max())
+        W, t, _ = self.step(x)
+        self.eps = _EPS * 2 * float((t / self.parts).max())
         if self.eps == 0:
             self.W, self.converged = W, True
             return [0.0]
-        aside = (self.d - len(self.rows)) * self.eps / 4
-        value = float(-(W * self.Cr).sum() - self.beta * (t * t / s2).sum() + self.beta * (huber(t, self.eps).sum() + aside))
+        value = float(-(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t))
         trace = [value]
-        x = np.maximum(2 * t, self.eps)
         if np.linalg.norm(self.C, axis=1).max() <= 0.5 * self.beta:
             # W = 0 is optimal. The Huberised minimiser, about eps C / beta, still orders the features by ||C_i||.
-            W, t, value = self.step(np.full(self.d, self.eps))
-            if 2 * t.max() <= self.eps * (1 + 1e-9) and value <= trace[0]:
+            W, t, value = self.step(self.floor)
+            if (2 * t <= self.floor * (1 + 1e-9)).all() and value <= trace[0]:
                 self.W, self.converged = W, True
                 return [*trace, value]
-        images: list[np.ndarray] = []
-        residuals: list[np.ndarray] = []
-        extrapolated = False
+        x = np.maximum(2 * t, self.floor)
+        memory = Memory()
+        guessed, newton, damping = False, None, 1e-2
         while self.solves < max_iter:
             W_new, t_new, new = self.step(x)
-            if extrapolated and new > value:  # not a descent: fall back to the plain step from the last iterate
-                x = np.maximum(2 * t, self.eps)
-                images, residuals, extrapolated = [], [], False
+            slack = self.rounding + 1e-14 * abs(value)
+            if guessed and not new <= value + slack:  # not a descent: damp, or fall back to the plain step
+                memory, guessed = Memory(), False
+                damping = min(30 * damping, 1.0)
+                if newton is not None and damping < 1:
+                    x, guessed = newton.step(damping), True
+                else:
+                    x, newton = np.maximum(2 * t, self.floor), None
                 continue
             change, largest = np.abs(W_new - W).max(), np.abs(W_new).max()
+            idle = newton is not None and value - new <= slack  # what is left is below the rounding of the objective
+            if newton is not None:
+                damping = max(0.1 * damping, 1e-13)
+            at, newton = x, None
             ratio = 2 * t_new / x  # 2||C_i - A_i W|| / beta: below 1 the row is on its way to 0
             W, t, value = W_new, t_new, new
             trace.append(value)
-            image = np.maximum(2 * t, self.eps)
+            image = np.maximum(2 * t, self.floor)
             if change <= self.tol * largest:
                 back = self.bring_back(W, t)
                 if back is None:
                     self.converged = True
                     break
                 W, t, value = back
-                x, images, residuals, extrapolated = np.maximum(2 * t, self.eps), [], [], False
+                x, memory, guessed = np.maximum(2 * t, self.floor), Memory(), False
                 continue
             if self.accelerate:
                 share = t / t.max()
@@ -167,34 +232,37 @@ class _Reweighting:
                 keep = ~gone
                 if keep.sum() <= 0.9 * len(keep):
                     W, t, value, keep = self.set_aside(W, t, value, keep)
-                    image, x = image[keep], x[keep]
-                    images = [v[keep] for v in images]
-                    residuals = [v[keep] for v in residuals]
-            images.append(image)
-            residuals.append(image - x)
-            del images[: -_MEMORY - 1], residuals[: -_MEMORY - 1]
-            x, extrapolated = image, False
-            if self.accelerate and len(images) > 2:
-                guess = _anderson(images, residuals)
+                    image, at = image[keep], at[keep]
+                    memory.keep(keep)
+            memory.add(image, image - at)
+            x, guessed = image, False
+            if not self.accelerate or idle:
+                continue
+            if self.solves >= _REWEIGHTINGS:
+                if self.factor is not None:
+                    newton = BoxNewton.of_l21(self.factor, W, at, self.beta, self.floor)
+                    self.factor = None  # overwritten
+                    x, guessed = newton.step(damping), True
+            else:
+                guess = memory.extrapolate()
                 if guess is not None:
-                    x, extrapolated = np.maximum(np.clip(guess, 1e-2 * image, 1e2 * image), self.eps), True
+                    x, guessed = np.maximum(np.clip(guess, 1e-2 * image, 1e2 * image), self.floor), True
         self.W = np.zeros_like(self.C, dtype=np.float64)
         self.W[self.rows] = W
         return trace
 
     def objective(self, W: np.ndarray, t: np.ndarray) -> float:
-        aside = (self.d - len(self.rows)) * self.eps / 4
         fit = (W * (self.Ar @ W)).sum() - 2 * (W * self.Cr).sum()
-        return float(fit + self.beta * (huber(t, self.eps).sum() + aside))
+        return float(fit + self.beta * self.penalty(t))
 
     def set_aside(self, W, t, value, keep):
         """Put the rows not in `keep` at 0 and out of play, unless that would raise the objective."""
-        before = self.rows, self.Ar, self.Cr
+        before = self.rows, self.Ar, self.Cr, self.factor
         self.restrict(self.rows[keep])
         new = self.objective(W[keep], t[keep])
         if new <= value:
             return W[keep], t[keep], new, keep
-        self.rows, self.Ar, self.Cr = before
+        self.rows, self.Ar, self.Cr, self.factor = before
         return W, t, value, np.ones(len(t), dtype=bool)
 
     def bring_back(self, W, t):
@@ -224,6 +292,85 @@ class _Reweighting:
         self.restrict(np.union1d(self.rows, small))
         W, t = full[self.rows], np.linalg.norm(full[self.rows], axis=1)
         return W, t, self.objective(W, t)
+
+
+class BoxNewton:
+    """Damped Newton steps for a convex, smooth g(x) over x >= floor, in the scaled unknowns y = p / sqrt(x), p = dx.
+
+    H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's diagonal is at most
+    near the optimum: H + damping * unit with a large damping is a short reweighting. The model is minimised over
+    x + p >= floor by fixing at the floor what crosses it, so steps along directions in which H is nearly singular (near
+    copies of a column) end where a row vanishes."""
+
+    def __init__(self, H: np.ndarray, g: np.ndarray, x: np.ndarray, floor: np.ndarray, unit: float | np.ndarray):
+        self.H, self.g, self.x, self.floor = H, g, x, floor
+        self.s, self.unit = np.sqrt(x), np.broadcast_to(unit, x.shape)
+
+    @classmethod
+    def of_l21(cls, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray) -> BoxNewton:
+        """At x, for W = W(x), M = sAs + beta I = LL' (overwritten), s^2 = x and r_i = (C - AW)_i = beta w_i/x_i:
+
+            g'_i = beta/4 - ||r_i||^2/beta,   g'' = (2/beta) K o (RR'),   K = s^-1 (I - beta M^-1) s^-1 = A (beta I + xA)^-1.
+
+        In y, up to the factor 2/beta, H = (I - beta M^-1) o RR'. The right-hand side is that of Newton's method on
+        1/||r_i|| = 2/beta, as in trust regions: for one coordinate alone 1/||r|| is linear in x, and rows that vanish
+        are not overshot."""
+        R = W * (beta / x)[:, None]
+        size = np.linalg.norm(R, axis=1)
+        H, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
+        H *= -beta
+        H[np.diag_indices_from(H)] += 1.0
+        for first in range(0, len(x), 512):
+            part = slice(first, first + 512)
+            H[first:, part] *= R[first:] @ R[part].T
+        return cls(H, np.sqrt(x) * size**2 * (1 - 2 * size / beta), x, floor, beta * beta / 4)
+
+    def step(self, damping: float) -> np.ndarray:
+        """The x to try next; no row below its floor."""
+        lowest = (self.floor - self.x) / self.s
+        free = (self.x > self.floor) | (self.g < 0)
+        y = np.zeros(len(self.x))
+        fixed = np.zeros(0, dtype=np.int64)  # those the model itself brought to the floor
+        for _ in range(6):
+            rows = np.flatnonzero(free)
+            H = self.H[np.ix_(rows, rows)]
+            H[np.diag_indices_from(H)] += damping * self.unit[rows]
+            rhs = -self.g[rows]
+            if len(fixed):
+                cross = np.where(rows[:, None] >= fixed, self.H[np.ix_(rows, fixed)], self.H[np.ix_(fixed, rows)].T)
+                rhs -= cross @ lowest[fixed]
+            try:
+                factor = linalg.cho_factor(H.T, lower=False, overwrite_a=True, check_finite=False)
+            except linalg.LinAlgError:
+                return np.maximum(self.x - self.s * self.g / self.unit, self.floor)
+            y[rows] = linalg.cho_solve(factor, rhs, check_finite=False)
+            crossing = rows[y[rows] < lowest[rows]]
+            if not len(crossing):
+                break
+            free[crossing] = False
+            y[crossing] = lowest[crossing]
+            fixed = np.concatenate([fixed, crossing])
+        return np.maximum(self.x + self.s * y, self.floor)
+
+
+class Memory:
+    """The last iterates of a fixed-point iteration, for Anderson extrapolation."""
+
+    def __init__(self) -> None:
+        self.images: list[np.ndarray] = []
+        self.residuals: list[np.ndarray] = []
+
+    def add(self, image: np.ndarray, residual: np.ndarray) -> None:
+        self.images.append(image)
+        self.residuals.append(residual)
+        del self.images[: -_MEMORY - 1], self.residuals[: -_MEMORY - 1]
+
+    def keep(self, rows: np.ndarray) -> None:
+        self.images = [v[rows] for v in self.images]
+        self.residuals = [v[rows] for v in self.residuals]
+
+    def extrapolate(self) -> np.ndarray | None:
+        return _anderson(self.images, self.residuals) if len(self.images) > 2 else None
 
 
 def _anderson(images: list[np.ndarray], residuals: list[np.ndarray]) -> np.ndarray | None:

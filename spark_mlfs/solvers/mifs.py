@@ -10,6 +10,10 @@ As printed the problem has no minimiser: (tV, tW, B/t) with t -> 0 lowers every 
 iterations decides. `constraint="orthonormal"` (default) asks BB' = I; then B = PQ' from the SVD V'Y = PSQ'.
 `constraint="none"` is the paper's. Start: V = U_c S_c, B = V_c' of Y's truncated SVD, D = I.
 
+With BB' = I, once 30 cycles are done, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor), and from
+cycle 60 on the step in W is a Newton step on the l2,1 problem at hand (`l21.BoxNewton`, D and W together). Both are kept
+only when the objective does not rise; the end is a fixed point of the same cycle, in far fewer of them.
+
 X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With b = 0, V = XP + YQ stays in the span
 of X and Y, so X'X, X'Y and Y'Y suffice; with b > 0 V is explicit and X enters through two products.
 """
@@ -24,11 +28,13 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.solvers.factorise import latent_width, normalise, truncated_svd
-from spark_mlfs.solvers.gram import GramView, Solution, solve_positive
-from spark_mlfs.solvers.l21 import huber, reweighted_step
+from spark_mlfs.solvers.gram import GramView, Solution, copies, solve_positive
+from spark_mlfs.solvers.l21 import BoxNewton, Memory, factored_step, huber, reweighted_step
 
 CONSTRAINTS = ("orthonormal", "none")
 _EPS = 1e-10
+_PLAIN = 30  # cycles before the first extrapolation
+_LINEAR = 60  # cycles before the first Newton step, which costs about five reweightings
 
 
 class _Latent(Protocol):
@@ -142,6 +148,7 @@ def mifs(
     laplacian: sparse.spmatrix | None = None,
     tol: float = 1e-9,
     max_iter: int = 2000,
+    accelerate: bool = True,
 ) -> Solution:
     """MIFS; the formulas are in the module's docstring.
 
@@ -149,6 +156,8 @@ def mifs(
     X, Y, laplacian   needed when beta > 0: X n x v in the view's coordinates, or a LinearOperator (its `matmat` and
                `rmatmat` may be distributed products), Y n x q, and the n x n Laplacian (`heat_laplacian`).
     c          latent width, default ceil(0.3 q), at most the rank of Y.
+
+    accelerate extrapolates from cycle 30 on; without effect where constraint="none", whose cycles are the method.
 
     Stops at max|dW| <= tol max|W|. `objective` is the Huberised one after each cycle W, B, V. `extra` has B (rows of
     length one; W is scaled with V accordingly) and, for beta = 0, P and Q of V = XP + YQ, else V."""
@@ -173,13 +182,26 @@ def mifs(
     s2, W, eps = np.ones(len(gram.G)), np.zeros((len(gram.G), len(Vt))), 0.0
     trace: list[float] = []
     converged = False
+    memory, newton = Memory(), None
+    accelerate = accelerate and constraint == "orthonormal" and gamma > 0
+
+    def objective(W, B, norms, vy) -> float:
+        fit = size - 2 * float((B * vy).sum()) + float((B * (latent.with_itself() @ B)).sum())
+        penalty = gamma * float(huber(norms, eps).sum())
+        return latent.misfit(W) + alpha * fit + beta * latent.roughness() + penalty
+
+    # Differences of sums as large as ||Y||^2: a rise within their rounding is reported as none.
+    slack = 1e-13 * (1 + alpha) * size
     for _ in range(max_iter):
         cross = latent.with_features()
-        new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
+        if newton is not None:
+            new = newton.step(cross, s2)
+        else:
+            new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
         norms = np.linalg.norm(new, axis=1)
         eps = eps or _EPS * 2 * float(norms.max(initial=0.0))
         s2 = np.maximum(2 * norms, eps) if eps else s2
-        change, W = np.abs(new - W).max(initial=0.0), new
+        before, change, W = (W, B), np.abs(new - W).max(initial=0.0), new
         vy = latent.with_labels()
         if constraint == "orthonormal":
             left, _, right = np.linalg.svd(vy, full_matrices=False)
@@ -187,15 +209,33 @@ def mifs(
         else:
             B = solve_positive(latent.with_itself(), vy)
         latent.update(W, B, alpha, beta)
-        vy, vv = latent.with_labels(), latent.with_itself()
-        fit = size - 2 * float((B * vy).sum()) + float((B * (vv @ B)).sum())
-        value = latent.misfit(W) + alpha * fit + beta * latent.roughness() + gamma * float(huber(norms, eps).sum())
-        # Differences of sums as large as ||Y||^2: a rise within their rounding is reported as none.
-        slack = 1e-13 * (1 + alpha) * size
+        value = objective(W, B, norms, latent.with_labels())
         trace.append(trace[-1] if trace and trace[-1] < value <= trace[-1] + slack else value)
         if change <= tol * np.abs(W).max(initial=0.0):
             converged = True
             break
+        if not accelerate or len(trace) < _PLAIN:
+            continue
+        if newton is None and len(trace) >= _LINEAR:
+            newton, memory = _NewtonStep(gram.G, gamma, eps), Memory()
+        image = np.concatenate([W.ravel(), B.ravel()])
+        memory.add(image, image - np.concatenate([part.ravel() for part in before]))
+        guess = memory.extrapolate()
+        if guess is None:
+            continue
+        trial = guess[: W.size].reshape(W.shape)
+        found = np.linalg.norm(trial, axis=1)
+        off = (found > 10 * norms) | (found < 0.1 * norms)  # its weight in D would be off as well
+        trial = np.where(off[:, None], W, trial)
+        left, _, right = np.linalg.svd(guess[W.size :].reshape(B.shape), full_matrices=False)
+        latent.update(trial, left @ right, alpha, beta)
+        found = np.linalg.norm(trial, axis=1)
+        value = objective(trial, left @ right, found, latent.with_labels())
+        if value <= trace[-1]:
+            W, B, s2 = trial, left @ right, np.maximum(2 * found, eps)
+        else:
+            memory = Memory()
+            latent.update(W, B, alpha, beta)
     scale = np.linalg.norm(B, axis=1)
     scale = np.where(scale > 0, scale, 1.0)
     extra: dict = {"eps": eps}
@@ -204,6 +244,36 @@ def mifs(
     else:
         extra["P"], extra["Q"], extra["B"] = latent.P * scale, latent.Q * scale, B / scale[:, None]
     return Solution(W * scale, np.zeros(len(Vt)), trace, converged, len(trace), extra)
+
+
+class _NewtonStep:
+    """W for a given X'V by one Newton step from D = diag(1/x), or by the reweighting when that is no descent."""
+
+    def __init__(self, G: np.ndarray, gamma: float, eps: float):
+        self.G, self.gamma, self.floor, self.damping = G, gamma, np.full(len(G), eps), 1e-2
+        self.group = np.arange(len(G))  # of identical columns, which rounding must not tell apart
+        for j, i, _ in copies(G):
+            self.group[j] = i
+        self.count = np.maximum(np.bincount(self.group, minlength=len(G)), 1)
+
+    def value(self, W: np.ndarray, cross: np.ndarray, x: np.ndarray) -> float:
+        """tr W'GW - 2 tr W'X'V + gamma sum h, where GW = X'V - gamma W/x."""
+        t = np.linalg.norm(W, axis=1)
+        return float(-(W * cross).sum() + self.gamma * (huber(t, self.floor) - t * t / x).sum())
+
+    def step(self, cross: np.ndarray, x: np.ndarray) -> np.ndarray:
+        W, factor = factored_step(self.G, cross, self.gamma, x)
+        if factor is None:
+            return W
+        value = self.value(W, cross, x)
+        moved = BoxNewton.of_l21(factor, W, x, self.gamma, self.floor).step(self.damping)
+        moved = (np.bincount(self.group, moved, minlength=len(x)) / self.count)[self.group]
+        trial = reweighted_step(self.G, cross, self.gamma, moved)
+        if self.value(trial, cross, moved) <= value:
+            self.damping = max(0.1 * self.damping, 1e-8)
+            return trial
+        self.damping = min(30 * self.damping, 1.0)
+        return W
 
 
 def _label_directions(S: np.ndarray, c: int) -> np.ndarray:

@@ -18,7 +18,7 @@ import numpy as np
 from scipy import linalg
 
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.solvers.gram import GramView, Solution, solve_positive
+from spark_mlfs.solvers.gram import GramView, Solution, copies, solve_positive
 
 _BLOCK = 64
 
@@ -111,7 +111,7 @@ class _Descent:
         self.curvature = np.maximum(np.diag(self.G), 0.0) + l2
         # A column that vanishes (possible in a subset of rows) has no curvature and must keep weight 0.
         self.usable = self.curvature > 1e-14 * max(self.curvature.max(), 1e-300)
-        self.copies = _copies(self.G) if l2 == 0 else []
+        self.copies = copies(self.G) if l2 == 0 else []
         self.usable[[j for j, _, _ in self.copies]] = False
 
     def penalty(self, W: np.ndarray) -> np.ndarray:
@@ -354,21 +354,6 @@ class _Descent:
             w = best
             W[support, l] = w
         return W
-
-
-def _copies(G: np.ndarray) -> list[tuple[int, int, float]]:
-    """(j, i, sign) for every column j equal to sign times an earlier column i, the first of its kind."""
-    size = np.sqrt(np.maximum(np.diag(G), 0.0))
-    found: dict[int, tuple[int, float]] = {}
-    for i in range(len(G)):
-        if i in found or size[i] == 0:
-            continue
-        row = G[i, i + 1 :]
-        rest = size[i + 1 :]
-        equal = (np.abs(row) >= (1 - 1e-12) * size[i] * rest) & (np.abs(rest - size[i]) <= 1e-12 * size[i])
-        for j in np.flatnonzero(equal) + i + 1:
-            found.setdefault(int(j), (i, 1.0 if G[i, j] > 0 else -1.0))
-    return [(j, i, sign) for j, (i, sign) in sorted(found.items())]
 
 
 def _not_negative(name: str, value: float) -> None:

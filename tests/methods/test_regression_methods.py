@@ -97,6 +97,39 @@ def test_rfs_iterates_are_nies(rows):
 
 
 @BOTH
+@pytest.mark.parametrize("sparse", [False, True])
+def test_rfs_on_few_rows_a_feature_gathers_them(frame_of, sparse, small):
+    """Newton steps instead of scans, rows with unknown labels and constant features left out."""
+    rng = np.random.default_rng(5)
+    x = rng.normal(size=(50, 30)) * (rng.random((50, 30)) < 0.6)
+    y = (x[:, :3] @ rng.normal(size=(3, 4)) + 0.3 * rng.normal(size=(50, 4)) > 0).astype(float)
+    x[:, 7], x[:, 9] = 2.0, x[:, 4]
+    y[[3, 20]] = np.nan
+    packed = pack(frame_of(x, y, sparse), row_id="id")
+    requests = [pipeline.Request.of("rfs", {"gamma": 0.8, **more}) for more in ({}, {"accelerate": False, "max_iter": 4000})]
+    fast, slow = (
+        pipeline.rank(packed, requests, small_bytes=1 << 40 if small else 0)
+        if small
+        else (pipeline.rank(packed, requests[:1], small_bytes=0)[0], None)
+    )
+    packed.release()
+    known = ~np.isnan(y).any(axis=1)
+    X, Y = standardise(x[known]), y[known]
+    floor = 1e-8 * np.linalg.norm(Y - Y.mean(axis=0), axis=1).mean()
+    W, b = oracle.rfs_nie(X, Y, 0.8, 1500, floor)[-1]
+    falls(fast.scores)
+    assert fast.scores.details["scans"] == 0
+    assert fast.scores.objective[-1] <= oracle.rfs_objective(X, Y, W, b, 0.8) * (1 + 1e-9)
+    got = np.zeros(30)
+    got[fast.profile.varying] = fast.scores.values
+    agrees(np.delete(got, 7), norms(W), 1e-2)
+    assert got[4] == got[9]
+    if slow:
+        assert slow.scores.details["scans"] > 0
+        assert fast.scores.objective[-1] <= slow.scores.objective[-1] * (1 + 1e-9)
+
+
+@BOTH
 @pytest.mark.parametrize("name", SETS)
 def test_csfs_and_mssl(rows, name, small):
     X, Y, keep = of(rows(name))

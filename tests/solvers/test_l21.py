@@ -277,3 +277,79 @@ def test_honest_about_running_out_and_wrong_parameters(case):
     ):
         with pytest.raises(ParameterError):
             wrong()
+
+
+def correlated(n=400, d=60, q=12, seed=0):
+    """Columns that copy one another, exactly (either sign), nearly and as sums: where reweighting alone is slow."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < 0.1) * rng.random((n, d))
+    X[:, 10] = X[:, 3]
+    X[:, 11] = -X[:, 3]
+    X[:, 12] = X[:, 4] + 1e-5 * rng.normal(size=n)
+    X[:, 13] = X[:, 5] + X[:, 6]
+    Y = (X[:, :8] @ rng.normal(size=(8, q)) + 0.2 * rng.normal(size=(n, q)) > 0.1).astype(float)
+    return X, Y
+
+
+@pytest.mark.parametrize("share", [1e-4, 0.01, 0.2, 0.7])
+def test_newton_steps_satisfy_the_optimality_conditions(share):
+    X, Y = correlated()
+    gram = GramStatistics.from_rows(X, Y).centred()
+    beta = share * 2 * np.linalg.norm(gram.C, axis=1).max()
+    got = l21.csfs(gram, beta)
+    assert got.converged and falls(got.objective) and got.iterations <= 60
+    assert optimal(gram.G, gram.C, got.weights, beta, 1e-6)
+    W = got.weights  # identical columns share alike, as reweighting has it
+    np.testing.assert_allclose(W[[10, 11]], [W[3], -W[3]], rtol=1e-12, atol=1e-15)
+    best = oracle.proximal(gram.G, gram.C, beta)
+    value = np.trace(gram.S) + np.sum(best * (gram.G @ best - 2 * gram.C)) + beta * oracle.l21(best)
+    assert got.objective[-1] <= value * (1 + 1e-9)
+
+
+def test_identical_columns_take_the_steps_of_one():
+    """Copies solved as one: the iterates, floors included, are those of the full problem."""
+    X, Y = correlated()
+    gram = GramStatistics.from_rows(X, Y).centred()
+    for steps in (1, 2, 3):
+        one = l21.csfs(gram, 5.0, max_iter=steps)
+        all_ = l21.csfs(gram, 5.0, max_iter=steps, accelerate=False)
+        np.testing.assert_allclose(one.weights, all_.weights, atol=1e-12 * np.abs(all_.weights).max() + 1e-13)
+        np.testing.assert_allclose(one.objective, all_.objective, rtol=1e-12)
+        assert one.extra["eps"] == pytest.approx(all_.extra["eps"])
+    start = l21.csfs(gram, 8.0).weights
+    assert agree(l21.csfs(gram, 5.0, start=start).weights, l21.csfs(gram, 5.0).weights, 1e-6)
+
+
+def test_the_model_of_a_newton_step_is_the_second_derivative():
+    """g(x) = -tr C'W(x) + beta/4 sum x: its gradient and Hessian by differences."""
+    X, Y = planted()
+    gram = GramStatistics.from_rows(X, Y).centred()
+    beta, x = 7.0, np.random.default_rng(0).random(20) + 0.1
+
+    def slope(x):
+        W = np.linalg.solve(gram.G + beta * np.diag(1 / x), gram.C)
+        return beta / 4 - beta * ((W / x[:, None]) ** 2).sum(axis=1)
+
+    def value(x):
+        return -np.sum(gram.C * np.linalg.solve(gram.G + beta * np.diag(1 / x), gram.C)) + beta / 4 * x.sum()
+
+    h = 1e-5
+    differences = np.array([(value(x + h * e) - value(x - h * e)) / (2 * h) for e in np.eye(20)])
+    np.testing.assert_allclose(slope(x), differences, rtol=1e-5, atol=1e-5)
+    hessian = np.array([(slope(x + h * e) - slope(x - h * e)) / (2 * h) for e in np.eye(20)])
+    W, factor = l21.factored_step(gram.G, gram.C, beta, x)
+    model = l21.BoxNewton.of_l21(factor, W, x, beta, np.zeros(20))
+    H = np.tril(model.H) + np.tril(model.H, -1).T
+    s = np.sqrt(x)
+    np.testing.assert_allclose(2 / beta * H / np.outer(s, s), hessian, rtol=1e-5, atol=1e-5 * np.abs(hessian).max())
+
+
+def test_a_newton_step_stays_above_the_floor_and_minimises_the_model():
+    rng = np.random.default_rng(1)
+    Q = rng.normal(size=(12, 12))
+    H, g, x, floor = Q @ Q.T, rng.normal(size=12), rng.random(12) + 0.01, np.full(12, 1e-3)
+    got = l21.BoxNewton(H, g, x, floor, 1.0).step(1e-9)
+    y = (got - x) / np.sqrt(x)
+    assert (got >= floor).all()
+    inside = got > floor * (1 + 1e-9)
+    assert np.abs((H @ y + g)[inside]).max() < 1e-6 and 0 < inside.sum() < 12

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from oracles import loader
 from oracles import regression as oracle
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
@@ -103,3 +104,42 @@ def test_degenerate_graphs_and_errors():
         mifs(gram, beta=0.0, constraint="l2")
     with pytest.raises(ParameterError, match="gamma"):
         mifs(gram, beta=0.0, gamma=-1)
+
+
+@pytest.mark.parametrize("name", ["planted", "emotions", "scene"])
+@pytest.mark.parametrize("beta", [0.0, 0.3])
+def test_acceleration_reaches_a_fixed_point_of_the_same_cycles(name, beta, request):
+    """The first thirty cycles are the plain ones; the end is where plain cycles end, or lower, and one more moves nothing."""
+    X, Y = planted() if name == "planted" else loader.load(name, request.getfixturevalue("data_dir"))[:2]
+    X, Y = oracle.standardise(X[:600]), Y[:600].astype(float)
+    more = {}
+    if beta:
+        d2 = (X**2).sum(axis=1)[:, None] + (X**2).sum(axis=1) - 2 * X @ X.T
+        np.fill_diagonal(d2, np.inf)
+        neighbours = np.argsort(d2, axis=1)[:, :5]
+        laplacian = heat_laplacian(neighbours, np.take_along_axis(d2, neighbours, axis=1))
+        more = {"X": X, "Y": Y, "laplacian": laplacian}
+    gram = GramStatistics.from_rows(X, Y).uncentred()
+    fast = mifs(gram, beta=beta, **more)
+    slow = mifs(gram, beta=beta, accelerate=False, max_iter=300, **more)
+    assert fast.converged and falls(fast.objective) and fast.iterations <= 150
+    np.testing.assert_allclose(fast.objective[:30], slow.objective[:30], rtol=1e-12)
+    assert fast.objective[-1] <= slow.objective[-1] * (1 + 1e-8)
+    W, B = fast.weights, fast.extra["B"]
+    V = fast.extra["V"] if beta else X @ fast.extra["P"] + Y @ fast.extra["Q"]
+    used = np.linalg.norm(W, axis=1) > 1e-6 * np.linalg.norm(W, axis=1).max()
+    slope = 2 * X.T @ (X @ W - V) + 1.0 * W / np.maximum(np.linalg.norm(W, axis=1, keepdims=True), 1e-300)
+    assert np.abs(slope[used]).max() < 1e-3
+    assert np.linalg.norm(2 * X.T @ (X @ W - V), axis=1).max() <= 1 + 1e-3
+    L = more["laplacian"] if beta else sparse.csr_matrix((len(X), len(X)))
+    np.testing.assert_allclose(2 * V + beta * (L @ V), X @ W + Y @ B.T, atol=1e-5 * np.abs(V).max())
+    left, _, right = np.linalg.svd(V.T @ Y, full_matrices=False)
+    np.testing.assert_allclose(left @ right, B, atol=1e-5)
+
+
+def test_identical_columns_weigh_alike():
+    X, Y = planted()
+    X = oracle.standardise(np.column_stack([X, X[:, 0], -X[:, 0]]))
+    got = mifs(GramStatistics.from_rows(X, Y).uncentred(), beta=0.0)
+    assert got.converged
+    np.testing.assert_allclose(got.weights[[12, 13]], [got.weights[0], -got.weights[0]], atol=1e-9)

@@ -1,0 +1,133 @@
+"""RFS on rows held in memory, by Newton steps on the weights: no scans, quadratic convergence.
+
+    min ||XW + 1b' - Y||_21 + gamma ||W||_21,        X n x d, Y n x q
+
+Where rows are few a feature, many are fitted exactly, their weights 1/(2||r_i||) grow without bound and reweighting takes
+thousands of steps. With t <= t^2/x + x/4 for every residual and every row of W, what is left is the minimisation of the
+convex, smooth
+
+    g(x, s) = max over U, 1'U = 0:  2 tr U'Y - tr U'NU + (sum x + gamma sum s)/4,      N = diag(x) + X diag(s) X'/gamma,
+
+over x >= 2 floor (n) and s >= eps (d), the Huberised problem that reweighting solves too. U = N^-1 (Y - 1b') and
+residual = xU, W = diag(s) V/gamma, V = X'U. N stays well conditioned as x -> 0, unlike X' diag(1/x) X. With P the inverse
+of N on 1'U = 0, E = [I, X/gamma] and Z = [U; V],
+
+    g' = (1/4 - ||u_i||^2, gamma/4 - ||v_j||^2/gamma),     g'' = 2 (E'PE) o (ZZ').
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import linalg
+
+from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.solvers.gram import Solution, copies
+from spark_mlfs.solvers.l21 import BoxNewton, huber, residual_floor
+
+_EPS = 1e-10
+_REWEIGHTINGS = 6  # before the first Newton step
+
+
+class _State:
+    """Everything at (x, s): the factor of N, U, V, W, b, the residual norms and the Huberised objective."""
+
+    def __init__(self, X, Y, gamma, weights, floor):
+        n = len(X)
+        x, s = weights[:n], weights[n:]
+        N = (X * (s / gamma)) @ X.T
+        N[np.diag_indices_from(N)] += x
+        self.factor = linalg.cho_factor(N.T, lower=True, overwrite_a=True, check_finite=False)
+        both = linalg.cho_solve(self.factor, np.column_stack([Y, np.ones(n)]), check_finite=False)
+        self.one = both[:, -1]
+        self.b = both[:, :-1].sum(axis=0) / self.one.sum()
+        self.U = both[:, :-1] - np.outer(self.one, self.b)
+        self.V = X.T @ self.U
+        self.W = s[:, None] * self.V / gamma
+        residuals = np.linalg.norm(X @ self.W + self.b - Y, axis=1)
+        self.norms = np.concatenate([residuals, np.linalg.norm(self.W, axis=1)])
+        self.value = float(huber(residuals, floor[:n]).sum() + gamma * huber(self.norms[n:], floor[n:]).sum())
+
+
+def rfs_newton(X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e-9, max_iter: int = 500) -> Solution:
+    """The optimum of `l21.rfs` from the rows themselves; the module's docstring has the formulas.
+
+    X n x d dense (any centring: the bias is free), Y n x q. The start, the floors (1e-8 of mean ||y_i - mean y||; 1e-10 of
+    the largest 2||w_i|| of the first iterate) and the stopping rule max|dW| <= tol max|W| are those of `l21.rfs`.
+    Identical columns share their weight alike. `iterations` counts solves, each n^3 + (n + d)^3; memory is about four
+    (n + d) x (n + d) arrays. `objective` never rises. `extra["dual"]` is T = 2U (n x q), the multipliers of the residuals: at
+    the optimum ||t_i|| <= 1, ||X_j'T|| <= gamma, 1'T = 0 and tr T'Y is the objective, an independent certificate.
+    `ParameterError` unless gamma > 0."""
+    if not gamma > 0:
+        raise ParameterError(f"gamma is {gamma}; it must be positive")
+    X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
+    if not len(X):
+        raise DataError("there are no rows to fit; check the filter or the fold")
+    # The same penalty as for the single columns: w/m each. Rounding would otherwise decide how they share.
+    alike = [(j, i, sign) for j, i, sign in copies(X.T @ X) if np.abs(X[:, j] - sign * X[:, i]).max() <= 1e-11]
+    parts, kept = np.ones(X.shape[1]), np.ones(X.shape[1], dtype=bool)
+    for j, i, _ in alike:
+        parts[i] += 1
+        kept[j] = False
+    part = parts[kept]
+    found = _solve(X[:, kept] if alike else X, Y, gamma, part, tol, max_iter)
+    if alike:
+        W = np.zeros((X.shape[1], Y.shape[1]))
+        W[kept] = found.weights / part[:, None]
+        for j, i, sign in alike:
+            W[j] = sign * W[i]
+        found.weights = W
+    return found
+
+
+def _solve(X: np.ndarray, Y: np.ndarray, gamma: float, parts: np.ndarray, tol: float, max_iter: int) -> Solution:
+    n, d = X.shape
+    floor = np.concatenate([np.full(n, 2 * residual_floor(Y)), np.zeros(d)])
+    weights = np.concatenate([np.full(n, gamma), parts])  # R = I/gamma, D = I
+    state = _State(X, Y, gamma, weights, floor)
+    eps = _EPS * 2 * float((state.norms[n:] / parts).max(initial=0.0))
+    if eps == 0:
+        return Solution(state.W, state.b, [state.value], True, 1, {"eps": eps, "dual": 2 * state.U})
+    floor[n:] = eps * parts
+    trace, solves, converged = [state.value], 1, False
+    damping, newton = 1e-2, None
+    weights = np.maximum(2 * state.norms, floor)
+    while solves < max_iter and not converged:
+        new = _State(X, Y, gamma, weights, floor)
+        solves += 1
+        slack = 1e-14 * trace[-1]
+        if newton is not None and not new.value <= trace[-1] + slack:  # damp, or fall back to a reweighting
+            damping = min(30 * damping, 1.0)
+            if damping < 1:
+                weights = newton.step(damping)
+            else:
+                newton, weights = None, np.maximum(2 * state.norms, floor)
+            continue
+        converged = bool(np.abs(new.W - state.W).max() <= tol * np.abs(new.W).max())
+        idle = newton is not None and trace[-1] - new.value <= slack  # the rest is below the objective's rounding
+        if newton is not None:
+            damping = max(0.1 * damping, 1e-12)
+        trace.append(trace[-1] if trace[-1] < new.value <= trace[-1] * (1 + 1e-12) else new.value)
+        state, at, newton = new, weights, None
+        weights = np.maximum(2 * state.norms, floor)
+        if solves >= _REWEIGHTINGS and not idle and not converged:
+            newton = _newton(X, gamma, state, at, floor)
+            weights = newton.step(damping)
+    return Solution(state.W, state.b, trace, converged, solves, {"eps": eps, "dual": 2 * state.U})
+
+
+def _newton(X: np.ndarray, gamma: float, state: _State, weights: np.ndarray, floor: np.ndarray) -> BoxNewton:
+    n, d = X.shape
+    P = linalg.cho_solve(state.factor, np.eye(n), overwrite_b=True, check_finite=False)
+    P -= np.outer(state.one, state.one / state.one.sum())
+    H = np.zeros((n + d, n + d))
+    H[:n, :n] = P
+    H[n:, :n] = X.T @ P / gamma
+    H[n:, n:] = H[n:, :n] @ X / gamma
+    del P
+    Z, s = np.concatenate([state.U, state.V]), np.sqrt(weights)
+    for first in range(0, n + d, 512):
+        part = slice(first, first + 512)
+        H[first:, part] *= (Z[first:] @ Z[part].T) * s[first:, None] * s[part]
+    top = np.concatenate([np.ones(n), np.full(d, gamma)])  # the penalty of each norm: ||z|| <= top/2 at the optimum
+    size = np.linalg.norm(Z, axis=1)
+    return BoxNewton(H, s * size**2 / top * (1 - 2 * size / top), weights, floor, top / 4)
