@@ -44,7 +44,8 @@ def test_equal_to_scipy(seed, n, width, unknown):
                 assert np.isnan(p[f, label]) and not thin[f, label]
                 continue
             found = stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")
-            assert p[f, label] == pytest.approx(found.pvalue, rel=1e-9, abs=1e-300)
+            # near G = 0 a rounding of 1e-14 is one of 1e-7 in p: combining caps p below 1 anyway
+            assert p[f, label] == pytest.approx(found.pvalue, rel=1e-9 if found.pvalue < 0.99 else 1e-6, abs=1e-300)
             assert thin[f, label] == (found.expected_freq.min() < 1 - 1e-12)
 
 
