@@ -174,7 +174,7 @@ def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> str:
         near = min(len(scores), max(2 * kept, 20))
         cut, at = f"kept {kept}", kept if result.evidence is None else None
         if at is None:
-            text = "Scores of the features, best first. The kept ones are not the first: see above for what they were chosen by."
+            text = "Scores of the features, best first. The kept ones need not be the first: above is what they were chosen by."
         parts.append(curve(scores[:near], "rank", "score", at, cut, [str(n) for n in result.ranking["name"][:near]]))
         if near < len(scores):
             whole = curve(scores, "rank", "score", at, cut)

@@ -26,6 +26,7 @@ from .gram import GramStatistics, GramView
 
 SWEEPS = 20
 SWEEP_WORK = 2e11  # v³ of all sweeps together: minutes of one core
+SHRINK_BELOW = 2  # rows a feature
 FLOOR = 1e-6  # smallest eigenvalue that Σ is brought to: below it nothing can be told from its neighbours
 
 
@@ -49,17 +50,22 @@ class Sampler:
 
 
 def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
-    """(1 − ρ)R + ρI and ρ, of a correlation matrix R (v, v) estimated from n rows: oracle approximating shrinkage.
+    """(1 − ρ)R + ρI and ρ, of a correlation matrix R (v, v) estimated from n rows.
+
+    With n ≥ 2v rows ρ = 0. Below that the oracle approximating shrinkage,
 
         ρ = min(1, [(1 − 2/v) tr R² + v²] / [(n + 1 − 2/v)(tr R² − v)])
 
-    (Chen et al. 2010, Eq. 23; scikit-learn's ``OAS`` drops the 2/v): vanishes as n grows, tends to 1 as v outgrows n. ρ is raised
-    until no eigenvalue is below 1e-6, so that exact copies of a feature can be handled.
+    (Chen et al. 2010, Eq. 23; scikit-learn's ``OAS`` drops the 2/v). Not above: a shrunk correlation of near copies makes their
+    knockoffs too weak, and in simulation (4000 rows, 100 features, ten noisy copies) a third of the kept are false where the
+    target is a tenth; unshrunk 0.08 are. The price is power: with four rows a feature little is found, with ten most. ρ is raised
+    until no eigenvalue is below 1e-6, so that exact copies can be handled.
     """
-    v = len(R)
-    squares = float((R * R).sum())
-    below = (n + 1 - 2 / v) * (squares - v)
-    share = min(1.0, ((1 - 2 / v) * squares + v * v) / below) if below > 0 else 1.0
+    v, share = len(R), 0.0
+    if n < SHRINK_BELOW * v:
+        squares = float((R * R).sum())
+        below = (n + 1 - 2 / v) * (squares - v)
+        share = min(1.0, ((1 - 2 / v) * squares + v * v) / below) if below > 0 else 1.0
     low = float(linalg.eigh(R, eigvals_only=True, subset_by_index=[0, 0], check_finite=False)[0])
     if (1 - share) * low + share < FLOOR:
         share = (FLOOR - low) / (1 - low)

@@ -20,7 +20,7 @@ def counted(codes, y, width):
     return np.einsum("nfb,ng->fbg", hot, groups), np.einsum("nfb,nq->fbq", hot, np.isnan(y).astype(np.int64))
 
 
-def tests_of(codes, y, width):
+def p_values(codes, y, width):
     counts, unknown = counted(codes, y, width)
     q = y.shape[1]
     return g_tests(CountLogs(len(y), 8 * (q + 2)), counts, q, unknown if unknown.any() else None)
@@ -34,7 +34,7 @@ def test_equal_to_scipy(seed, n, width, unknown):
     codes[:, 3] = 1  # one occupied bin
     y = (rng.random((n, 3)) < [0.5, 0.1, 0.0]).astype(float)
     y[rng.random(y.shape) < unknown] = np.nan
-    p, thin = tests_of(codes, y, width)
+    p, thin = p_values(codes, y, width)
     for f in range(4):
         for label in range(3):
             known = ~np.isnan(y[:, label])
@@ -44,7 +44,8 @@ def test_equal_to_scipy(seed, n, width, unknown):
                 assert np.isnan(p[f, label]) and not thin[f, label]
                 continue
             found = stats.chi2_contingency(table, correction=False, lambda_="log-likelihood")
-            assert p[f, label] == pytest.approx(found.pvalue, rel=1e-9, abs=1e-300)
+            # near G = 0 a rounding of 1e-14 is one of 1e-7 in p: combining caps p below 1 anyway
+            assert p[f, label] == pytest.approx(found.pvalue, rel=1e-9 if found.pvalue < 0.99 else 1e-6, abs=1e-300)
             assert thin[f, label] == (found.expected_freq.min() < 1 - 1e-12)
 
 
@@ -92,7 +93,7 @@ def test_p_values_are_uniform_under_the_null(dependent):
     n, q = 1500, 5
     common = rng.random((n, 1)) if dependent else 0.0
     y = ((1 - 0.8 * dependent) * rng.random((n, q)) + 0.8 * common < 0.4).astype(float)
-    p = np.concatenate([tests_of(rng.integers(0, 4, (n, 1000)), y, 4)[0] for _ in range(6)])
+    p = np.concatenate([p_values(rng.integers(0, 4, (n, 1000)), y, 4)[0] for _ in range(6)])
     assert stats.kstest(p[:, 0], "uniform").pvalue > 0.001
     for level in (0.01, 0.05):
         rate = (combine(p, n=n) <= level).mean()
@@ -110,7 +111,7 @@ def test_the_false_discovery_rate_is_kept():
         codes = rng.integers(0, 3, (600, 200))
         told = rng.random((600, 30)) < 0.3
         codes[:, :30] = np.where(told, 2 * y[:, rng.integers(0, 3, 30)], codes[:, :30])
-        p = combine(tests_of(codes, y, 3)[0], n=600)
+        p = combine(p_values(codes, y, 3)[0], n=600)
         kept = corrected(p, "fdr") <= 0.1
         shares.append(kept[30:].sum() / max(1, kept.sum()))
         power.append(kept[:30].mean())
