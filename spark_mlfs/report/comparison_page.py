@@ -36,7 +36,7 @@ main{max-width:1240px}
 .series{fill:none;stroke:var(--k);stroke-width:2;stroke-linejoin:round;vector-effect:non-scaling-stroke}
 .band{fill:var(--k);opacity:.12;stroke:none}
 .whole{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:6 4}
-.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:6px 22px}
+.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,270px),1fr));gap:6px 22px}
 .charts .plot{height:210px}
 .pt{position:absolute;width:11px;height:11px;margin:-5.5px 0 0 -5.5px;border-radius:50%;background:var(--k);font-style:normal}
 .pt em{position:absolute;top:-4px;font:12px/1.5 system-ui,sans-serif;white-space:nowrap;color:var(--ink)}
