@@ -54,17 +54,22 @@ class Predictor:
         raise NotImplementedError
 
 
-def known_rows(block: Block, profile: Profile) -> Block:
-    """The rows whose labels are all known; `DataError` where single labels of a row are unknown.
-
-    A row with a null label cell tells a classifier nothing and is left out.
-    """
+def refuse_unknown(profile: Profile) -> None:
+    """`DataError` where single labels of a row are unknown."""
     if profile.unknown.any():
         label = int(np.flatnonzero(profile.unknown)[0])
         raise DataError(
             f"label {label} is unknown (NaN) in {int(profile.unknown[label])} rows whose other labels are "
             "known; a classifier needs fully known rows: drop these rows, or drop the label"
         )
+
+
+def known_rows(block: Block, profile: Profile) -> Block:
+    """The rows whose labels are all known; `DataError` where single labels of a row are unknown.
+
+    A row with a null label cell tells a classifier nothing and is left out.
+    """
+    refuse_unknown(profile)
     if block.unlabelled is None or not len(block.unlabelled):
         return block
     return block.take(np.setdiff1d(np.arange(block.n), block.unlabelled))

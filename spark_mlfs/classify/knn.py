@@ -26,15 +26,20 @@ from ..params import Integer, Number, Parameter
 from ..prepare.blocks import Block
 from ..solvers.knn import NONE, Nearest, Rows, nearest
 from ..statistics.base import State
+from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
 from ..statistics.runner import Engine
-from .base import SCALING, Classifier, Predictor, scaled, scaling_of, training_rows
+from .base import SCALING, Classifier, Predictor, refuse_unknown, scaled, scaling_of, training_rows
 
 QUERIES = 256  # a tile of 256 x 1024 distances stays in the cache
 
 
 class _KNN(Classifier):
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        rows = training_rows(engine)
+        if engine.whole:
+            rows = training_rows(engine)
+        else:
+            refuse_unknown(engine.profile)
+            rows = anchors_of(engine, None, 0)
         return self.learn(rows, engine.profile.varying, engine.profile.q, p, engine)
 
     def learn(self, rows: Block, columns: np.ndarray, q: int, p: Mapping[str, Any], engine: Engine | None = None) -> State:
@@ -138,8 +143,16 @@ class MLkNN(_KNN):
     def learn(self, rows: Block, columns: np.ndarray, q: int, p: Mapping[str, Any], engine: Engine | None = None) -> State:
         state = super().learn(rows, columns, q, p, engine)
         vote = NeighbourVote(state)
-        reference, y = vote.training()
-        return state | posterior_tables(vote.counts(reference), y, p["s"], p["k"])
+        if engine is None or engine.whole:
+            reference, y = vote.training()
+            counts = vote.counts(reference)
+        else:  # every row against every row: over the cluster
+            y = state["y"].astype(np.float64)
+            geometry = Geometry(columns, state["offset"], state["scale"])
+            (best,) = nearest_rows(engine, rows, geometry, (Want(p["k"]),))
+            best.ids[best.ids != NONE] = np.searchsorted(rows.ids, best.ids[best.ids != NONE])
+            counts = label_counts(best, y)
+        return state | posterior_tables(counts, y, p["s"], p["k"])
 
     def predictor(self, state: State) -> Predictor:
         return Posterior(state)

@@ -289,3 +289,21 @@ def test_vectors_from_a_parquet_file(spark, tmp_path, sparse):
         for ours, theirs in zip(collected(model, stored), collected(model, frame), strict=True):
             np.testing.assert_array_equal(ours, theirs)
         assert {r.id for r in model.tagged(stored, top_n=1).select("id", "tags").collect()} == set(range(len(x)))
+
+
+def test_neighbours_over_the_cluster_with_equal_and_unlabelled_rows(spark):
+    """Rows without ids of their own that are equal are neighbours of each other; a row without labels is none."""
+    x, y = data(90)
+    x[60:80], y[60:80] = x[:20], y[:20]
+    rows = [(Vectors.dense(a), None if i % 9 == 4 else Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
+    frame = spark.createDataFrame(rows, T.StructType(SCHEMA.fields[1:])).repartition(3)
+    p = {each.name: each.default for each in classifier("mlknn").parameters}
+    packed = pack(frame, "features", "labels")
+    blocks = [Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()]
+    engine = SparkEngine(packed)
+    here, there = classifier("mlknn").fit(LocalEngine(packed.profile, blocks), p), classifier("mlknn").fit(engine, p)
+    engine.release()
+    packed.release()
+    assert here["x"].shape[0] == 80
+    for name in ("prior", "with", "without"):
+        np.testing.assert_array_equal(here[name], there[name], err_msg=name)
