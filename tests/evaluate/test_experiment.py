@@ -136,7 +136,7 @@ def test_the_choice_is_the_best_inner_mean(data):
         assert [c["chosen"] for c in found["cells"]] == [c["size"] == found["chosen_size"] for c in found["cells"]]
 
 
-@pytest.mark.parametrize("protocol", ["3-fold", "stratified 3-fold"])
+@pytest.mark.parametrize("protocol", ["3-fold", pytest.param("stratified 3-fold", marks=pytest.mark.slow)])
 def test_over_a_cluster_as_in_one_task(data, protocol):
     *_, packed = data
     split = Protocol.of(protocol).splits(packed)[0]

@@ -48,7 +48,7 @@ parameters = { k = 5 }
 [[classifier]]
 name = "br-svm"
 [protocol]
-folds = "3-fold"
+folds = "2-fold"
 sizes = [2, "40%"]
 metrics = ["standard", "msfs-2022"]
 choose = { metric = "microF1", folds = 2 }
@@ -105,13 +105,13 @@ def test_every_cell_is_there_once(finished):
     key = ["data", "method", "classifier", "split", "size", "metrics"]
     assert not cells.duplicated(key).any()
     counts = cells.groupby("method").size()
-    assert counts["mim"] == counts["Ridge"] == 3 * 3 * 2 * 2 * 2  # data, splits, classifiers, sizes, kinds
-    assert counts["all features"] == 3 * 3 * 2 * 2
+    assert counts["mim"] == counts["Ridge"] == 3 * 2 * 2 * 2 * 2  # data, splits, classifiers, sizes, kinds
+    assert counts["all features"] == 3 * 2 * 2 * 2
     assert set(cells["features"]) == {2, 4, 10}
     again = pd.read_csv(finished / "cells.csv")
     assert np.allclose(again["microF1"], cells["microF1"])
     trials = pd.read_csv(finished / "trials.csv")
-    assert len(trials) == 3 * 3 * 3
+    assert len(trials) == 3 * 2 * 3
     assert set(trials.loc[trials["method"] == "Ridge", "parameters"]) <= {'{"alpha": 0.1}', '{"alpha": 1000.0}'}
     assert (trials["training_rows"] + trials["test_rows"] == 150).all()
     labels = pd.read_csv(finished / "labels.csv")
@@ -178,11 +178,11 @@ def test_the_page_is_whole_light_and_self_contained(finished):
         assert part in text, part
     assert text.count('class="cdd"') == 1
     manifest = json.loads((finished / "manifest.json").read_text(encoding="utf-8"))
-    assert manifest["trials"] == 27 and manifest["failed"] == 0
+    assert manifest["trials"] == 18 and manifest["failed"] == 0
 
 
 def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
-    file = write_plan(tmp_path, PLAN.replace('folds = "3-fold"', 'folds = "70/30"').replace('published = "paper.csv"\n', ""))
+    file = write_plan(tmp_path, PLAN.replace('folds = "2-fold"', 'folds = "70/30"').replace('published = "paper.csv"\n', ""))
     done, count = Journal.done, []
 
     def fails(self, number, entry):
@@ -205,7 +205,7 @@ def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
 def test_a_method_that_cannot_be_run_is_told(run, tmp_path):
     text = (
         PLAN.replace("parameters = { k = 5 }", "parameters = { k = 120 }")
-        .replace('"3-fold"', '"50/50"')
+        .replace('"2-fold"', '"50/50"')
         .replace('published = "paper.csv"\n', "")
     )
     file = write_plan(tmp_path, text)
@@ -249,7 +249,7 @@ def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
         ('name = "mim"', 'name = "mimm"', "did you mean 'mim'"),
         ("alpha = [0.1, 1000.0]", "alhpa = [0.1]", "alpha"),
         ('name = "br-svm"', 'name = "svm"', "there is no classifier 'svm'"),
-        ('folds = "3-fold"', 'folds = "3 folds"', "write K-fold"),
+        ('folds = "2-fold"', 'folds = "2 folds"', "write K-fold"),
         ('sizes = [2, "40%"]', 'sizes = ["much"]', "give a number of features"),
         ('sizes = [2, "40%"]', "sizes = []", "sizes is empty"),
         ('metric = "microF1"', 'metric = "microF"', "metric must be one of"),
@@ -259,7 +259,7 @@ def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
         ('title = "Ridge"', 'title = "mim"', "both called 'mim'"),
         ('name = "one"\nformat = "planted"', 'name = "one"\nformat = "plantd"', "format 'plantd' is not one of"),
         ('name = "one"\n', 'name = "one"\ntest_path = "x"\n', "test_path needs [protocol] folds = 'files'"),
-        ('folds = "3-fold"', 'folds = "files"', "needs test_path"),
+        ('folds = "2-fold"', 'folds = "files"', "needs test_path"),
         ('name = "one"\n', "", "name is missing"),
     ],
 )

@@ -37,7 +37,11 @@ def test_rendered_whole_and_of_no_machine(path):
     assert not re.search(r"/(tmp|home|root|work|Users)/", text) and len(text) < 200_000
 
 
-@pytest.mark.parametrize("path", BOOKS, ids=lambda p: p.stem)
+# the comparisons take longest, and what they call has tests of its own
+RUN = [pytest.param(p, marks=[pytest.mark.slow] if p.stem[0] in "24" else []) for p in BOOKS]
+
+
+@pytest.mark.parametrize("path", RUN, ids=[p.stem for p in BOOKS])
 def test_runs_from_top_to_bottom(spark, path, tmp_path, monkeypatch):
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
