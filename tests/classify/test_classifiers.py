@@ -246,8 +246,10 @@ def test_scaling():
     np.testing.assert_array_equal(scaling_of(x, "standard")[1][5], 1.0)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("name", ["mlknn", "brknn"])
+@pytest.mark.parametrize(
+    "name, sparse",
+    [("mlknn", False), ("brknn", True), pytest.param("mlknn", True, marks=pytest.mark.slow)],
+)
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
     from spark_mlfs import blockjoin, classifiers
 

@@ -98,7 +98,7 @@ def in_process(engine, method, count=COUNT, **parameters):
     from spark_mlfs.solvers.ranking import complete
 
     given = {**quick(method), **parameters}
-    (((scores, _),), _) = pipeline.Solve((pipeline.Request.of(method, given, count),))(engine)
+    scores = pipeline.score(engine, pipeline.Request.of(method, given, count))
     picks = scores.path.picks if scores.path is not None else None
     order, values = complete(scores.values, engine.profile.varying, engine.profile.d, picks)
     return order, values, scores

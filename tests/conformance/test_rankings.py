@@ -21,7 +21,9 @@ def same_bits(one, other):
     assert one.ranking[["rank", "index", "score"]].equals(other.ranking[["rank", "index", "score"]])
 
 
-def close(one, other, relative=1e-9):
+def close(one, other, iterative=1e-6):
+    """To 1e-9, or `iterative` of a solver that stops where its weights change by 1e-9."""
+    relative = iterative if other.scores.objective else 1e-9
     assert np.abs(one.scores.values - other.scores.values).max() <= relative * np.abs(other.scores.values).max()
     assert list(one.ranking["index"]) == list(other.ranking["index"])
 
@@ -100,7 +102,14 @@ def test_one_task_and_many_jobs_give_the_same_bits(forms, method):
 
 @pytest.mark.parametrize(
     "form",
-    ["parts 1 local", "parts 7 local", "parts 64 local", "parts 1 distributed", "parts 2 distributed", "parts 7 distributed"],
+    [
+        "parts 1 local",
+        "parts 7 local",
+        "parts 64 local",
+        pytest.param("parts 1 distributed", marks=pytest.mark.slow),
+        pytest.param("parts 2 distributed", marks=pytest.mark.slow),
+        "parts 7 distributed",
+    ],
 )
 def test_partitions_do_not_matter(forms, method, form):
     """Rows arrive in another order, too: a repartition deals them out anew. Over 64, most partitions are empty."""
@@ -108,7 +117,6 @@ def test_partitions_do_not_matter(forms, method, form):
 
 
 @pytest.mark.slow
-@pytest.mark.ci
 def test_many_and_empty_partitions_do_not_matter_distributed(forms, method):
     same_bits(forms.get("parts 64 distributed", method), forms.get("plain", method))
 
@@ -134,7 +142,7 @@ def test_tags_equal_label_vectors(forms, method):
         pytest.skip("a label's draws depend on its place")
     found = forms.get("labels tags", method)
     assert found.label_names == ["Zinc", "apple", "mud", "wood"]
-    close(found, forms.get("plain", method), 1e-3 if found.scores.objective else 1e-9)
+    close(found, forms.get("plain", method), 1e-3)
 
 
 def test_alone_equals_together(forms, kit, method):
