@@ -194,7 +194,7 @@ def test_what_is_wrong_with_a_frame_is_told(spark):
     with pytest.raises(DataError, match="not a finite number"):
         evaluate_frame(frame.withColumn("rawPrediction", F.array(*[F.lit(float("inf"))] * 4)))
     with pytest.raises(ParameterError, match="array<string>"):
-        evaluate_frame(frame.withColumn("labels", F.array(F.lit("a"))))
+        evaluate_frame(frame.withColumn("prediction", F.array(F.lit("a"))))
 
 
 def test_in_a_cross_validator(spark, data_dir):
