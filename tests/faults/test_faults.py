@@ -12,8 +12,7 @@ import pytest
 
 
 @pytest.mark.slow
-@pytest.mark.ci
-@pytest.mark.parametrize("loss", ["worker", "executor"])
+@pytest.mark.parametrize("loss", [pytest.param("worker", marks=pytest.mark.ci), "executor"])
 def test_a_lost_process_changes_nothing(loss):
     script = Path(__file__).parent / "lossy.py"
     root = str(script.parents[2])
