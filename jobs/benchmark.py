@@ -293,7 +293,8 @@ def scoring(spark, rows, repeat):
     import tempfile
 
     from spark_mlfs import BRSVMClassifier, MLkNNClassifier, read
-    from spark_mlfs.scoring import Scorer, publish, score
+    from spark_mlfs.report.journal import publish
+    from spark_mlfs.scoring import Scorer, score
 
     with tempfile.TemporaryDirectory() as folder:
         training = read.planted(spark, 10_000, 50, 10, seed=1)
