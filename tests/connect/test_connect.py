@@ -24,7 +24,7 @@ out = {}
 asked = [("mim", {}), ("jmi", {}), ("fisher", {}), ("spec", {}), ("gmba", {"mode": "closed"}), ("relieff", {}), ("lasso", {}),
     ("csfs", {}), ("rfs", {"max_iter": 2}), ("omfs", {}), ("msfs", {}), ("mifs", {})]
 for method, p in asked:  # job by job only those that differ in the statistics they ask for
-    for small in (1 << 40, 0) if method in ("jmi", "fisher", "relieff", "lasso", "rfs", "msfs") else (1 << 40,):
+    for small in (1 << 40, 0) if method in ("jmi", "relieff", "lasso") else (1 << 40,):
         r = spark_mlfs.pipeline.rank(frame, [spark_mlfs.pipeline.Request.of(method, p, 5)], row_id="id", small_bytes=small)[0]
         out[f"{method} {small}"] = [list(map(int, r.ranking["index"])), [v.hex() for v in map(float, r.scores.values)]]
 selector = spark_mlfs.JMISelector(numTopFeatures=4, outputCol="kept", idCol="id")
