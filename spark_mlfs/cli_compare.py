@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .errors import ParameterError
+from .errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from .evaluate.compare import Outcome
@@ -177,6 +177,10 @@ def _run(args: argparse.Namespace, plan: Comparison, file: str | None, model: st
         before = len(journal.parts)
         with stages.stage("trials"):
             outcome = run(spark, plan, journal, candidates, stages.report)
+        if model and (outcome.data["features"] != found.numFeatures).any():
+            raise DataError(
+                f"the saved ranking has {found.numFeatures} features, the data {int(outcome.data['features'].iloc[0])}"
+            )
         if seen is not None and seen in set(outcome.data["fingerprint"]):
             plan.notes += "\n\nThe saved ranking was made from these very rows, test rows included: what is measured is too good."
         with stages.stage("tables and page"):

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..classify.base import Predictor, known_rows
 from ..classify.registry import classifier
-from ..errors import BudgetError, ParameterError, SparkMlfsError
+from ..errors import DataError, ParameterError, SparkMlfsError
 from ..extract.base import label_slices, scaled
 from ..extract.registry import EXTRACTORS
 from ..methods.base import Scores
@@ -352,6 +352,10 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
     chose = time.perf_counter()
     scores = None
     if candidate.order is not None:
+        if len(candidate.order) and max(candidate.order) >= width:
+            raise DataError(
+                f"the ranking names feature {max(candidate.order)}, the data have {width}: give the data it was made of"
+            )
         order = np.concatenate([candidate.order, np.setdiff1d(np.arange(width), candidate.order)]).astype(np.int64)
     elif candidate.requests:
         order, scores = ranked(train, replace(candidate.requests[choice], count=max(sizes.values())))
@@ -457,10 +461,9 @@ def run_trials(
     """
     if packed.profile.size > small_bytes:
         requests = [r for trial in trials.values() for r in trial.candidate.requests]
-        pool = None
+        first = next(iter(trials.values()), None)  # all splits of a protocol are made alike
+        pool = None if first is None else GramPool.over(packed, requests, first.split, driver_bytes)
         for key, trial in trials.items():
-            if pool is None and trial.split.groups is not None:
-                pool = GramPool.over(packed, requests, trial.split, driver_bytes)
             done(key, _told(lambda trial=trial, pool=pool: trial.on_cluster(packed, driver_bytes, pool)))
         return
     with ThreadPoolExecutor(max(1, parallelism)) as threads:
@@ -484,8 +487,6 @@ def _told(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     started = time.perf_counter()
     try:
         return work() | {"wall": round(time.perf_counter() - started, 4)}
-    except BudgetError as error:
-        return {"error": str(error)}
     except SparkMlfsError as error:
         return {"error": str(error)}
 

@@ -219,3 +219,35 @@ def test_a_marked_split_needs_marked_rows(spark, data):
     finally:
         odd.release()
     assert "training rows" in found["error"]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_one_answer_whatever_the_partitions(spark, sparse):
+    ids, x, y = rows(3, 150)
+    x[np.random.default_rng(1).random(x.shape) < 0.6] = 0
+    lines = [
+        (
+            int(i),
+            Vectors.sparse(D, [(int(j), float(a[j])) for j in np.flatnonzero(a)]) if sparse else Vectors.dense(a),
+            Vectors.dense(b),
+        )
+        for i, a, b in zip(ids, x, y, strict=True)
+    ]
+    frame = spark.createDataFrame(lines, ["id", "features", "labels"])
+    grid = tuple(Request.of("csfs", {"mu": m}) for m in (1.0, 100.0))
+    design = Design(("3", "50%"), (judge(k=5),), choosing=Choosing(folds=2, sizes=("3",)))
+    found = []
+    for partitions in (1, 7):
+        packed = pack(frame.repartition(partitions), row_id="id")
+        trial = Trial(Candidate("csfs", grid), Protocol.of("stratified 3-fold").splits(packed)[0], design)
+        found.append(without_seconds(results(packed, [trial])[0]))
+        assert packed.profile.sparse == sparse
+        packed.release()
+    assert found[0] == found[1]
+
+
+def test_a_ranking_of_other_data_is_refused(data):
+    *_, packed = data
+    trial = Trial(Candidate("given", order=(0, D)), Protocol.of("70/30").splits()[0], Design(("1",), (judge(k=5),)))
+    (found,) = results(packed, [trial])
+    assert f"names feature {D}" in found["error"]

@@ -55,34 +55,6 @@ def parsed(page: Path) -> Checker:
     return checker
 
 
-@pytest.fixture
-def run(spark, capfd):
-    """Runs a command in this process; the code, standard output and standard error."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        code = cli.main([str(a) for a in arguments])
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call
-
-
-@pytest.fixture
-def refused(run):
-    """Runs a command that must fail as the user's error; the one line it says."""
-
-    def call(*arguments: object) -> str:
-        code, out, err = run(*arguments)
-        assert code == 2, err
-        lines = [line for line in err.splitlines() if line.strip()]
-        assert len(lines) == 1 and lines[0].startswith("spark-mlfs: error: "), err
-        assert out == ""
-        return lines[0]
-
-    return call
-
-
 def csv_file(folder: Path, text: str, name: str = "data.csv") -> Path:
     path = folder / name
     path.write_text(text)

@@ -60,27 +60,6 @@ output = "OUTPUT"
 OPTIONS = {"num_rows": 150, "num_features": 10, "num_relevant": 4, "num_redundant": 1, "num_labels": 4}
 
 
-@pytest.fixture
-def run(spark, capfd):
-    def call(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        code = cli.main([str(a) for a in arguments])
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call
-
-
-@pytest.fixture
-def refused(run):
-    def call(*arguments: object) -> str:
-        code, _, err = run(*arguments)
-        assert code == 2 and len(err.strip().splitlines()) == 1, err
-        return err
-
-    return call
-
-
 def write_plan(folder: Path, text: str = PLAN) -> Path:
     for i in range(3):
         text = text.replace(f"OPTIONS{i}", ROWS % i)

@@ -21,27 +21,6 @@ from spark_mlfs import cli, scoring
 LABELS = ["l0", "l1", "l2", "l3"]
 
 
-@pytest.fixture
-def run(spark, capfd):
-    def call(*arguments: object) -> tuple[int, str, str]:
-        capfd.readouterr()
-        code = cli.main([str(a) for a in arguments])
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call
-
-
-@pytest.fixture
-def refused(run):
-    def call(*arguments: object) -> str:
-        code, _, err = run(*arguments)
-        assert code == 2 and len(err.strip().splitlines()) == 1, err
-        return err
-
-    return call
-
-
 def rows(n, first=0, seed=0):
     rng = np.random.default_rng([seed, first])
     x = np.round(rng.normal(size=(n, 6)), 6)
