@@ -20,9 +20,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from .errors import DataError, ParameterError
-from .ml import _finite
-from .prepare.blocks import _features
+from .errors import ParameterError
+from .ml import lists_of, model_rows
 from .solvers.knn import Nearest, Rows, tiles
 from .statistics.base import State, binary_array, decode, encode
 from .statistics.runner import one_thread
@@ -126,17 +125,7 @@ class Chunks:
 
     def _chunk(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         column = rows.column(rows.schema.get_field_index(self.features))
-        x, problem = _features(column, self.vectors)
-        if problem is not None:
-            raise DataError(
-                f"a feature cell of a row to predict {problem[0]}" if problem[2] is None else f"a feature {problem[0]}"
-            )
-        found = self.width if self.places is None else x.shape[1]
-        if x.shape[1] != found:
-            raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {self.width}")
-        if self.places is not None:
-            x = x[:, self.places]
-        _finite(x.data if sp.issparse(x) else x)
+        x = model_rows(column, self.vectors, self.width, self.places)
         if self.drop:
             keep = [i for i, name in enumerate(rows.schema.names) if name != self.features]
             rows = pa.RecordBatch.from_arrays([rows.column(i) for i in keep], names=[rows.schema.names[i] for i in keep])
@@ -221,9 +210,5 @@ class Finish:
         for data in carriers:
             with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
                 rows = reader.read_next_batch()
-            arrays = [*rows.columns]
-            for name in self.names:
-                values = columns[name]
-                kind = pa.int32() if len(values) and values[0].dtype == np.int32 else pa.float64()
-                arrays.append(pa.array(list(values), pa.list_(kind)))
+            arrays = [*rows.columns, *(lists_of(columns[name]) for name in self.names)]
             yield pa.RecordBatch.from_arrays(arrays, names=[*rows.schema.names, *(f"__c{i}__" for i in range(len(self.names)))])

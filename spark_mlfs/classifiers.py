@@ -260,11 +260,10 @@ class Tag:
         else:
             wanted = labels > 0 if self.threshold is None else scores >= self.threshold
             chosen = np.take_along_axis(wanted, order, axis=1)
-        cuts = np.cumsum(chosen.sum(axis=1))[:-1]
-        places = np.split(order[chosen].astype(np.int32), cuts)
+        counts = chosen.sum(axis=1)
         return {
-            "__places__": places,
-            "scores": np.split(np.take_along_axis(scores, order, axis=1)[chosen], cuts),
+            "__places__": (order[chosen].astype(np.int32), counts),
+            "scores": (np.take_along_axis(scores, order, axis=1)[chosen], counts),
             self.raw: scores,
         }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import scipy.sparse as sp
 from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector
@@ -27,12 +28,13 @@ from pyspark.ml.util import (
     MLWritable,
     MLWriter,
 )
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from .errors import DataError, ParameterError
 from .params import Choice, Integer, Parameter
+from .prepare.blocks import read_features
 from .prepare.labels import FORMS
 from .schema import attribute_names
 from .statistics.base import State, decode, encode
@@ -277,45 +279,29 @@ def load_state(spark: SparkSession, path: str) -> State:
 # ---- functions of rows ----
 
 
-def rows_of(column: pd.Series | pd.DataFrame, width: int) -> np.ndarray | sp.csr_matrix:
-    """(rows, width) feature matrix of a batch in a pandas UDF: a Series of arrays, or the struct of an unwrapped vector column;
-    CSR where any row is sparse. `DataError` for null cells and other widths."""
-    if isinstance(column, pd.DataFrame):
-        kind = column["type"]
-        if kind.isna().any():
-            raise DataError("a feature cell is null; fill or drop such rows before this step")
-        if not (kind == 1).all():
-            return _sparse_rows(column, width)
-        column = column["values"]
-    if column.isna().any():
-        raise DataError("a feature cell is null; fill or drop such rows before this step")
-    lengths = {len(value) for value in column}
-    if lengths - {width}:
-        raise DataError(f"a feature vector has {(lengths - {width}).pop()} entries, the model was fitted on {width}")
-    return _finite(np.concatenate(column.to_numpy()).astype(np.float64, copy=False)).reshape(len(column), width)
+def model_rows(column: pa.Array, vectors: bool, width: int, places: np.ndarray | None) -> np.ndarray | sp.csr_matrix:
+    """(rows, width) float64 features of a batch of arrays, or of the structs of vectors; CSR where any row is sparse. `places`
+    reorders the columns first. `DataError` for null cells, what is no finite number, and other widths."""
+    x, problem = read_features(column, vectors, narrow=False)
+    if problem is not None:
+        what, _, slot = problem
+        raise DataError(f"a row cannot be used: {what if slot is None else f'its feature {slot} {what}'}")
+    if places is not None and places.max(initial=-1) < x.shape[1]:
+        x = x[:, places]
+    elif x.shape[1] != width or places is not None:
+        raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {width}")
+    return x
 
 
-def _finite(values: np.ndarray) -> np.ndarray:
-    if not np.isfinite(values.sum()) and not np.isfinite(values).all():  # the sum is cheap, and may overflow
-        raise DataError("a feature is missing (NaN or null) or infinite; fill it as the training data were, or drop such rows")
-    return values
-
-
-def _sparse_rows(column: pd.DataFrame, width: int) -> sp.csr_matrix:
-    indptr = np.zeros(len(column) + 1, np.int64)
-    indices, values = [], []
-    for row, (kind, size, slots, found) in enumerate(
-        zip(column["type"], column["size"], column["indices"], column["values"], strict=True)
-    ):
-        if kind == 1:
-            size, slots = len(found), np.arange(len(found))
-        if size != width:
-            raise DataError(f"a feature vector has {int(size)} entries, the model was fitted on {width}")
-        indices.append(slots)
-        values.append(found)
-        indptr[row + 1] = indptr[row] + len(slots)
-    flat = _finite(np.concatenate(values).astype(np.float64, copy=False))
-    return sp.csr_matrix((flat, np.concatenate(indices).astype(np.int32), indptr), shape=(len(column), width))
+def lists_of(values: Any) -> pa.ListArray:
+    """A (rows, w) array, or a pair (values, lengths) of rows of different lengths, as an Arrow array of lists."""
+    if isinstance(values, tuple):
+        flat, lengths = values
+    else:
+        flat, lengths = values.ravel(), np.full(len(values), values.shape[1])
+    offsets = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
 
 
 def map_rows(
@@ -328,8 +314,8 @@ def map_rows(
 ) -> DataFrame:
     """`dataset` with columns computed row by row from its features column.
 
-    `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` a (rows, w) array
-    or a list of lists. `outputs` maps a new column's name to ``"vector"`` (dense) or a Spark type such as ``array<string>``.
+    `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
+    takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>`` or ``array<int>``.
     `places` reorders the dataset's features first. The function and what it closes over travel to the workers: keep it
     within some tens of MB. Raises `ParameterError` for an absent column and for an output column that exists.
     """
@@ -347,12 +333,12 @@ def map_rows(
         raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
     types = ["array<double>" if wanted == "vector" else wanted for wanted in outputs.values()]
     schema = ", ".join(f"c{i} {wanted}" for i, wanted in enumerate(types))
-    found = width if places is None else len(attribute_names(dataset, features) or ())
-    task = RowTask(function, tuple(outputs), found, places, isinstance(kind, VectorUDT))
+    cells = {name: pa.list_(pa.int32() if wanted == "array<int>" else pa.float64()) for name, wanted in outputs.items()}
+    task = RowTask(function, cells, width, places, isinstance(kind, VectorUDT))
     temporary, given = "__spark_mlfs_rows__", "__spark_mlfs_given__"
-    # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a pandas UDF
+    # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
     dataset = dataset.withColumn(given, F.when(F.monotonically_increasing_id() >= 0, source))
-    out = dataset.withColumn(temporary, F.pandas_udf(task.run(), schema)(F.col(given)))
+    out = dataset.withColumn(temporary, task.udf(schema)(F.col(given)))
     for i, (name, wanted) in enumerate(outputs.items()):
         value = F.col(f"{temporary}.c{i}")
         out = out.withColumn(name, array_to_vector(value) if wanted == "vector" else value)
@@ -362,26 +348,49 @@ def map_rows(
 class RowTask:
     """Worker side of `map_rows`."""
 
-    def __init__(self, function: Callable, names: tuple[str, ...], width: int, places: np.ndarray | None, vectors: bool) -> None:
-        self.function, self.names, self.width, self.places, self.vectors = function, names, width, places, vectors
+    def __init__(
+        self, function: Callable, cells: dict[str, pa.ListType], width: int, places: np.ndarray | None, vectors: bool
+    ) -> None:
+        self.function, self.cells, self.width, self.places, self.vectors = function, cells, width, places, vectors
 
-    def __call__(self, column: pd.Series | pd.DataFrame) -> pd.DataFrame:
+    def __call__(self, column: pa.Array) -> pa.StructArray:
         from .statistics.runner import one_thread
 
-        x = rows_of(column, self.width)
-        if self.places is not None:
-            x = x[:, self.places]
+        if not len(column):
+            return self._struct([pa.array([], kind) for kind in self.cells.values()])
         with one_thread():
-            found = self.function(x)
-        return pd.DataFrame({f"c{i}": list(found[name]) for i, name in enumerate(self.names)})
+            found = self.function(model_rows(column, self.vectors, self.width, self.places))
+        return self._struct([lists_of(found[name]) for name in self.cells])
 
-    def run(self) -> Callable[[Iterator[Any]], Iterator[pd.DataFrame]]:
-        """The task as an iterator of batches, so that what it holds is unpickled once a task."""
+    def _struct(self, columns: list[pa.Array]) -> pa.StructArray:
+        return pa.StructArray.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
 
-        def batches(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
+    def udf(self, schema: str) -> Callable[[Column], Column]:
+        """The task as an iterator of batches, so that what it holds is unpickled once a task. Spark before 4.1 has no UDF of
+        Arrow arrays: there they pass through pandas, value by value."""
+        if hasattr(F, "arrow_udf"):
+
+            def arrays(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+                return map(self, columns)
+
+            arrays.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
+            return F.arrow_udf(arrays, schema)
+
+        def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
             for column in columns:
-                yield self(column) if len(column) else pd.DataFrame({f"c{i}": [] for i in range(len(self.names))})
+                found = self(_arrow(column))
+                yield pd.DataFrame({field.name: found.field(field.name).to_pandas() for field in found.type})
 
         cells = pd.DataFrame if self.vectors else pd.Series  # a vector arrives as a struct: one column a field
-        batches.__annotations__ = {"columns": Iterator[cells], "return": Iterator[pd.DataFrame]}
-        return batches
+        frames.__annotations__ = {"columns": Iterator[cells], "return": Iterator[pd.DataFrame]}
+        return F.pandas_udf(frames, schema)
+
+
+def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:
+    """What pandas made of a column of arrays, or of the structs of vectors, in Arrow again."""
+    if isinstance(column, pd.Series):
+        return pa.array(column, pa.list_(pa.float64()))
+    kinds = {"type": pa.int8(), "size": pa.int32(), "indices": pa.list_(pa.int32()), "values": pa.list_(pa.float64())}
+    absent = column["type"].isna().to_numpy()
+    parts = [pa.array(column[name], kind, from_pandas=True) for name, kind in kinds.items()]
+    return pa.StructArray.from_arrays(parts, list(kinds), mask=pa.array(absent))

@@ -117,8 +117,8 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None) 
     """The active Spark session, or a new local one on all cores.
 
     An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
-    new session: half the machine's memory for the driver, and no adaptive execution, which costs a small job more than
-    it gives.
+    new session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it
+    gives, and workers forked from a process that has imported what they need.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -137,6 +137,7 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None) 
         "spark.sql.adaptive.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        "spark.python.daemon.module": "spark_mlfs.daemon",
     }
     builder = SparkSession.builder.master("local[*]").appName(name)
     for key, value in {**defaults, **(conf or {})}.items():

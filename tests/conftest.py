@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+# Sessions that live for seconds do not repay the optimising compiler, and a background thread of it takes a core from the work.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 
@@ -21,12 +24,19 @@ def data_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def spark():
-    """One local session for the whole run: two threads, few shuffle partitions, no UI (each costs seconds otherwise)."""
+    """One local session for a test process: few shuffle partitions, no UI (each costs seconds otherwise)."""
     from spark_mlfs.session import local_session
 
     session = local_session(
         "tests",
-        {"spark.sql.shuffle.partitions": "2", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"},
+        {
+            "spark.driver.memory": "2g",
+            "spark.sql.shuffle.partitions": "2",
+            "spark.ui.enabled": "false",
+            # interpreted: most plans run once, and compiling one takes longer
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        },
     )
     yield session
     session.stop()

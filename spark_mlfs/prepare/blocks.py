@@ -427,7 +427,7 @@ class Pack:
 
     def blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[Block, Profile]]:
         ids = batch.column(2).to_numpy(zero_copy_only=False)
-        x, problem = _features(batch.column(0), self.vectors)
+        x, problem = read_features(batch.column(0), self.vectors)
         if problem is not None:
             what, row, slot = problem
             yield _nothing(), Profile(n=len(ids), problem=(what, int(ids[row]), slot))
@@ -459,8 +459,9 @@ def _row(rows: int, block: bytes | None, summary: bytes | None) -> pa.RecordBatc
     )
 
 
-def _features(column: pa.Array, vectors: bool) -> tuple[Any, tuple[str, int, int | None] | None]:
-    """The feature cells as a narrow dense matrix or CSR, or what is wrong with them as (what, row, slot)."""
+def read_features(column: pa.Array, vectors: bool, narrow: bool = True) -> tuple[Any, tuple[str, int, int | None] | None]:
+    """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them, or what is wrong with them as (what, row,
+    slot)."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         return None, ("its feature cell is null; fill or drop such rows", row, None)
@@ -480,7 +481,7 @@ def _features(column: pa.Array, vectors: bool) -> tuple[Any, tuple[str, int, int
             keep = flat != 0
             indptr = np.zeros(rows + 1, np.int64)
             np.cumsum(np.bincount(positions[keep], minlength=rows), out=indptr[1:])
-            data = _narrow(flat[keep])
+            data = _narrow(flat[keep]) if narrow else flat[keep]
             return sp.csr_matrix((data, slots[keep].astype(np.int32), indptr.astype(np.int32)), shape=(rows, width)), None
         lists = values
     else:
@@ -499,7 +500,7 @@ def _features(column: pa.Array, vectors: bool) -> tuple[Any, tuple[str, int, int
         bad = np.flatnonzero(~np.isfinite(x.reshape(-1)))
         if len(bad):
             return None, (_not_finite(x.reshape(-1)[bad[0]]), int(bad[0]) // width, int(bad[0]) % width)
-    return _narrow(x), None
+    return _narrow(x) if narrow else np.asarray(x, np.float64), None
 
 
 def _not_finite(value: float) -> str:

@@ -8,10 +8,12 @@ merged in each task, then on the driver, or, when they are many or large, by key
 from __future__ import annotations
 
 import pickle
+import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ import pyarrow as pa
 import scipy.sparse as sp
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from threadpoolctl import ThreadpoolController
 
 from ..errors import BudgetError, worker_errors
 from ..prepare.blocks import Block, Packed, Profile, Spans, concatenate, persist
@@ -38,10 +41,14 @@ STATE_SCHEMA = "statistic int, piece int, position bigint, state binary"
 @contextmanager
 def one_thread() -> Iterator[None]:
     """BLAS on one thread inside a task: Spark already runs one task per core."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
+    with _thread_pools(len(sys.modules)).limit(limits=1):
         yield
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(modules: int) -> ThreadpoolController:
+    """The libraries with threads of this process. Finding them takes as long as a small task: once for what is imported."""
+    return ThreadpoolController()
 
 
 @dataclass

@@ -21,6 +21,7 @@ PLANTED = ["--format", "planted"] + [
 
 def environment() -> dict[str, str]:
     found = {k: v for k, v in os.environ.items() if not k.startswith(("PYSPARK_", "SPARK_")) and k != "PYTHONPATH"}
+    found["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_SUBMIT_OPTS"]
     return {**found, "PYSPARK_PYTHON": sys.executable, "JAVA_HOME": str(java_home())}
 
 

@@ -31,7 +31,7 @@ def agrees(got, want, tolerance):
 
 
 @BOTH
-@pytest.mark.parametrize("name", [*SETS, "scene"])
+@pytest.mark.parametrize("name", [*SETS, pytest.param("scene", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("criterion", ["phi1", "phi2", "phi3"])
 def test_spec(rows, name, criterion, small):
     if name == "scene" and (criterion == "phi3" or not small):
@@ -84,7 +84,6 @@ def descents(naive, order, beta=0.9):
 
 
 @pytest.mark.slow
-@pytest.mark.ci
 def test_gmba_on_all_rows_of_scene(rows):
     data = rows("scene")
     naive = Gmba(standardise(data.x), data.y)
