@@ -237,7 +237,8 @@ class _Descent:
             elif self.group:
                 W = self.extrapolate(history, W, Cr, G, yy, float(value[0]))
             elif step % 5 == 4:
-                W = self.support_step(W, Cr, R, G)
+                rough = gap > 0.1 * tol
+                W[:, rough] = self.support_step(W[:, rough], Cr[:, rough], R[:, rough], G)
             self.sweep(W, Cr, rows, G)
         out = V.copy()
         out[rows] = W
