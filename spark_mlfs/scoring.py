@@ -15,8 +15,10 @@ output without it is not complete.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -225,6 +227,7 @@ def score(
     all_scores: bool = False,
     parts: int | None = None,
     append: bool = False,
+    parallelism: int | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Scores a corpus into `output`; returns the manifest's part of it: rows, parts, tags, seconds.
@@ -233,6 +236,7 @@ def score(
     ``scores``, both best first. `id` (default ``id`` where the table has it, else the hash of the row) and the columns of `keep`
     come along. An interrupted run of the same model, options and output goes on where it stopped. `append` adds the inputs that
     the output does not hold yet. `publish` puts the result in its place.
+    `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a part of one file is one task.
     """
     how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
     settings = {
@@ -258,9 +262,8 @@ def score(
     columns = _kept(shown, id, keep) if shown is not None else []
     started = time.perf_counter()
     total = len(todo) + len(journal.parts)
-    for part in todo:
-        if progress:
-            progress("scoring part", len(journal.parts), total)
+
+    def one(part: Part) -> None:
         begun = time.perf_counter()
         frame = part.read()
         frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
@@ -270,6 +273,19 @@ def score(
             part.number,
             {"inputs": list(part.inputs), "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)},
         )
+
+    with ThreadPoolExecutor(parallelism or min(8, os.cpu_count() or 2)) as threads:
+        running = [threads.submit(one, part) for part in todo]
+        try:
+            if progress and todo:
+                progress("scoring part", len(journal.parts), total)
+            for finished in as_completed(running):
+                finished.result()
+                if progress:
+                    progress("scoring part", len(journal.parts), total)
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)  # those under way are finished, and count
+            raise
     entries = [*before.values(), *journal.parts.values()]
     counts: dict[str, int] = {}
     for entry in entries:
@@ -323,6 +339,6 @@ def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
 def _count(spark: SparkSession, where: str) -> tuple[int, dict[str, int]]:
     """Rows of a written part, and how often each tag was given."""
     written = spark.read.parquet(where)
-    rows = written.count()
-    tags = written.select(F.explode("tags").alias("tag")).groupBy("tag").count().collect()
-    return rows, {row.tag: row["count"] for row in tags}
+    every = F.concat(F.array(F.lit(None).cast("string")), "tags")  # one null a row counts the rows
+    found = {row.tag: row["count"] for row in written.select(F.explode(every).alias("tag")).groupBy("tag").count().collect()}
+    return found.pop(None, 0), found

@@ -246,12 +246,16 @@ def test_unknown_labels_are_used_or_refused(spark, kit, method):
     lawful(with_blank[0], with_blank[1], kit.engine_of(x, blank).profile, with_blank[2])
 
 
-def test_unknown_labels_through_spark(spark, kit):
+FAMILIES = ("jmi", "chi2", "fisher", "gmba", "relieff", "ridge", "csfs", "mssl", "rfs")  # one of each kind of statistic
+
+
+@pytest.mark.parametrize("methods", [FAMILIES, pytest.param([m for m in METHODS if m not in FAMILIES], marks=pytest.mark.slow)])
+def test_unknown_labels_through_spark(spark, kit, methods):
     """Null label cells and NaN entries, over partitions and jobs: the same bits as in one process, and a worker's refusal."""
     x, y = kit.example()
     y = np.where(np.random.default_rng(4).random(y.shape) < 0.1, np.nan, y)
     packed = pack(kit.frame_of(spark, x, y).repartition(5), row_id="id")
-    for method in METHODS:
+    for method in methods:
         try:
             want = kit.in_process(kit.engine_of(x, y), method)[2].values
         except DataError:

@@ -77,7 +77,6 @@ def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path)
 
 
 @pytest.mark.slow
-@pytest.mark.ci
 def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
     (tmp_path / "bad.arff").write_text("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\nx,1\n")
     arguments = ("--data", tmp_path / "bad.arff", "--format", "arff", "--option", "labels=-1", "--output", tmp_path / "out")
