@@ -150,19 +150,20 @@ def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some input files, or one hash part of a table."""
+class Source:
+    """The inputs of a run by name: files, or the hash parts of a table. `read` gives the rows of some of them, `shown` a frame
+    with their columns, `parts` is how many parts to make of them at most."""
 
-    number: int
-    inputs: tuple[str, ...]
-    read: Callable[[], DataFrame]
+    names: list[str]
+    read: Callable[[Sequence[str]], DataFrame]
+    shown: DataFrame
+    parts: int = PARTS
 
 
-def plan(
-    spark: SparkSession, path: Any, format: str, options: dict[str, Any], first: int, done: set[str], parts: int | None
-) -> tuple[list[Part], DataFrame | None]:
-    """The parts of the inputs that are not `done` (by name), numbered from `first`, and a frame that shows their columns (None
-    where there is nothing left)."""
+def source(
+    spark: SparkSession, path: Any, format: str, options: dict[str, Any], held: set[str], parts: int | None = None
+) -> Source:
+    """What there is to score; `held` are the names that an output has already, `parts` cuts a table."""
     if format in FORMATS:
         reader_options = options.pop("reader_options", None)
         if options:
@@ -171,29 +172,27 @@ def plan(
             )
         whole = open_table(spark, path, format, reader_options)
         if format not in ("delta", "table"):
-            files = [unquote(name) for name in whole.inputFiles()]
             schema = whole.schema
 
             def of_files(names: Sequence[str]) -> DataFrame:
                 return spark.read.format(format).schema(schema).options(**_csv(format, reader_options)).load(list(names))
 
-            return _by_files(sorted(files), of_files, first, done, parts), whole
+            return Source(sorted(unquote(name) for name in whole.inputFiles()), of_files, whole)
     else:
         from . import read
 
         if format in ("numbers", "planted") or isinstance(path, str) and "*" not in path and Path(path).is_file():
             whole = read.load(spark, path, format, **options)
             name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
-            return ([] if name in done else [Part(first, (name,), lambda: whole)]), whole
+            return Source([name], lambda names: whole, whole)
         files = sorted(unquote(name) for name in spark.read.format("binaryFile").load(path).inputFiles())
         whole = read.load(spark, path, format, **options)
-        return _by_files(files, lambda names: read.load(spark, list(names), format, **options), first, done, parts), whole
-    count = parts or HASH_PARTS
+        return Source(files, lambda names: read.load(spark, list(names), format, **options), whole)
+    cuts = {int(name.rsplit(" of ", 1)[1]) for name in held if name.startswith(f"{path} hash part ")}
+    count = cuts.pop() if cuts else parts or HASH_PARTS  # a table is cut as it was
     row = F.pmod(F.xxhash64(*(F.col(f"`{c}`") for c in _hashable(whole))), F.lit(count))
     names = [f"{path} hash part {i} of {count}" for i in range(count)]
-    return [
-        Part(first + i, (name,), lambda i=i: whole.where(row == i)) for i, name in enumerate(names) if name not in done
-    ], whole
+    return Source(names, lambda some: whole.where(row.isin([names.index(name) for name in some])), whole, count)
 
 
 def _hashable(frame: DataFrame) -> list[str]:
@@ -205,12 +204,11 @@ def _csv(format: str, options: dict[str, str] | None) -> dict[str, str]:
     return ({"header": "true"} if format == "csv" else {}) | {k: str(v) for k, v in (options or {}).items()}
 
 
-def _by_files(files: list[str], read: Callable, first: int, done: set[str], parts: int | None) -> list[Part]:
-    fresh = [name for name in files if name not in done]
-    count = min(len(fresh), parts or PARTS)
-    cuts = [len(fresh) * i // count for i in range(count + 1)] if count else []
-    groups = [tuple(fresh[a:z]) for a, z in zip(cuts, cuts[1:], strict=False)]
-    return [Part(first + i, group, lambda group=group: read(group)) for i, group in enumerate(groups)]
+def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
+    """Runs of at least one name as at most `parts` parts, numbered from `first`."""
+    count = min(len(names), parts)
+    cuts = [len(names) * i // count for i in range(count + 1)] if count else []
+    return {first + i: list(names[a:z]) for i, (a, z) in enumerate(zip(cuts, cuts[1:], strict=False))}
 
 
 def score(
@@ -255,27 +253,33 @@ def score(
     resumed = journal.open()
     if not resumed:
         journal.start()
-    held = {name for entry in before.values() for name in entry["inputs"]}
-    held |= {name for entry in journal.parts.values() for name in entry["inputs"]}
-    first = 1 + max([-1, *before, *journal.parts])
-    todo, shown = plan(spark, path, format, dict(options or {}), first, held, parts)
-    columns = _kept(shown, id, keep) if shown is not None else []
+    # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
+    planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
+    held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
+    held |= {name for names in planned.values() for name in names}
+    inputs = source(spark, path, format, dict(options or {}), held, parts)
+    columns = _kept(inputs.shown, id, keep)
+    first = 1 + max([-1, *before, *journal.parts, *planned])
+    fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
+    if fresh:
+        journal.put("_plan", first, fresh)
+    todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
     started = time.perf_counter()
     total = len(todo) + len(journal.parts)
 
-    def one(part: Part) -> None:
+    def one(number: int, names: list[str]) -> None:
         begun = time.perf_counter()
-        frame = part.read()
+        frame = inputs.read(names)
         frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
-        where = journal.write(part.number, scorer.tagged(frame, columns, **how))
+        where = journal.write(number, scorer.tagged(frame, columns, **how))
         rows, tags = _count(spark, where)
         journal.done(
-            part.number,
-            {"inputs": list(part.inputs), "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)},
+            number,
+            {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)},
         )
 
     with ThreadPoolExecutor(parallelism or min(8, os.cpu_count() or 2)) as threads:
-        running = [threads.submit(one, part) for part in todo]
+        running = [threads.submit(one, number, names) for number, names in todo.items()]
         try:
             if progress and todo:
                 progress("scoring part", len(journal.parts), total)
@@ -293,7 +297,7 @@ def score(
             counts[tag] = counts.get(tag, 0) + number
     return {
         "rows": sum(entry["rows"] for entry in entries),
-        "scored_now": sum(journal.parts[part.number]["rows"] for part in todo),
+        "scored_now": sum(journal.parts[number]["rows"] for number in todo),
         "seconds_now": round(time.perf_counter() - started, 3),
         "parts": len(entries),
         "resumed": resumed and bool(len(journal.parts) - len(todo)),

@@ -14,6 +14,10 @@ With BB' = I, once 30 cycles are done, (W, B) is extrapolated (Anderson; B back 
 cycle 60 on the step in W is a Newton step on the l2,1 problem at hand (`l21.BoxNewton`, D and W together). Both are kept
 only when the objective does not rise; the end is a fixed point of the same cycle, in far fewer of them.
 
+With b = 0 V is eliminated from there on: min over V leaves the l2,1 problem of (X, YB') with penalty g(1+a)/a, whose Newton
+steps alternate with B = PQ' from the SVD W'X'Y + aBY'Y = PSQ', repeated until it rests. The fixed points are those of the
+cycle; W, B and V are determined up to a rotation of the latent axes, which changes no score.
+
 X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With b = 0, V = XP + YQ stays in the span
 of X and Y, so X'X, X'Y and Y'Y suffice; with b > 0 V is explicit and X enters through two products.
 """
@@ -34,7 +38,7 @@ from spark_mlfs.solvers.l21 import BoxNewton, Memory, factored_step, huber, rewe
 CONSTRAINTS = ("orthonormal", "none")
 _EPS = 1e-10
 _PLAIN = 30  # cycles before the first extrapolation
-_LINEAR = 60  # cycles before the first Newton step, which costs about five reweightings
+_LINEAR = 60  # cycles before the first Newton step where b > 0; it costs about five reweightings
 
 
 class _Latent(Protocol):
@@ -192,7 +196,8 @@ def mifs(
 
     # Differences of sums as large as ||Y||^2: a rise within their rounding is reported as none.
     slack = 1e-13 * (1 + alpha) * size
-    for _ in range(max_iter):
+    eliminate = accelerate and isinstance(latent, _SpannedLatent) and alpha > 0
+    for _ in range(min(max_iter, _PLAIN) if eliminate else max_iter):
         cross = latent.with_features()
         if newton is not None:
             new = newton.step(cross, s2)
@@ -204,8 +209,7 @@ def mifs(
         before, change, W = (W, B), np.abs(new - W).max(initial=0.0), new
         vy = latent.with_labels()
         if constraint == "orthonormal":
-            left, _, right = np.linalg.svd(vy, full_matrices=False)
-            B = left @ right
+            B = _orthonormal(vy)
         else:
             B = solve_positive(latent.with_itself(), vy)
         latent.update(W, B, alpha, beta)
@@ -223,19 +227,20 @@ def mifs(
         guess = memory.extrapolate()
         if guess is None:
             continue
-        trial = guess[: W.size].reshape(W.shape)
-        found = np.linalg.norm(trial, axis=1)
-        off = (found > 10 * norms) | (found < 0.1 * norms)  # its weight in D would be off as well
-        trial = np.where(off[:, None], W, trial)
-        left, _, right = np.linalg.svd(guess[W.size :].reshape(B.shape), full_matrices=False)
-        latent.update(trial, left @ right, alpha, beta)
-        found = np.linalg.norm(trial, axis=1)
-        value = objective(trial, left @ right, found, latent.with_labels())
+        trial, found = _near(guess[: W.size].reshape(W.shape), W, norms)
+        labels = _orthonormal(guess[W.size :].reshape(B.shape))
+        latent.update(trial, labels, alpha, beta)
+        value = objective(trial, labels, found, latent.with_labels())
         if value <= trace[-1]:
-            W, B, s2 = trial, left @ right, np.maximum(2 * found, eps)
+            W, B, s2 = trial, labels, np.maximum(2 * found, eps)
         else:
             memory = Memory()
             latent.update(W, B, alpha, beta)
+    if eliminate and not converged and len(trace) < max_iter:
+        problem = _Eliminated(gram, alpha, gamma, eps, slack)
+        W, B, more, converged = problem.solve(W, B, s2, trace[-1], tol, max_iter - len(trace))
+        trace += more
+        latent.update(W, B, alpha, beta)
     scale = np.linalg.norm(B, axis=1)
     scale = np.where(scale > 0, scale, 1.0)
     extra: dict = {"eps": eps}
@@ -244,6 +249,74 @@ def mifs(
     else:
         extra["P"], extra["Q"], extra["B"] = latent.P * scale, latent.Q * scale, B / scale[:, None]
     return Solution(W * scale, np.zeros(len(Vt)), trace, converged, len(trace), extra)
+
+
+class _Eliminated:
+    """The problem in (W, B) once V is eliminated, for beta = 0:
+
+    k (tr W'GW - 2 tr W'CB' + tr BSB') + a (tr S - tr BSB') + g sum h(||w_i||),     k = a/(1 + a), BB' = I."""
+
+    def __init__(self, gram: GramView, alpha: float, gamma: float, eps: float, slack: float):
+        self.G, self.C, self.S, self.alpha, self.gamma, self.eps, self.slack = gram.G, gram.C, gram.S, alpha, gamma, eps, slack
+        self.newton = _NewtonStep(gram.G, gamma * (1 + alpha) / alpha, eps)
+
+    def value(self, W: np.ndarray, B: np.ndarray, norms: np.ndarray) -> float:
+        explained = float((B * (B @ self.S)).sum())
+        fit = float((W * (self.G @ W)).sum() - 2 * (W * (self.C @ B.T)).sum()) + explained
+        penalty = self.gamma * float(huber(norms, self.eps).sum())
+        return self.alpha / (1 + self.alpha) * fit + self.alpha * (float(np.trace(self.S)) - explained) + penalty
+
+    def labels(self, W: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """B for a given W: each step raises tr BC'W + a/2 tr BSB'."""
+        cross = W.T @ self.C
+        for _ in range(100):
+            new = _orthonormal(cross + self.alpha * (B @ self.S))
+            change, B = np.abs(new - B).max(), new
+            if change <= 1e-12:
+                break
+        return B
+
+    def solve(
+        self, W: np.ndarray, B: np.ndarray, s2: np.ndarray, last: float, tol: float, max_iter: int
+    ) -> tuple[np.ndarray, np.ndarray, list[float], bool]:
+        trace: list[float] = []
+        memory = Memory()
+        for _ in range(max_iter):
+            new = self.newton.step(self.C @ B.T, s2)
+            norms = np.linalg.norm(new, axis=1)
+            s2 = np.maximum(2 * norms, self.eps)
+            change = np.abs(new - W).max(initial=0.0)
+            start, W, B = (W, B), new, self.labels(new, B)
+            value = self.value(W, B, norms)
+            last = last if last < value <= last + self.slack else value
+            trace.append(last)
+            if change <= tol * np.abs(W).max(initial=0.0):
+                return W, B, trace, True
+            image = np.concatenate([W.ravel(), B.ravel()])
+            memory.add(image, image - np.concatenate([part.ravel() for part in start]))
+            guess = memory.extrapolate()
+            if guess is None:
+                continue
+            trial, found = _near(guess[: W.size].reshape(W.shape), W, norms)
+            labels = _orthonormal(guess[W.size :].reshape(B.shape))
+            if self.value(trial, labels, found) <= last:
+                W, B, s2 = trial, labels, np.maximum(2 * found, self.eps)
+            else:
+                memory = Memory()
+        return W, B, trace, False
+
+
+def _orthonormal(A: np.ndarray) -> np.ndarray:
+    """The nearest matrix with orthonormal rows: PQ' of the SVD A = PSQ'."""
+    left, _, right = np.linalg.svd(A, full_matrices=False)
+    return left @ right
+
+
+def _near(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An extrapolated W and its row norms; rows whose norm, and so their weight in D, leapt stay as they were."""
+    found = np.linalg.norm(guess, axis=1)
+    off = (found > 10 * norms) | (found < 0.1 * norms)
+    return np.where(off[:, None], W, guess), np.where(off, norms, found)
 
 
 class _NewtonStep:
