@@ -247,6 +247,7 @@ def score(
         "id": id,
         "keep": list(keep),
         "append": append,
+        "data": json.loads(json.dumps([path, format, options], default=str)),
     }
     before = _before(spark, output, settings) if append else {}
     journal = Journal.beside(spark, output, "scoring", settings)
@@ -314,7 +315,7 @@ def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[
     if local is not None and not local.exists():
         return {}
     journal = Journal(spark, output.rstrip("/") if local is None else spark_path(local), local, settings)
-    if not journal.open("append"):
+    if not journal.open("append", "data"):
         if local is None and not journal.get("_settings"):
             return {}
         raise ParameterError(
