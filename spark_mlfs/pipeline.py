@@ -255,7 +255,7 @@ def _rank(
         survivors = np.sort([i for i in screened[: screen.count] if i in set(packed.profile.varying.tolist())])
         packed = dataclasses.replace(packed, profile=packed.profile.only(survivors))
     pairs = max((find_method(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
-    most = 0 if pairs > MANY_PAIRS and packed.profile.partitions > 1 else small_bytes
+    most = 0 if pairs > MANY_PAIRS else small_bytes
     solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes)
     done = time.perf_counter()
     results = []
