@@ -65,7 +65,7 @@ class _ExtractorEstimator(MultiLabelEstimator, _Output):
         started = time.perf_counter()
         packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
         try:
-            many = found.pairs(packed.profile, checked) > pipeline.MANY_PAIRS and packed.profile.partitions > 1
+            many = found.pairs(packed.profile, checked) > pipeline.MANY_PAIRS
             small = 0 if many else pipeline.SMALL_BYTES
             fit = Fit(found.name, checked)
             state, cost, distributed = pipeline.compute(packed, fit, self._progress, small, self.getDriverBytes())

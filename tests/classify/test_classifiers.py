@@ -293,6 +293,25 @@ def test_vectors_from_a_parquet_file(spark, tmp_path, sparse):
         assert {r.id for r in model.tagged(stored, top_n=1).select("id", "tags").collect()} == set(range(len(x)))
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse", "array"])
+def test_before_arrow_functions_rows_pass_through_pandas(spark, monkeypatch, kind):
+    from pyspark.sql import functions as F
+
+    x, y = data(60, sparse=kind == "sparse")
+    frame = frame_of(spark, x, y, kind == "sparse", 3)
+    if kind == "array":
+        frame = frame.withColumn("features", vector_to_array("features"))
+    model = spark_mlfs.MLkNNClassifier(idCol="id").fit(frame)
+    now = [collected(model, frame), model.tagged(frame, threshold=0.3).orderBy("id").select("tags", "scores").collect()]
+    monkeypatch.delattr(F, "arrow_udf", raising=False)
+    then = [collected(model, frame), model.tagged(frame, threshold=0.3).orderBy("id").select("tags", "scores").collect()]
+    for ours, theirs in zip(now[0], then[0], strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    assert now[1] == then[1] and any(row.tags for row in now[1])
+    with pytest.raises(Exception, match="null"):
+        model.transform(frame.withColumn("features", F.when(F.col("id") > 3, F.col("features")))).collect()
+
+
 def test_neighbours_over_the_cluster_with_equal_and_unlabelled_rows(spark):
     """Rows without ids of their own that are equal are neighbours of each other; a row without labels is none."""
     x, y = data(90)
