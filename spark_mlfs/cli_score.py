@@ -33,6 +33,7 @@ def add_arguments(parser: Any, data_arguments: Any, output_arguments: Any) -> No
     group.add_argument("--threshold", metavar="T", help="give every row the labels that score at least T")
     group.add_argument("--all-scores", action="store_true", help="also write every label's score, as the array rawPrediction")
     group.add_argument("--parts", metavar="N", help="parts that are scored, written and resumed one by one (default: one a file)")
+    group.add_argument("--parallelism", metavar="N", help="parts at a time (default: one a core of this machine, at most 8)")
     run = output_arguments(parser)
     run.add_argument("--append", action="store_true", help="add the inputs that the output does not hold yet")
 
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     }
     if how["top_n"] is not None and how["threshold"] is not None:
         raise ParameterError("give --top-n or --threshold, not both")
-    parts = _number("--parts", args.parts, int, 1)
+    parts, at_once = _number("--parts", args.parts, int, 1), _number("--parallelism", args.parallelism, int, 1)
     identity, args.id = args.id, None
     data = _data_flags(args)
     path, options = data.get("path"), data.get("options", {})
@@ -94,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
         with stages.stage("score and write"):
             found = score(
                 spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
-                progress=stages.report, **how,
+                parallelism=at_once, progress=stages.report, **how,
             )  # fmt: skip
             manifest = {
                 "tool": "spark_mlfs",

@@ -158,7 +158,7 @@ def test_a_catalog_table_in_hash_parts(spark, corpus, run, tmp_path):
     out = tmp_path / "out"
     code, said, err = run(
         "score", "--model", corpus / "selection", "--data", "to_score", "--format", "table", "--id", "doc", "--parts", 3,
-        "--output", out,
+        "--parallelism", 3, "--output", out,
     )  # fmt: skip
     assert code == 0, err
     found, count = scored(spark, out)
@@ -223,6 +223,7 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
     assert "no column 'key' to keep" in refused(*base, *model, "--id", "key")
     assert "takes no option 'labels'" in refused(*base, *model, "--option", "labels=x")
     assert "--top-n must be a whole number, at least 1" in refused(*base, *model, "--top-n", "0")
+    assert "--parallelism must be a whole number, at least 1" in refused(*base, *model, "--parallelism", "0")
     assert "not both" in refused(*base, *model, "--append", "--overwrite")
     spark.createDataFrame([("a", [1.0, 2.0])], "doc string, embedding array<double>").write.parquet(f"file://{tmp_path}/narrow")
     narrow = ("score", "--data", tmp_path / "narrow", "--format", "parquet", "--id", "doc", "--output", tmp_path / "out")
