@@ -10,12 +10,9 @@ As printed the problem has no minimiser: (tV, tW, B/t) with t -> 0 lowers every 
 iterations decides. `constraint="orthonormal"` (default) asks BB' = I; then B = PQ' from the SVD V'Y = PSQ'.
 `constraint="none"` is the paper's. Start: V = U_c S_c, B = V_c' of Y's truncated SVD, D = I.
 
-With BB' = I, once 30 cycles are done, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor), and from
-cycle 60 on the step in W is a Newton step on the l2,1 problem at hand (`l21.BoxNewton`, D and W together). Both are kept
-only when the objective does not rise; the end is a fixed point of the same cycle, in far fewer of them.
-
-With b = 0 V is eliminated from there on: min over V leaves the l2,1 problem of (X, YB') with penalty g(1+a)/a, whose Newton
-steps alternate with B = PQ' from the SVD W'X'Y + aBY'Y = PSQ', repeated until it rests. The fixed points are those of the
+With BB' = I, from cycle 30 on, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor), kept when the objective
+does not rise. From then on (with b > 0 from cycle 60 on) V is eliminated: what is left is an l2,1 problem in W, whose Newton
+steps (`l21.BoxNewton`) alternate with steps in B repeated until it rests (`_Eliminated`). The fixed points are those of the
 cycle; W, B and V are determined up to a rotation of the latent axes, which changes no score.
 
 X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With b = 0, V = XP + YQ stays in the span
@@ -38,7 +35,8 @@ from spark_mlfs.solvers.l21 import BoxNewton, Memory, factored_step, huber, rewe
 CONSTRAINTS = ("orthonormal", "none")
 _EPS = 1e-10
 _PLAIN = 30  # cycles before the first extrapolation
-_LINEAR = 60  # cycles before the first Newton step where b > 0; it costs about five reweightings
+_COLUMNS = 256  # features at a time where X is multiplied out
+_ROWS = 60  # cycles before V is eliminated where b > 0, which costs a solve with the rows' graph for every feature
 
 
 class _Latent(Protocol):
@@ -51,6 +49,7 @@ class _Latent(Protocol):
     def with_itself(self) -> np.ndarray: ...
     def misfit(self, W: np.ndarray) -> float: ...
     def roughness(self) -> float: ...
+    def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
 
 
 class _SpannedLatent:
@@ -84,6 +83,9 @@ class _SpannedLatent:
     def roughness(self):
         return 0.0
 
+    def eliminated(self, alpha, beta):
+        return self.G * (alpha / (1 + alpha)), self.C / (1 + alpha), self.S / (1 + alpha)
+
 
 class _ExplicitLatent:
     """V as an n x c array; X only through X @ and X' @."""
@@ -114,6 +116,18 @@ class _ExplicitLatent:
 
     def roughness(self):
         return float((self.V * (self.L @ self.V)).sum())
+
+    def eliminated(self, alpha, beta):
+        d = self.X.shape[1]
+        P, shift = np.empty((d, d)), np.array([1 + alpha])
+        for first in range(0, d, _COLUMNS):
+            some = np.zeros((d, min(_COLUMNS, d - first)))
+            np.fill_diagonal(some[first:], 1.0)
+            x = self.X @ some
+            shifts = np.repeat(shift, x.shape[1])
+            P[:, first : first + x.shape[1]] = self.X.rmatmat(x - _solve_shifted(self.L, beta, shifts, x, x / shift))
+        y = _solve_shifted(self.L, beta, np.repeat(shift, self.Y.shape[1]), self.Y, self.Y / shift)
+        return (P + P.T) / 2, self.X.rmatmat(y), self.Y.T @ y
 
 
 def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -186,7 +200,7 @@ def mifs(
     s2, W, eps = np.ones(len(gram.G)), np.zeros((len(gram.G), len(Vt))), 0.0
     trace: list[float] = []
     converged = False
-    memory, newton = Memory(), None
+    memory = Memory()
     accelerate = accelerate and constraint == "orthonormal" and gamma > 0
 
     def objective(W, B, norms, vy) -> float:
@@ -196,13 +210,10 @@ def mifs(
 
     # Differences of sums as large as ||Y||^2: a rise within their rounding is reported as none.
     slack = 1e-13 * (1 + alpha) * size
-    eliminate = accelerate and isinstance(latent, _SpannedLatent) and alpha > 0
-    for _ in range(min(max_iter, _PLAIN) if eliminate else max_iter):
+    eliminate = accelerate and alpha > 0
+    for _ in range(min(max_iter, _ROWS if beta > 0 else _PLAIN) if eliminate else max_iter):
         cross = latent.with_features()
-        if newton is not None:
-            new = newton.step(cross, s2)
-        else:
-            new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
+        new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
         norms = np.linalg.norm(new, axis=1)
         eps = eps or _EPS * 2 * float(norms.max(initial=0.0))
         s2 = np.maximum(2 * norms, eps) if eps else s2
@@ -220,8 +231,6 @@ def mifs(
             break
         if not accelerate or len(trace) < _PLAIN:
             continue
-        if newton is None and len(trace) >= _LINEAR:
-            newton, memory = _NewtonStep(gram.G, gamma, eps), Memory()
         image = np.concatenate([W.ravel(), B.ravel()])
         memory.add(image, image - np.concatenate([part.ravel() for part in before]))
         guess = memory.extrapolate()
@@ -237,7 +246,7 @@ def mifs(
             memory = Memory()
             latent.update(W, B, alpha, beta)
     if eliminate and not converged and len(trace) < max_iter:
-        problem = _Eliminated(gram, alpha, gamma, eps, slack)
+        problem = _Eliminated(*latent.eliminated(alpha, beta), float(np.trace(gram.S)), alpha, gamma, eps, slack)
         W, B, more, converged = problem.solve(W, B, s2, trace[-1], tol, max_iter - len(trace))
         trace += more
         latent.update(W, B, alpha, beta)
@@ -252,25 +261,26 @@ def mifs(
 
 
 class _Eliminated:
-    """The problem in (W, B) once V is eliminated, for beta = 0:
+    """The problem in (W, B) once V = A^-1 (XW + aYB') is eliminated, A = (1 + a)I + bL, BB' = I:
 
-    k (tr W'GW - 2 tr W'CB' + tr BSB') + a (tr S - tr BSB') + g sum h(||w_i||),     k = a/(1 + a), BB' = I."""
+    tr W'PW - 2a tr W'HB' + a tr Y'Y - a^2 tr BNB' + g sum h(||w_i||),   P = X'X - X'A^-1 X, H = X'A^-1 Y, N = Y'A^-1 Y."""
 
-    def __init__(self, gram: GramView, alpha: float, gamma: float, eps: float, slack: float):
-        self.G, self.C, self.S, self.alpha, self.gamma, self.eps, self.slack = gram.G, gram.C, gram.S, alpha, gamma, eps, slack
-        self.newton = _NewtonStep(gram.G, gamma * (1 + alpha) / alpha, eps)
+    def __init__(
+        self, P: np.ndarray, H: np.ndarray, N: np.ndarray, size: float, alpha: float, gamma: float, eps: float, slack: float
+    ):
+        self.P, self.H, self.N, self.size, self.alpha, self.gamma, self.eps, self.slack = P, H, N, size, alpha, gamma, eps, slack
+        self.newton = _NewtonStep(P, gamma, eps)
 
     def value(self, W: np.ndarray, B: np.ndarray, norms: np.ndarray) -> float:
-        explained = float((B * (B @ self.S)).sum())
-        fit = float((W * (self.G @ W)).sum() - 2 * (W * (self.C @ B.T)).sum()) + explained
-        penalty = self.gamma * float(huber(norms, self.eps).sum())
-        return self.alpha / (1 + self.alpha) * fit + self.alpha * (float(np.trace(self.S)) - explained) + penalty
+        fit = float((W * (self.P @ W)).sum() - 2 * self.alpha * (W * (self.H @ B.T)).sum())
+        labels = self.alpha * (self.size - self.alpha * float((B * (B @ self.N)).sum()))
+        return fit + labels + self.gamma * float(huber(norms, self.eps).sum())
 
     def labels(self, W: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """B for a given W: each step raises tr BC'W + a/2 tr BSB'."""
-        cross = W.T @ self.C
+        """B for a given W: each step raises tr BH'W + a/2 tr BNB'."""
+        cross = W.T @ self.H
         for _ in range(100):
-            new = _orthonormal(cross + self.alpha * (B @ self.S))
+            new = _orthonormal(cross + self.alpha * (B @ self.N))
             change, B = np.abs(new - B).max(), new
             if change <= 1e-12:
                 break
@@ -282,7 +292,7 @@ class _Eliminated:
         trace: list[float] = []
         memory = Memory()
         for _ in range(max_iter):
-            new = self.newton.step(self.C @ B.T, s2)
+            new = self.newton.step(self.alpha * (self.H @ B.T), s2)
             norms = np.linalg.norm(new, axis=1)
             s2 = np.maximum(2 * norms, self.eps)
             change = np.abs(new - W).max(initial=0.0)
