@@ -7,6 +7,7 @@ file system the parts gather in a hidden folder beside the output, which appears
 output without it is not complete.
 
     output/data/part=0/...     the scored rows: id, further kept columns, tags, scores
+    output/_plan/0.json        which inputs make which part, written before the first of them
     output/_parts/0.json       what the part read, how many rows and tags it holds
     output/_manifest.json      model, options, inputs, counts, seconds, versions
     output/_report.html
@@ -232,8 +233,8 @@ def score(
 
     Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
     ``scores``, both best first. `id` (default ``id`` where the table has it, else the hash of the row) and the columns of `keep`
-    come along. An interrupted run of the same model, options and output goes on where it stopped. `append` adds the inputs that
-    the output does not hold yet. `publish` puts the result in its place.
+    come along. An interrupted run of the same model, data, options and output goes on where it stopped. `append` adds the inputs
+    that the output does not hold yet. `publish` puts the result in its place.
     `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a part of one file is one task.
     """
     how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}

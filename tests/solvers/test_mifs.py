@@ -7,11 +7,11 @@ import pytest
 from oracles import loader
 from oracles import regression as oracle
 from scipy import sparse
-from scipy.sparse.linalg import LinearOperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.solvers.gram import GramStatistics
-from spark_mlfs.solvers.mifs import heat_laplacian, mifs
+from spark_mlfs.solvers.mifs import _ExplicitLatent, heat_laplacian, mifs
 
 
 def planted(n=70):
@@ -144,3 +144,17 @@ def test_identical_columns_weigh_alike():
     got = mifs(GramStatistics.from_rows(X, Y).uncentred(), beta=0.0)
     assert got.converged
     np.testing.assert_allclose(got.weights[[12, 13]], [got.weights[0], -got.weights[0]], atol=1e-9)
+
+
+def test_eliminating_v_equals_the_inverse():
+    """P, H and N with more features than are multiplied out at a time, from a dense X and from products alone."""
+    rng = np.random.default_rng(0)
+    n, d, alpha, beta = 90, 300, 0.7, 0.3
+    X, Y = rng.normal(size=(n, d)), (rng.random((n, 5)) < 0.3).astype(float)
+    edges = np.triu(rng.random((n, n)) < 0.05, 1) * rng.random((n, n))
+    L = np.diag((edges + edges.T).sum(axis=1)) - edges - edges.T
+    inverse = np.linalg.inv((1 + alpha) * np.eye(n) + beta * L)
+    want = (X.T @ X - X.T @ inverse @ X, X.T @ inverse @ Y, Y.T @ inverse @ Y)
+    for given in (aslinearoperator(X), aslinearoperator(sparse.csr_matrix(X))):
+        for got, expected in zip(_ExplicitLatent(given, Y, sparse.csr_matrix(L)).eliminated(alpha, beta), want, strict=True):
+            np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
