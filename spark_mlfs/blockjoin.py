@@ -22,7 +22,7 @@ from pyspark.sql import types as T
 
 from .errors import ParameterError
 from .ml import lists_of, model_rows
-from .solvers.knn import Nearest, Rows, tiles
+from .solvers.knn import Nearest, Rows, nearest
 from .statistics.base import State, binary_array, decode, encode
 from .statistics.runner import one_thread
 
@@ -163,15 +163,7 @@ class Meet:
                     x, z = chunk["x"], block["x"]
                     rows = self.points(x, -1 - np.arange(x.shape[0]))
                     reference = self.training(z, first + np.arange(z.shape[0]))
-                    best = Nearest(len(rows), self.k)
-                    for a in range(0, len(rows), 256):
-                        part = rows.take(slice(a, a + 256))
-                        some = Nearest(len(part), self.k)
-                        for tile, _ in tiles(part, reference, max(1, reference.width)):
-                            some.update(tile)
-                        for name, value in some.state().items():
-                            getattr(best, name)[a : a + len(part)] = value
-                    state: State = dict(best.state())
+                    state: State = nearest(rows, reference, self.k, features=max(1, reference.width)).state()
                     if batch.column(4)[i].as_py():
                         state["rows"] = chunk["rows"]
                     yield _row(key, first, encode(state))

@@ -19,7 +19,7 @@ from ..solvers.knn import Rows, nearest
 from ..statistics.base import State
 from ..statistics.runner import Engine
 from .base import SCALING, Classifier, Predictor, scaled
-from .knn import QUERIES, BRkNN, label_counts
+from .knn import BRkNN, label_counts
 from .svm import LINEAR, LabelMachines, gather_machines
 
 
@@ -107,7 +107,7 @@ class NeighbourChain(Predictor):
             before = order[:position]
             query = Rows(stack(x, labels[:, before].astype(np.float64)), -1 - np.arange(x.shape[0]))
             reference = Rows(stack(z, y[:, before].astype(np.float64)), np.arange(z.shape[0]))
-            best = nearest(query, reference, k, features=max(1, reference.width), batch=QUERIES)
+            best = nearest(query, reference, k, features=max(1, reference.width))
             share = label_counts(best, sp.csr_matrix(y[:, [label]], dtype=np.float64))[:, 0] / k
             labels[:, label], scores[:, label] = share > 0.5, share
         return labels, scores

@@ -30,7 +30,6 @@ from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
 from ..statistics.runner import Engine
 from .base import SCALING, Classifier, Predictor, refuse_unknown, scaled, scaling_of, training_rows
 
-QUERIES = 256  # a tile of 256 x 1024 distances stays in the cache
 
 
 class _KNN(Classifier):
@@ -97,7 +96,7 @@ class NeighbourVote(Predictor):
     def counts(self, query: Rows) -> np.ndarray:
         """(rows, q) how many of the k nearest training rows have each label."""
         reference, y = self.training()
-        best = nearest(query, reference, self.state["k"], features=max(1, reference.width), batch=QUERIES)
+        best = nearest(query, reference, self.state["k"], features=max(1, reference.width))
         return label_counts(best, y)
 
     def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:

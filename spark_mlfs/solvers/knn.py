@@ -8,27 +8,40 @@ err of the cut are candidates, a candidate whose rounding the error could change
 differences, and the k kept carry distances from differences. Keys, ties and distances are therefore those of
 the naive computation, for any block sizes.
 
-Sparse blocks are CSR and must not be centred: distances do not change by centring. Memory: one tile, and k
-entries a query.
+Sparse blocks are CSR and must not be centred: distances do not change by centring. With r the rare features and
+c the frequent ones of such rows,
+
+    d2 >= |x_r|^2 + |z_r|^2 - 2 x_r'z_r + (|x_c| - |z_c|)^2,
+
+and x_r'z_r is 0 for most pairs: it is computed only where it is not (a sparse product), the other pairs that the
+cut admits are the first rows in the order of |z_r|, and only what passes is completed (`Sieve`).
+
+Memory: one tile, and k entries a query.
 
     best = Nearest(len(query), k)
     for block in blocks:
-        for tile in tiles(query, block):
+        for tile, run in Reference(block, Sieve.of(query)).tiles(query):
             best.update(tile, allowed)        # best.merge(other) joins the results of two sets of blocks
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from spark_mlfs.errors import DataError
-from spark_mlfs.solvers.label_similarity import LabelsetSimilarity
+from spark_mlfs.solvers.label_similarity import Lookup
 
 GRID = 1e-10  # distances per feature are compared on this grid
-TILE = 1024
+BATCH, TILE = 256, 1024  # a tile of 256 x 1024 distances stays in the cache
+SIEVED_BATCH = 1024  # queries met with such a tile at once
+SIEVED_TILE = 2048  # reference rows in a tile of sparse rows: what is kept of it is small
+DENSE_BELOW = 16  # a condition is looked up pair by pair where fewer than one pair in so many is within the cut
+FREQUENT_SHARE = 0.1  # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
+SIEVED_PRODUCTS = 1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
 NONE = np.iinfo(np.int64).max  # the id of a place that is not taken
 CHUNK_BYTES = 32 << 20
 _EPS = np.finfo(np.float64).eps
@@ -69,6 +82,7 @@ class Rows:
         self.x = x
         self.ids = np.asarray(ids, np.int64)
         self.codes = None if codes is None else np.asarray(codes, np.int64)
+        self._split: tuple | None = None
 
     def __len__(self) -> int:
         return self.x.shape[0]
@@ -86,7 +100,14 @@ class Rows:
         out = object.__new__(Rows)
         out.x, out.ids, out.norms = self.x[rows], self.ids[rows], self.norms[rows]
         out.codes = None if self.codes is None else self.codes[rows]
+        out._split = None
         return out
+
+    def split(self, sieve: Sieve) -> tuple:
+        """`sieve.split` of the rows, kept for the next time."""
+        if self._split is None or self._split[0] is not sieve:
+            self._split = sieve, sieve.split(self)
+        return self._split[1]
 
     def dense(self) -> np.ndarray:
         return self.x.toarray() if self.sparse else self.x
@@ -117,13 +138,53 @@ def pair_squares(
     return out
 
 
-class Tile:
-    """Distances of some query rows to some reference rows, by products: `approx` (a, b) with error at most
-    `error` (a,).
+class Pairs:
+    """Query rows against reference rows whose distances are first approximated by products, with error at most `error` (a,);
+    `features` divides the distances for the grid: the number of features."""
 
-    The same row on both sides has `approx` infinity. `features` divides the distances for the grid: the number
-    of features.
-    """
+    query: Rows
+    reference: Rows
+    features: int
+    error: np.ndarray
+
+    def _bound(self) -> np.ndarray:
+        root = np.sqrt(self.query.norms) + np.sqrt(self.reference.norms.max(initial=0.0))
+        return (self.query.width + 8) * _EPS * root * root
+
+    @property
+    def width(self) -> int:
+        """Reference rows."""
+        return len(self.reference)
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        """(len(rows), width) approximate d2 of some queries; a row and itself are infinitely far apart."""
+        raise NotImplementedError
+
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """i, j and approximate d2 of the `allowed` pairs of different rows with approximate d2 <= cut_i."""
+        raise NotImplementedError
+
+    def ids(self, j: np.ndarray) -> np.ndarray:
+        """Row ids of reference rows given by their places in the tile."""
+        return self.reference.ids[j]
+
+    def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """d2 of listed pairs, from differences."""
+        return pair_squares(self.query.x, self.reference.x, i, j)
+
+    def keys(self, i: np.ndarray, j: np.ndarray, approx: np.ndarray) -> np.ndarray:
+        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences."""
+        unit = self.features * GRID
+        value = approx / unit
+        key = np.rint(value)
+        unsure = np.flatnonzero(0.5 - np.abs(value - key) <= self.error[i] / unit)
+        if len(unsure):
+            key[unsure] = grid_key(self.squares(i[unsure], j[unsure]), self.features)
+        return key
+
+
+class Tile(Pairs):
+    """All distances of some query rows to some reference rows: `approx` (a, b), infinity for a row and itself."""
 
     def __init__(self, query: Rows, reference: Rows, features: int | None = None) -> None:
         self.query, self.reference = query, reference
@@ -132,21 +193,41 @@ class Tile:
         approx *= -2.0
         approx += query.norms[:, None]
         approx += reference.norms
-        root = np.sqrt(query.norms) + np.sqrt(reference.norms.max(initial=0.0))
-        self.error = (query.width + 8) * _EPS * root * root
         _, mine, other = np.intersect1d(query.ids, reference.ids, assume_unique=True, return_indices=True)
         approx[mine, other] = np.inf
         self.approx = approx
+        self.error = self._bound()
         self.rows: np.ndarray | None = None
         self.columns: np.ndarray | None = None
+
+    @property
+    def width(self) -> int:
+        return self.approx.shape[1]
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        return self.approx[rows]
+
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        within = self.approx <= cut[:, None]
+        if allowed is not None and DENSE_BELOW * np.count_nonzero(within) > within.size:
+            within &= allowed.full()
+            allowed = None
+        i, j = np.divmod(np.flatnonzero(within), max(1, self.width))
+        if allowed is not None:
+            kept = np.flatnonzero(allowed.pairs(i, j))
+            i, j = i[kept], j[kept]
+        approx = self.approx[i, j]
+        if np.isinf(approx).any():  # an open cut admits the row itself
+            others = np.isfinite(approx)
+            i, j, approx = i[others], j[others], approx[others]
+        return i, j, approx
 
     def transposed(self) -> Tile:
         """The same tile seen from the reference rows: symmetric work is done once."""
         out = object.__new__(Tile)
         out.query, out.reference, out.features = self.reference, self.query, self.features
         out.approx, out.rows, out.columns = self.approx.T, None, None
-        root = np.sqrt(self.reference.norms) + np.sqrt(self.query.norms.max(initial=0.0))
-        out.error = (self.query.width + 8) * _EPS * root * root
+        out.error = out._bound()
         return out
 
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Tile:
@@ -158,30 +239,156 @@ class Tile:
         return out
 
     def ids(self, j: np.ndarray) -> np.ndarray:
-        """Row ids of reference rows given by their places in the tile."""
-        return self.reference.ids[j if self.columns is None else self.columns[j]]
+        return super().ids(j if self.columns is None else self.columns[j])
 
     def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """d2 of listed pairs, from differences."""
-        i, j = i if self.rows is None else self.rows[i], j if self.columns is None else self.columns[j]
-        return pair_squares(self.query.x, self.reference.x, i, j)
+        return super().squares(i if self.rows is None else self.rows[i], j if self.columns is None else self.columns[j])
 
-    def keys(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
-        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences."""
-        unit = self.features * GRID
-        value = self.approx[i, j] / unit
-        key = np.rint(value)
-        unsure = np.flatnonzero(0.5 - np.abs(value - key) <= self.error[i] / unit)
-        if len(unsure):
-            key[unsure] = grid_key(self.squares(i[unsure], j[unsure]), self.features)
-        return key
+
+class Sieve:
+    """Which features of sparse rows are frequent: those that most products come from, up to a tenth of the squared norms."""
+
+    def __init__(self, frequent: np.ndarray) -> None:
+        self.frequent = frequent
+
+    @staticmethod
+    def of(rows: Rows) -> Sieve | None:
+        """A sieve for rows like these; None where they are dense, or share so many features that it would not pay."""
+        if not rows.sparse or not len(rows):
+            return None
+        d = rows.width
+        counts = np.bincount(rows.x.indices, minlength=d)
+        weight = np.bincount(rows.x.indices, rows.x.data**2, minlength=d)
+        order = np.argsort(-counts, kind="stable")
+        few = np.searchsorted(np.cumsum(weight[order]), FREQUENT_SHARE * weight.sum(), side="right")
+        rare = counts[order[few:]] / len(rows)
+        return Sieve(np.sort(order[:few])) if rare @ rare <= SIEVED_PRODUCTS else None
+
+    def split(self, rows: Rows) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]:
+        """The rare features (n, d), their squared norms (n,), and the frequent ones, dense (n, f), with their norms (n,)."""
+        x = rows.x
+        often = np.zeros(rows.width, bool)
+        often[self.frequent] = True
+        rare = ~often[x.indices]
+        ends = np.concatenate([[0], np.cumsum(rare)])[x.indptr]
+        part = sp.csr_matrix((x.data[rare], x.indices[rare], ends), shape=x.shape)
+        dense = x[:, self.frequent].toarray()
+        squares = np.add.reduceat(np.append(part.data**2, 0.0), np.minimum(ends[:-1], part.nnz)) * (np.diff(ends) > 0)
+        return part, squares, dense, np.sqrt(np.einsum("ij,ij->i", dense, dense))
+
+
+class SievedRows:
+    """Reference rows ready for a sieve, in the order of the squared norms of their rare features, `squares`."""
+
+    def __init__(self, rows: Rows, sieve: Sieve) -> None:
+        part, squares, dense, root = sieve.split(rows)
+        order = np.argsort(squares, kind="stable")
+        self.rows = rows.take(order)
+        self.squares, self.dense, self.root = squares[order], dense[order], root[order]
+        columns = part[order].tocsc()
+        self.transposed = sp.csr_matrix((columns.data, columns.indices, columns.indptr), shape=columns.shape[::-1])
+
+
+class SievedTile(Pairs):
+    """Distances of some sparse query rows to some sparse reference rows, of which only those within a cut are ever formed."""
+
+    def __init__(self, query: Rows, split: tuple, reference: SievedRows, features: int | None = None) -> None:
+        self.query, self.reference, self._ready = query, reference.rows, reference
+        _, self._squares, self._dense, self._root = split
+        self.features = max(1, features or query.width)
+        self.error = self._bound()
+
+    @cached_property
+    def _product(self) -> sp.csr_matrix:
+        return self.query.x @ self._ready.transposed
+
+    @cached_property
+    def _shared(self) -> np.ndarray:
+        return np.diff(self._product.indptr)
+
+    @cached_property
+    def _rest(self) -> np.ndarray:
+        """What the bound of the pairs of the product is, but for the query's part."""
+        rest = self._ready.squares[self._product.indices]
+        rest -= 2 * self._product.data
+        return rest
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        return Tile(self.query.take(rows), self.reference, self.features).approx
+
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        ready, b = self._ready, self.width
+        slack = cut - self._squares  # what the other terms of the bound may come to
+        first = np.searchsorted(ready.squares, slack, side="right")  # rows that may be near without a rare feature in common
+        wide = np.flatnonzero(first > b // 4)
+        found = []
+        if len(wide):
+            i, j, approx = Tile(self.query.take(wide), self.reference, self.features).near(
+                cut[wide], None if allowed is None else allowed.take(wide)
+            )
+            found.append((wide[i], j, approx))
+            if len(wide) == len(cut):
+                return found[0]
+            first[wide], slack[wide] = 0, -np.inf
+        product, shared = self._product, self._shared
+        passed = np.flatnonzero(self._rest <= np.repeat(slack, shared))
+        within = np.flatnonzero(product.indices < np.repeat(first, shared))
+        start = np.concatenate([[0], np.cumsum(first)])
+        alone = np.ones(start[-1], bool)
+        alone[start[_row_of(product.indptr, within)] + product.indices[within]] = False
+        alone = np.flatnonzero(alone)
+        i = _row_of(start, alone)
+        j = np.concatenate([product.indices[passed], alone - start[i]])
+        i = np.concatenate([_row_of(product.indptr, passed), i])
+        rare = np.concatenate([product.data[passed], np.zeros(len(alone))])
+        apart = self._root[i] - ready.root[j]
+        near = np.flatnonzero((ready.squares[j] - 2 * rare + apart * apart <= slack[i]) & (self.query.ids[i] != self.reference.ids[j]))
+        if allowed is not None:
+            near = near[allowed.pairs(i[near], j[near])]
+        i, j, rare = i[near], j[near], rare[near]
+        approx = self.query.norms[i] + self.reference.norms[j] - 2 * (rare + row_products(self._dense, ready.dense, i, j))
+        near = np.flatnonzero(approx <= cut[i])
+        found.append((i[near], j[near], approx[near]))
+        return tuple(np.concatenate(each) for each in zip(*found, strict=True)) if len(found) > 1 else found[0]
+
+
+def _row_of(indptr: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    """The rows that entries of a CSR matrix are in."""
+    return np.searchsorted(indptr, entries, side="right") - 1
+
+
+def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """left[i_t]'right[j_t] for each t, in bounded memory."""
+    out = np.empty(len(i))
+    step = max(1, (1 << 20) // (8 * max(1, left.shape[1])))
+    for a in range(0, len(i), step):
+        part = slice(a, a + step)
+        np.einsum("ij,ij->i", left[i[part]], right[j[part]], out=out[part])
+    return out
+
+
+class Reference:
+    """Reference rows ready to be met by many queries, in runs of at most `size` rows, through a `sieve` if there is one."""
+
+    def __init__(self, rows: Rows, sieve: Sieve | None = None, size: int | None = None) -> None:
+        size = size or (TILE if sieve is None else SIEVED_TILE)
+        self.sieve = sieve
+        self.runs: list[tuple[slice, Rows | SievedRows]] = []
+        for first in range(0, len(rows), size):
+            run = slice(first, min(first + size, len(rows)))
+            some = rows if run == slice(0, len(rows)) else rows.take(run)
+            self.runs.append((run, some if sieve is None else SievedRows(some, sieve)))
+
+    def tiles(self, query: Rows, features: int | None = None) -> Iterator[tuple[Pairs, slice]]:
+        """The tiles of `query` against the runs, with the run."""
+        split = None if self.sieve is None else query.split(self.sieve)
+        for run, some in self.runs:
+            yield (Tile(query, some, features) if split is None else SievedTile(query, split, some, features)), run
 
 
 def tiles(query: Rows, reference: Rows, features: int | None = None, size: int = TILE) -> Iterator[tuple[Tile, slice]]:
-    """The tiles of `query` against runs of at most `size` reference rows, with the run."""
-    for first in range(0, len(reference), size):
-        run = slice(first, min(first + size, len(reference)))
-        yield Tile(query, reference.take(run), features), run
+    """The whole tiles of `query` against runs of at most `size` reference rows, with the run."""
+    return Reference(reference, None, size).tiles(query, features)
 
 
 def products(left: np.ndarray | sp.csr_matrix, right: np.ndarray | sp.csr_matrix) -> np.ndarray:
@@ -211,72 +418,59 @@ class Nearest:
         """(size,) how many neighbours each query has."""
         return (self.ids != NONE).sum(axis=1)
 
-    def update(self, tile: Tile, allowed: np.ndarray | None = None, rows: np.ndarray | None = None) -> None:
+    def update(self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None) -> None:
         """Take in a tile.
 
-        `allowed`: None, (b,) booleans for the reference rows, or (a, b) booleans for the pairs.
+        `allowed`: which pairs may be neighbours; None: all.
         `rows`: the places of the tile's queries in this state; None: all, in order.
         """
-        approx = tile.approx
-        if allowed is not None and allowed.ndim == 1:
-            columns = np.flatnonzero(allowed)
-            if len(columns) < len(allowed):
-                approx = approx[:, columns]
-            allowed = None
-        else:
-            columns = None
-        a, b = approx.shape
-        if not a or not b:
-            return
         worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
         unit = tile.features * GRID
         # a pair with d2 above the cut cannot have a key as small as the k-th
         cut = (worst + 1.0) * unit + tile.error
         open_ = np.flatnonzero(np.isinf(worst))
-        if len(open_) and b > self.k:
-            values = approx[open_]
+        if len(open_) and tile.width > self.k:
+            values = tile.values(open_)
             if allowed is not None:
-                values = np.where(allowed[open_], values, np.inf)
+                values = np.where(allowed.take(open_).full(), values, np.inf)
             cut[open_] = np.partition(values, self.k - 1, axis=1)[:, self.k - 1]
             cut[open_] += unit + 2 * tile.error[open_]
-        near = approx <= cut[:, None]
-        if allowed is not None:
-            near &= allowed
-        flat = np.flatnonzero(near)
-        i, j = np.divmod(flat, b)
-        if columns is not None:
-            j = columns[j]
-        beyond = np.isinf(tile.approx[i, j])  # the row itself
-        if beyond.any():
-            i, j = i[~beyond], j[~beyond]
-        if not len(i):
-            return
-        keys = tile.keys(i, j)
-        places = i if rows is None else rows[i]
-        self._take(places, keys, tile.ids(j), i, j, tile)
+        i, j, approx = tile.near(cut, allowed)
+        if len(i):
+            self._take(i if rows is None else rows[i], tile.keys(i, j, approx), tile.ids(j), i, j, tile)
 
-    def _take(self, places: np.ndarray, keys: np.ndarray, ids: np.ndarray, i: np.ndarray, j: np.ndarray, tile: Tile) -> None:
+    def _take(self, places: np.ndarray, keys: np.ndarray, ids: np.ndarray, i: np.ndarray, j: np.ndarray, tile: Pairs) -> None:
         # what is no better than the k-th kept is out at once
         better = (keys < self.keys[places, -1]) | ((keys == self.keys[places, -1]) & (ids < self.ids[places, -1]))
         places, keys, ids, i, j = places[better], keys[better], ids[better], i[better], j[better]
         if not len(places):
             return
-        touched, at = np.unique(places, return_inverse=True)
-        k = self.k
-        old = len(touched) * k
-        group = np.concatenate([np.repeat(np.arange(len(touched)), k), at])
-        every_key = np.concatenate([self.keys[touched].ravel(), keys])
-        every_id = np.concatenate([self.ids[touched].ravel(), ids])
-        order = np.lexsort((every_id, every_key, group))
-        starts = np.searchsorted(group[order], np.arange(len(touched)))
-        chosen = order[starts[:, None] + np.arange(k)]  # each group holds at least the k old places
-        squares = np.empty(len(group))
-        squares[:old] = self.squares[touched].ravel()
-        new = np.unique(chosen[chosen >= old])
-        squares[new] = tile.squares(i[new - old], j[new - old])
-        self.keys[touched] = every_key[chosen]
-        self.ids[touched] = every_id[chosen]
-        self.squares[touched] = squares[chosen]
+        order = np.argsort(places, kind="stable")
+        places, new = places[order], (keys[order], ids[order], i[order], j[order])
+        touched, start, count = np.unique(places, return_index=True, return_counts=True)
+        many = count > 2 * self.k + 8  # apart, so that a few queries with many new rows do not widen the table of all
+        for some in (np.flatnonzero(~many), np.flatnonzero(many)):
+            if len(some):
+                within = np.arange(count[some].sum()) - np.repeat(np.cumsum(count[some]) - count[some], count[some])
+                entries = np.repeat(start[some], count[some]) + within
+                self._take_table(touched[some], np.repeat(np.arange(len(some)), count[some]), within, [x[entries] for x in new], tile)
+
+    def _take_table(self, touched: np.ndarray, row: np.ndarray, column: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
+        """New entries at (row, column) of a table beside the k old ones of the touched queries."""
+        k, wide = self.k, self.k + int(column.max()) + 1
+        keys, ids = np.full((len(touched), wide), np.inf), np.full((len(touched), wide), NONE)
+        keys[:, :k], ids[:, :k] = self.keys[touched], self.ids[touched]
+        keys[row, k + column], ids[row, k + column] = new[:2]
+        chosen = np.lexsort((ids, keys), axis=1)[:, :k]
+        squares = np.empty((len(touched), wide))
+        squares[:, :k] = self.squares[touched]
+        taken = np.zeros((len(touched), wide), bool)
+        np.put_along_axis(taken, chosen, True, axis=1)
+        taken = np.flatnonzero(taken[row, k + column])
+        squares[row[taken], k + column[taken]] = tile.squares(new[2][taken], new[3][taken])
+        self.keys[touched] = np.take_along_axis(keys, chosen, axis=1)
+        self.ids[touched] = np.take_along_axis(ids, chosen, axis=1)
+        self.squares[touched] = np.take_along_axis(squares, chosen, axis=1)
 
     def merge(self, other: Nearest) -> Nearest:
         """The k best of two states over the same queries and disjoint reference rows."""
@@ -301,53 +495,28 @@ class Nearest:
         return out
 
 
-# ---- conditions: (a, b) or (b,) booleans for `Nearest.update` ----
-
-
-def same_labelset(query: np.ndarray, reference: np.ndarray, empty: int | None = None) -> np.ndarray:
-    """(a, b) whether two rows have the same labelset, from their codes; rows of the code `empty` match nothing."""
-    same = query[:, None] == reference
-    if empty is not None:
-        same &= (reference != empty)[None, :]
-    return same
-
-
-def similar(similarity: LabelsetSimilarity, query: np.ndarray, reference: np.ndarray, s_min: float) -> np.ndarray:
-    """(a, b) whether s >= s_min, from labelset codes."""
-    return similarity.between(query, reference).at_least(s_min).full()
-
-
-def sharing(similarity: LabelsetSimilarity, query: np.ndarray, reference: np.ndarray) -> np.ndarray:
-    """(a, b) whether two rows share a label, from labelset codes."""
-    return similarity.between(query, reference).positive().full()
-
-
-def has_and_lacks(members: sp.csr_matrix, codes: np.ndarray, a: int, b: int) -> np.ndarray:
-    """(n,) whether a row has label a and not label b, from the labelsets (m, q) and the rows' codes."""
-    columns = members[:, [a, b]].toarray() > 0
-    return (columns[:, 0] & ~columns[:, 1])[codes]
-
-
 def nearest(
     query: Rows,
     blocks: Rows | list[Rows],
     k: int,
-    condition=None,
+    condition: Callable[[Rows, Rows], Lookup] | None = None,
     features: int | None = None,
-    batch: int = 256,
-    tile: int = TILE,
+    batch: int | None = None,
+    tile: int | None = None,
 ) -> Nearest:
     """The k nearest of every query among the rows of the blocks, in memory.
 
-    `condition(query_rows, reference_rows)` returns booleans as for `Nearest.update`, or None.
+    `condition(query_rows, reference_rows)` says which pairs may be neighbours.
     """
-    blocks = [blocks] if isinstance(blocks, Rows) else blocks
+    sieve = Sieve.of(query)
+    batch = batch or (BATCH if sieve is None else SIEVED_BATCH)
+    references = [Reference(block, sieve, tile) for block in ([blocks] if isinstance(blocks, Rows) else blocks)]
     parts = []
     for first in range(0, len(query), batch):
         some = query.take(slice(first, first + batch))
         best = Nearest(len(some), k)
-        for block in blocks:
-            for found, _ in tiles(some, block, features, tile):
+        for reference in references:
+            for found, _ in reference.tiles(some, features):
                 best.update(found, None if condition is None else condition(some, found.reference))
         parts.append(best)
     out = Nearest(0, k)

@@ -112,6 +112,14 @@ class Lookup:
         """The (len(rows), len(columns)) matrix."""
         return self.table[self.rows][:, self.columns]
 
+    def take(self, rows: np.ndarray) -> Lookup:
+        """Some rows of the matrix."""
+        return Lookup(self.table, self.rows[rows], self.columns)
+
+    def transposed(self) -> Lookup:
+        """The matrix seen from the other side."""
+        return Lookup(self.table.T, self.columns, self.rows)
+
     def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
         """value[i[t], j[t]] for each t."""
         return self.table[self.rows[i], self.columns[j]]

@@ -45,43 +45,6 @@ SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are s
 _EPS = np.finfo(np.float64).eps
 
 
-# ---- pass A ----
-
-
-@dataclass
-class HitsAndMisses:
-    """The k nearest hits and the nearest miss of some anchors: states that take in tiles and merge."""
-
-    hits: Nearest
-    misses: Nearest
-
-    @staticmethod
-    def empty(size: int, k: int) -> HitsAndMisses:
-        return HitsAndMisses(Nearest(size, k), Nearest(size, 1))
-
-    def update(self, tile: Tile, similarity: LabelsetSimilarity, s_min: float) -> None:
-        """Take in a tile whose rows carry labelset codes."""
-        lookup = similarity.between(tile.query.codes, tile.reference.codes)
-        hit = lookup.at_least(s_min).full()
-        self.hits.update(tile, hit)
-        self.misses.update(tile, np.logical_not(hit, out=hit))
-
-    def merge(self, other: HitsAndMisses) -> HitsAndMisses:
-        return HitsAndMisses(self.hits.merge(other.hits), self.misses.merge(other.misses))
-
-    def usable(self) -> np.ndarray:
-        """(a,) whether the row has k hits and a miss."""
-        return (self.hits.found == self.hits.k) & (self.misses.found == 1)
-
-    def margins(self) -> np.ndarray:
-        """(a,) m_i; meaningless where not usable."""
-        with np.errstate(invalid="ignore"):
-            return np.abs(self.hits.squares[:, 0] - self.misses.squares[:, 0])
-
-
-# ---- pass B ----
-
-
 @dataclass
 class Anchors:
     """Usable anchors with what pass A found.
@@ -242,12 +205,11 @@ def _active(
     c_jr, 0 where inactive."""
     unit = tile.features * GRID
     top = limit.max(axis=1) + unit + tile.error
-    width = tile.approx.shape[1]
-    i, r = np.divmod(np.flatnonzero(tile.approx <= top[:, None]), width)
+    i, r, squares = tile.near(top)
     s = similarity.between(anchors.rows.codes, block.codes).pairs(i, r)
     miss = np.flatnonzero(s < s_min)
-    i, r, s = i[miss], r[miss], s[miss]
-    squares, slack = tile.approx[i, r], 2 * tile.error[i]
+    i, r, s, squares = i[miss], r[miss], s[miss], squares[miss]
+    slack = 2 * tile.error[i]
     limits = limit.T[:, i]
     # rint(x) >= 0 as soon as x >= -1/2; recompute where the product's error could cross that
     doubtful = np.zeros(len(i), bool)

@@ -171,6 +171,12 @@ class Statistic:
         """The state of one block of rows."""
         raise NotImplementedError
 
+    def fold(self, state: State | None, block: Any, profile: Profile) -> State:
+        """`state` (None: of no rows, may be changed) with one more block. A statistic whose state helps to take in a block
+        overrides it; the result is that of `merge` and `partial`."""
+        part = self.partial(block, profile)
+        return part if state is None else self.merge(state, part)
+
     def merge(self, left: State, right: State) -> State:
         """The state of two sets of rows together."""
         return add(left, right)

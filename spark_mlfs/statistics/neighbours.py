@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ..errors import BudgetError, DataError
 from ..prepare.blocks import Block, Profile, Spans
-from ..solvers.knn import Nearest, Rows, tiles
+from ..solvers.knn import SIEVED_BATCH, Nearest, Reference, Rows, Sieve, tiles
 from ..solvers.label_similarity import LabelsetSimilarity
 from ..solvers.margin import Anchors, HingePart, attraction, hinge_part
 from ..solvers.relief import Links, PairMembership, PairNeighbours
@@ -76,6 +76,7 @@ class Queries:
     block: Block
     geometry: Geometry
     _batches: list[Rows] | None = field(default=None, repr=False)
+    _sieve: Sieve | None = field(default=None, repr=False)
 
     def __getstate__(self) -> dict[str, Any]:
         return {"block": bytes(self.block.encode()), "geometry": self.geometry}
@@ -84,10 +85,18 @@ class Queries:
         self.block, self.geometry, self._batches = Block.decode(state["block"]), state["geometry"], None
 
     def batches(self) -> list[Rows]:
+        """The rows in batches that meet a chunk at once."""
         if self._batches is None:
             rows = self.geometry.points(self.block)
-            self._batches = [rows.take(slice(a, a + BATCH)) for a in range(0, len(rows), BATCH)]
+            self._sieve = Sieve.of(rows)
+            size = BATCH if self._sieve is None else SIEVED_BATCH
+            self._batches = [rows.take(slice(a, a + size)) for a in range(0, len(rows), size)]
         return self._batches
+
+    def sieve(self) -> Sieve | None:
+        """What spares pairs of sparse rows, if it pays."""
+        self.batches()
+        return self._sieve
 
     def __len__(self) -> int:
         return self.block.n
@@ -139,43 +148,50 @@ class NearestRows(Statistic):
         return "nearest", id(self.queries), self.wants
 
     def partial(self, block: Block, profile: Profile) -> State:
+        return self.fold(None, block, profile)
+
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
+        # what was found before cuts off most pairs of the next chunk
         rows = self.queries.geometry.points(block.known())
-        best = [Nearest(len(self.queries), want.k) for want in self.wants]
-        own = self._place(rows) if self.symmetric else len(self.queries)
+        size = len(self.queries)
+        best = [Nearest(size, w.k) if state is None else self._nearest(state, i) for i, w in enumerate(self.wants)]
+        sieve = self.queries.sieve()
+        both = self.symmetric and sieve is None
+        reference = Reference(rows, sieve)
+        own = self._place(rows) if both else size
         first = 0
         for batch in self.queries.batches():
             places = np.arange(first, first + len(batch))
             first += len(batch)
             # before the chunk's own rows: both sides of a tile are queries; after them: another chunk's turn
-            before = batch.take(slice(0, max(0, min(len(batch), own - places[0])))) if own > places[0] else None
-            if before is not None:
-                self._meet(before, places[: len(before)], rows, best, own if self.symmetric else None)
-            if self.symmetric:
+            before = min(len(batch), max(0, own - places[0]))
+            if before:
+                self._meet(batch.take(slice(0, before)) if both else batch, places[:before], reference, best, own if both else None)
+            if both:
                 inside = slice(max(0, own - places[0]), max(0, own + len(rows) - places[0]))
                 if inside.start < len(batch) and inside.stop > inside.start:
-                    some = batch.take(inside)
-                    self._meet(some, places[inside], rows, best, None)
+                    self._meet(batch.take(inside), places[inside], reference, best, None)
         return {f"{i} {name}": value for i, nearest in enumerate(best) for name, value in nearest.state().items()}
 
     def _place(self, rows: Rows) -> int:
         """Where the chunk's rows begin among the queries, which are all rows in the order of the chunks."""
         return int(np.flatnonzero(self.queries.block.ids == rows.ids[0])[0]) if len(rows) else len(self.queries)
 
-    def _meet(self, batch: Rows, places: np.ndarray, rows: Rows, best: list[Nearest], other: int | None) -> None:
+    def _meet(self, batch: Rows, places: np.ndarray, reference: Reference, best: list[Nearest], other: int | None) -> None:
         """Queries at `places` take in the rows; with `other`, the rows, queries from that place on, take in the batch as well."""
-        for tile, run in tiles(batch, rows, max(1, rows.width)):
+        for tile, run in reference.tiles(batch, max(1, batch.width)):
             lookup = None if self.table is None else self.table.between(batch.codes, tile.reference.codes)
             for want, nearest in zip(self.wants, best, strict=True):
                 allowed = None
                 if want.condition == "sharing":
-                    allowed = lookup.positive().full()
+                    allowed = lookup.positive()
                 elif want.condition == "hits":
-                    allowed = lookup.at_least(want.s_min).full()
+                    allowed = lookup.at_least(want.s_min)
                 elif want.condition == "misses":
-                    allowed = lookup.below(want.s_min).full()
+                    allowed = lookup.below(want.s_min)
                 nearest.update(tile, allowed, places)
                 if other is not None:
-                    back = None if allowed is None else allowed.T
+                    back = None if allowed is None else allowed.transposed()
                     nearest.update(tile.transposed(), back, np.arange(other + run.start, other + run.stop))
 
     def _nearest(self, state: State, i: int) -> Nearest:
@@ -347,8 +363,11 @@ class PairNearest(Statistic):
         return [PairNeighbours(batch.codes, self.membership, self.k) for batch in self.queries.batches()]
 
     def partial(self, block: Block, profile: Profile) -> State:
+        return self.fold(None, block, profile)
+
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         rows = self.queries.geometry.points(block.known())
-        found = self._empty()
+        found = self._empty() if state is None else self._found(state)
         for batch, best in zip(self.queries.batches(), found, strict=True):
             for tile, _ in tiles(batch, rows, max(1, rows.width), PAIR_TILE):
                 best.update(tile)
@@ -363,6 +382,9 @@ class PairNearest(Statistic):
         return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
 
     def finish(self, state: State, profile: Profile) -> list[Links]:
+        return [best.links(self.sizes) for best in self._found(state)]
+
+    def _found(self, state: State) -> list[PairNeighbours]:
         found, first = self._empty(), 0
         for best in found:
             for pair, rows in best.rows.items():
@@ -370,7 +392,7 @@ class PairNearest(Statistic):
                     part = {name: state[name][first : first + len(rows)] for name in ("keys", "ids", "squares")}
                     getattr(best, side)[pair] = Nearest.from_state(part)
                     first += len(rows)
-        return [best.links(self.sizes) for best in found]
+        return found
 
     def state_bytes(self, profile: Profile) -> int:
         return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values())

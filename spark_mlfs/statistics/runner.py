@@ -197,8 +197,7 @@ class LocalEngine(Engine):
             for span in self._blocks(statistic):  # merged within a span first, as tasks do
                 inner: State | None = None
                 for block in span:
-                    part = statistic.partial(block, self.profile)
-                    inner = part if inner is None else statistic.merge(inner, part)
+                    inner = statistic.fold(inner, block, self.profile)
                 state = inner if state is None else statistic.merge(state, inner)
             out[key] = statistic.finish(state, self.profile)
         return out
@@ -449,9 +448,7 @@ class Partials:
                     position = places[number] if places is not None else 0
                     block = _blocks(data)
                     for index, statistic in enumerate(self.statistics):
-                        part = statistic.partial(block, self.profile)
-                        before = states[index]
-                        states[index] = part if before is None else statistic.merge(before, part)
+                        states[index] = statistic.fold(states[index], block, self.profile)
             if position is not None:
                 yield from self._emit(states, position)
 

@@ -14,7 +14,7 @@ from oracles.regression import standardise
 
 from spark_mlfs.errors import DataError
 from spark_mlfs.solvers import knn
-from spark_mlfs.solvers.knn import NONE, Nearest, Rows, Tile, nearest, tiles
+from spark_mlfs.solvers.knn import NONE, Nearest, Reference, Rows, Sieve, Tile, nearest, tiles
 from spark_mlfs.solvers.label_similarity import LabelsetSimilarity, labelset_codes
 
 
@@ -100,24 +100,19 @@ def test_real_sets_with_every_condition(name, sparse, data_dir):
     members, codes, _ = labelset_codes(Y)
     table = LabelsetSimilarity(members, Y.sum(axis=0))
     s = oracle.label_similarity(Y)
-    a_not_b = (Y[:, 0] == 1) & (Y[:, 1] == 0)
+    same = (Y[:, None] == Y).all(axis=2)
     conditions = {
         "all": (None, None),
-        "same": (lambda q, r: knn.same_labelset(q.codes, r.codes), (Y[:, None] == Y).all(axis=2)),
-        "similar": (lambda q, r: knn.similar(table, q.codes, r.codes, 0.4), s >= 0.4),
-        "sharing": (lambda q, r: knn.sharing(table, q.codes, r.codes), Y @ Y.T > 0),
-        "a not b": (lambda q, r: knn.has_and_lacks(members, r.codes, 0, 1), np.tile(a_not_b, (len(Y), 1))),
+        "same": (lambda q, r: table.between(q.codes, r.codes).at_least(1.0), same & (Y.sum(axis=1) > 0)),
+        "similar": (lambda q, r: table.between(q.codes, r.codes).at_least(0.4), s >= 0.4),
+        "other": (lambda q, r: table.between(q.codes, r.codes).below(0.4), s < 0.4),
+        "sharing": (lambda q, r: table.between(q.codes, r.codes).positive(), Y @ Y.T > 0),
     }
     query = Rows(sp.csr_matrix(X) if sparse else X, np.arange(len(X)), codes)
     blocks = cut(X, [100, 77], codes=codes, sparse=sparse)
     for what, (condition, allowed) in conditions.items():
         best = nearest(query, blocks, 5, condition, batch=64, tile=50)
         assert as_lists(best) == oracle.all_nearest(X, 5, allowed), what
-
-
-def test_empty_labelset_is_like_no_other_where_asked():
-    codes = np.array([0, 1, 0])
-    assert knn.same_labelset(codes, codes, empty=0).tolist() == [[False] * 3, [False, True, False], [False] * 3]
 
 
 def test_states_merge_in_any_order_and_travel():
@@ -135,6 +130,73 @@ def test_states_merge_in_any_order_and_travel():
         for part in order:
             merged = merged.merge(parts[part])
         assert (merged.ids == want.ids).all() and (merged.squares == want.squares).all()
+
+
+@settings(max_examples=120, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(2, 60),
+    d=st.integers(2, 30),
+    k=st.integers(1, 6),
+    density=st.sampled_from([0.02, 0.1, 0.5]),
+    share=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    values=st.sampled_from(["ones", "levels", "signed", "large"]),
+    size=st.sampled_from([3, 16, 64]),
+    labels=st.booleans(),
+)
+def test_sieved_tiles_find_what_sorting_finds(seed, n, d, k, density, share, values, size, labels):
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, d)) < density * np.linspace(0.3, 3, d)).astype(float)
+    X *= {
+        "ones": np.ones((n, d)),
+        "levels": rng.integers(1, 3, (n, d)),
+        "signed": rng.normal(size=(n, d)),
+        "large": 1e7 + np.round(rng.normal(size=(n, d)), 3),
+    }[values]
+    if seed % 2:
+        X = X / (0.1 + rng.random(d))
+    Y = rng.integers(0, 2, (n, 3))
+    members, codes, _ = labelset_codes(Y)
+    table = LabelsetSimilarity(members)
+    order = np.argsort(-(X != 0).sum(axis=0), kind="stable")
+    sieve = Sieve(np.sort(order[: round(share * d)]))
+    ids = rng.permutation(n)
+    query = Rows(sp.csr_matrix(X[ids]), ids, codes[ids])
+    best = Nearest(n, k)
+    for block in cut(X[ids], [n // 3, n // 2], ids, codes[ids], sparse=True):
+        for tile, _ in Reference(block, sieve, size).tiles(query):
+            best.update(tile, table.between(query.codes, tile.reference.codes).positive() if labels else None)
+    want = oracle.all_nearest(X, k, Y @ Y.T > 0 if labels else None)
+    assert as_lists(best) == [want[i] for i in ids]
+    d2 = oracle.squared_distances(X)
+    for i, row in enumerate(as_lists(best)):
+        np.testing.assert_allclose(best.squares[i, : len(row)], d2[ids[i], row], rtol=1e-14)
+
+
+def test_sieve_spares_pairs_and_is_chosen_where_it_pays():
+    rng = np.random.default_rng(0)
+    share = 0.5 / np.arange(1, 301)
+    X = sp.csr_matrix((rng.random((3000, 300)) < share) / np.sqrt(share))
+    rows = Rows(X, np.arange(3000))
+    sieve = Sieve.of(rows)
+    weight = np.asarray(X.multiply(X).sum(axis=0)).ravel()
+    assert 0 < weight[sieve.frequent].sum() <= knn.FREQUENT_SHARE * weight.sum()
+    assert Sieve.of(Rows(X.toarray(), np.arange(3000))) is None
+    assert Sieve.of(Rows(sp.csr_matrix(rng.random((500, 30))), np.arange(500))) is None
+    completed = []
+    whole = knn.row_products
+
+    def counted(left, right, i, j):
+        completed.append(len(i))
+        return whole(left, right, i, j)
+
+    knn.row_products = counted
+    try:
+        best = nearest(rows, rows, 5)
+    finally:
+        knn.row_products = whole
+    assert 0 < sum(completed) < 0.1 * 3000**2
+    assert (best.ids == nearest(Rows(X.toarray(), np.arange(3000)), Rows(X.toarray(), np.arange(3000)), 5).ids).all()
 
 
 def test_transposed_tiles_serve_both_sides():

@@ -14,7 +14,7 @@ from scipy.stats import spearmanr
 
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.solvers import margin
-from spark_mlfs.solvers.knn import NONE, Rows, tiles
+from spark_mlfs.solvers.knn import Nearest, Rows, tiles
 from spark_mlfs.solvers.label_similarity import LabelsetSimilarity, labelset_codes
 
 
@@ -32,17 +32,17 @@ class InBlocks:
         self.batches = []
         for home in self.blocks:
             batch = home if anchors is None else home.take(np.flatnonzero(np.isin(home.ids, anchors)))
-            found = margin.HitsAndMisses.empty(len(batch), k)
+            hits, misses = Nearest(len(batch), k), Nearest(len(batch), 1)
             for block in self.blocks[::-1]:
-                part = margin.HitsAndMisses.empty(len(batch), k)
                 for one, _ in tiles(batch, block, size=tile):
-                    part.update(one, self.table, s_min)
-                found = found.merge(part)
-            usable = np.flatnonzero(found.usable())
-            assert (found.hits.ids[usable] != NONE).all()
-            ids = found.hits.ids[usable]
+                    lookup = self.table.between(one.query.codes, one.reference.codes)
+                    hits.update(one, lookup.at_least(s_min))
+                    misses.update(one, lookup.below(s_min))
+            usable = np.flatnonzero((hits.found == k) & (misses.found == 1))
+            margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
+            ids = hits.ids[usable]
             self.batches.append(
-                margin.Anchors.of(batch.take(usable), x[ids.ravel()], codes[ids], found.margins()[usable], self.table)
+                margin.Anchors.of(batch.take(usable), x[ids.ravel()], codes[ids], margins, self.table)
             )
 
     def _parts(self, batch, weights, summed):
