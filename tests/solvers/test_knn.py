@@ -151,7 +151,7 @@ def test_sieved_tiles_find_what_sorting_finds(seed, n, d, k, density, share, val
         "ones": np.ones((n, d)),
         "levels": rng.integers(1, 3, (n, d)),
         "signed": rng.normal(size=(n, d)),
-        "large": 1e7 + np.round(rng.normal(size=(n, d)), 3),
+        "large": 100 + np.round(rng.normal(size=(n, d)), 3),
     }[values]
     if seed % 2:
         X = X / (0.1 + rng.random(d))
