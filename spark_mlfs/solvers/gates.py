@@ -106,11 +106,18 @@ def loss_and_gradients(
     """Penalised loss and its gradient in [a, W1, b1, ..., ]; `noise` u (rows x d), or None for noise-free gates."""
     a, layers = parameters[0], parameters[1:]
     if noise is None:
-        s = np.broadcast_to(expit(a / _T), X.shape)
+        s = expit(a / _T)  # the same for all rows
     else:
-        u = np.clip(noise, 1e-6, 1 - 1e-6)
-        s = expit((np.log(u) - np.log1p(-u) + a) / _T)
-    stretched = s * (_HIGH - _LOW) + _LOW
+        # 1/T = 3/2: sigmoid((log u - log(1-u) + a) / T) = 1/(1 + r sqrt(r)), r = (1/u - 1) exp(-a), without logarithms
+        r = 1.0 / np.clip(noise, 1e-6, 1 - 1e-6)
+        r -= 1.0
+        r *= np.exp(np.minimum(-a, 400.0))
+        s = np.sqrt(r)
+        s *= r
+        s += 1.0
+        np.divide(1.0, s, out=s)
+    stretched = s * (_HIGH - _LOW)
+    stretched += _LOW
     z = np.clip(stretched, 0.0, 1.0)
     inputs, h = [], X * z
     for i in range(0, len(layers), 2):
@@ -128,6 +135,9 @@ def loss_and_gradients(
         back = back @ layers[i].T
         if i > 0:
             back = back * (x > 0)
-    inside = (stretched > 0) & (stretched < 1)
-    gate = (back * X * inside * (_HIGH - _LOW) * s * (1 - s) / _T).sum(axis=0) + lam * p * (1 - p)
-    return loss, [gate, *gradients]
+    slope = 1 - s
+    slope *= s
+    slope *= z == stretched  # inside the bounds
+    back *= X
+    gate = back.sum(axis=0) * slope if slope.ndim == 1 else np.einsum("ij,ij->j", back, slope)
+    return loss, [gate * ((_HIGH - _LOW) / _T) + lam * p * (1 - p), *gradients]
