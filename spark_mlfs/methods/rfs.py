@@ -2,9 +2,10 @@
 
 Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(1/2‖r_i‖), D = diag(1/2‖w_i‖), from R = I/γ, D = I: the iterates of the paper's n × n
 form with a d × d solve and one scan each. ``accelerate`` extrapolates and keeps what does not raise the objective: the same
-optimum in fewer scans. Where rows are few a feature (n ≤ 3d, n + d ≤ 4000) many are fitted exactly and reweighting needs hundreds
-of scans: there ``accelerate`` gathers the rows once and takes Newton steps (`solvers.rfs_newton`). Residual norms floored at
-1e-8 of mean‖y_i − ȳ‖. Source: Nie et al. 2010.
+optimum in fewer scans. Where rows are few a feature (n ≤ 3d) many are fitted exactly and reweighting needs hundreds of scans:
+there, and after 60 scans without convergence, ``accelerate`` gathers the rows once and takes Newton steps
+(`solvers.rfs_newton`), if their memory, about 16 ((n + d)² + n² + nd) bytes, is within ``driverBytes``. Residual norms floored
+at 1e-8 of mean‖y_i − ȳ‖. Source: Nie et al. 2010.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 from .regression import SCALING, labelled_view, scores_of
 
-GATHERED = 4000  # rows and features together, at most, for Newton steps: their cube is a step's cost
+PATIENCE = 60  # scans, before Newton steps where they are possible
 
 
 class RFS(Method):
@@ -50,7 +51,9 @@ class RFS(Method):
     def score(self, engine: Engine, p: Any, count: int) -> Scores:
         plain, sets = engine.run(*self.needs(engine, p))
         view = labelled_view(engine, p["scaling"])
-        if p["accelerate"] and view.n <= 3 * len(view.varying) and view.n + len(view.varying) <= GATHERED:
+        n, v = view.n, len(view.varying)
+        fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) <= engine.driver_bytes
+        if fits and n <= 3 * v:
             with one_thread():
                 out = scores_of(self._gathered(engine, p, view), view, engine)
             out.details["scans"] = 0
@@ -71,9 +74,13 @@ class RFS(Method):
             return WeightedGram(found[0].in_view(view), found[1])
 
         with one_thread():
-            solution = l21.rfs(scan, p["gamma"], p["tol"], p["max_iter"], p["accelerate"])
+            limit = min(p["max_iter"], PATIENCE) if fits else p["max_iter"]
+            solution = l21.rfs(scan, p["gamma"], p["tol"], limit, p["accelerate"])
+            taken = solution.extra["scans"]
+            if not solution.converged and limit < p["max_iter"]:
+                solution = self._gathered(engine, p, view)
             out = scores_of(solution, view, engine)
-        out.details["scans"] = solution.extra["scans"]
+        out.details["scans"] = taken
         return out
 
     def _gathered(self, engine: Engine, p: Any, view: GramView) -> Solution:

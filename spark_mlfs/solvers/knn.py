@@ -2,8 +2,9 @@
 be trusted.
 
 Neighbours are ordered by key(i, j) = round(d2_ij / features, 10), then by the row id of j; a row is never its
-own neighbour; d2 is the squared Euclidean distance. |x|^2 + |z|^2 - 2x'z costs one product of the blocks but
-may be off by up to err = (features + 8) eps (|x| + |z|)^2. So a tile of products only proposes: pairs within
+own neighbour; d2 is the squared Euclidean distance. |x|^2 + |z|^2 - 2x'z costs one product of the blocks
+(of dense rows in single precision, as long as that is small beside the distances that count) but may be off by
+up to err = (features + 8) eps (|x| + |z|)^2. So a tile of products only proposes: pairs within
 err of the cut are candidates, a candidate whose rounding the error could change is computed again from
 differences, and the k kept carry distances from differences. Keys, ties and distances are therefore those of
 the naive computation, for any block sizes.
@@ -36,15 +37,16 @@ from spark_mlfs.errors import DataError
 from spark_mlfs.solvers.label_similarity import Lookup
 
 GRID = 1e-10  # distances per feature are compared on this grid
-BATCH, TILE = 256, 1024  # a tile of 256 x 1024 distances stays in the cache
+BATCH, TILE = 512, 1024  # queries and reference rows in a tile
+SINGLE_SHARE = 1 / 256  # of the k-th distance, at most, that the error of single precision may be
 SIEVED_BATCH = 1024  # queries met with such a tile at once
 SIEVED_TILE = 2048  # reference rows in a tile of sparse rows: what is kept of it is small
 DENSE_BELOW = 16  # a condition is looked up pair by pair where fewer than one pair in so many is within the cut
 FREQUENT_SHARE = 0.1  # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
 SIEVED_PRODUCTS = 1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
 NONE = np.iinfo(np.int64).max  # the id of a place that is not taken
-CHUNK_BYTES = 32 << 20
-_EPS = np.finfo(np.float64).eps
+CHUNK_BYTES, CACHED_BYTES = 32 << 20, 1 << 19
+_EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
 
 class Rows:
@@ -83,6 +85,7 @@ class Rows:
         self.ids = np.asarray(ids, np.int64)
         self.codes = None if codes is None else np.asarray(codes, np.int64)
         self._split: tuple | None = None
+        self._single: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.x.shape[0]
@@ -101,7 +104,14 @@ class Rows:
         out.x, out.ids, out.norms = self.x[rows], self.ids[rows], self.norms[rows]
         out.codes = None if self.codes is None else self.codes[rows]
         out._split = None
+        out._single = self._single[rows] if self._single is not None and isinstance(rows, slice) else None
         return out
+
+    def single(self) -> np.ndarray:
+        """Dense rows in single precision, kept for the next time."""
+        if self._single is None:
+            self._single = self.x.astype(np.float32)
+        return self._single
 
     def split(self, sieve: Sieve) -> tuple:
         """`sieve.split` of the rows, kept for the next time."""
@@ -123,10 +133,15 @@ def pair_squares(
 ) -> np.ndarray:
     """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded memory."""
     out = np.empty(len(i))
-    step = max(1, CHUNK_BYTES // (8 * max(1, left.shape[1])))
+    sparse = sp.issparse(left) or sp.issparse(right)
+    if sparse:
+        wide = sum(x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in (left, right))
+        step = max(1, CHUNK_BYTES // (32 * max(1, wide)))
+    else:
+        step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
     for a in range(0, len(i), step):
         part = slice(a, a + step)
-        if sp.issparse(left) or sp.issparse(right):
+        if sparse:
             diff = sp.csr_matrix(left[i[part]]) - sp.csr_matrix(right[j[part]])
             diff = diff.multiply(diff)
             out[part] = np.asarray(diff.sum(axis=1)).ravel() if weights is None else diff @ weights
@@ -147,9 +162,12 @@ class Pairs:
     features: int
     error: np.ndarray
 
+    single = False  # whether `error` is that of single precision
+
     def _bound(self) -> np.ndarray:
         root = np.sqrt(self.query.norms) + np.sqrt(self.reference.norms.max(initial=0.0))
-        return (self.query.width + 8) * _EPS * root * root
+        # in single precision the rows and their norms are rounded, too
+        return (self.query.width + 8) * (2 * _EPS_SINGLE if self.single else _EPS) * root * root
 
     @property
     def width(self) -> int:
@@ -172,27 +190,31 @@ class Pairs:
         """d2 of listed pairs, from differences."""
         return pair_squares(self.query.x, self.reference.x, i, j)
 
-    def keys(self, i: np.ndarray, j: np.ndarray, approx: np.ndarray) -> np.ndarray:
-        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences."""
+    def keys(self, i: np.ndarray, j: np.ndarray, approx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences, and the d2 that had to be computed so, NaN
+        for the others."""
         unit = self.features * GRID
         value = approx / unit
         key = np.rint(value)
         unsure = np.flatnonzero(0.5 - np.abs(value - key) <= self.error[i] / unit)
+        squares = np.full(len(i), np.nan)
         if len(unsure):
-            key[unsure] = grid_key(self.squares(i[unsure], j[unsure]), self.features)
-        return key
+            squares[unsure] = self.squares(i[unsure], j[unsure])
+            key[unsure] = grid_key(squares[unsure], self.features)
+        return key, squares
 
 
 class Tile(Pairs):
-    """All distances of some query rows to some reference rows: `approx` (a, b), infinity for a row and itself."""
+    """All distances of some query rows to some reference rows: `approx` (a, b), infinity for a row and itself; with `single`
+    (dense rows) from products in single precision."""
 
-    def __init__(self, query: Rows, reference: Rows, features: int | None = None) -> None:
-        self.query, self.reference = query, reference
+    def __init__(self, query: Rows, reference: Rows, features: int | None = None, single: bool = False) -> None:
+        self.query, self.reference, self.single = query, reference, single
         self.features = max(1, features or query.width)
-        approx = products(query.x, reference.x)
+        approx = query.single() @ reference.single().T if single else products(query.x, reference.x)
         approx *= -2.0
-        approx += query.norms[:, None]
-        approx += reference.norms
+        approx += query.norms[:, None].astype(approx.dtype)
+        approx += reference.norms.astype(approx.dtype)
         _, mine, other = np.intersect1d(query.ids, reference.ids, assume_unique=True, return_indices=True)
         approx[mine, other] = np.inf
         self.approx = approx
@@ -208,6 +230,8 @@ class Tile(Pairs):
         return self.approx[rows]
 
     def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self.single:  # rounded up, so that the comparison stays in single precision
+            cut = np.nextafter(cut.astype(np.float32), np.float32(np.inf))
         within = self.approx <= cut[:, None]
         if allowed is not None and DENSE_BELOW * np.count_nonzero(within) > within.size:
             within &= allowed.full()
@@ -216,7 +240,7 @@ class Tile(Pairs):
         if allowed is not None:
             kept = np.flatnonzero(allowed.pairs(i, j))
             i, j = i[kept], j[kept]
-        approx = self.approx[i, j]
+        approx = self.approx[i, j].astype(np.float64)
         if np.isinf(approx).any():  # an open cut admits the row itself
             others = np.isfinite(approx)
             i, j, approx = i[others], j[others], approx[others]
@@ -225,7 +249,7 @@ class Tile(Pairs):
     def transposed(self) -> Tile:
         """The same tile seen from the reference rows: symmetric work is done once."""
         out = object.__new__(Tile)
-        out.query, out.reference, out.features = self.reference, self.query, self.features
+        out.query, out.reference, out.features, out.single = self.reference, self.query, self.features, self.single
         out.approx, out.rows, out.columns = self.approx.T, None, None
         out.error = out._bound()
         return out
@@ -233,10 +257,15 @@ class Tile(Pairs):
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Tile:
         """Some queries against some reference rows of a whole tile; the rows themselves are not copied."""
         out = object.__new__(Tile)
-        out.query, out.reference, out.features = self.query, self.reference, self.features
+        out.query, out.reference, out.features, out.single = self.query, self.reference, self.features, self.single
         out.approx, out.error = self.approx[rows[:, None], columns], self.error[rows]
         out.rows, out.columns = rows, columns
         return out
+
+    @cached_property
+    def double(self) -> Tile:
+        """The whole tile in double precision."""
+        return Tile(self.query, self.reference, self.features)
 
     def ids(self, j: np.ndarray) -> np.ndarray:
         return super().ids(j if self.columns is None else self.columns[j])
@@ -360,7 +389,7 @@ def _row_of(indptr: np.ndarray, entries: np.ndarray) -> np.ndarray:
 def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """left[i_t]'right[j_t] for each t, in bounded memory."""
     out = np.empty(len(i))
-    step = max(1, (1 << 20) // (8 * max(1, left.shape[1])))
+    step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
     for a in range(0, len(i), step):
         part = slice(a, a + step)
         np.einsum("ij,ij->i", left[i[part]], right[j[part]], out=out[part])
@@ -370,7 +399,9 @@ def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarr
 class Reference:
     """Reference rows ready to be met by many queries, in runs of at most `size` rows, through a `sieve` if there is one."""
 
-    def __init__(self, rows: Rows, sieve: Sieve | None = None, size: int | None = None) -> None:
+    def __init__(self, rows: Rows, sieve: Sieve | None = None, size: int | None = None, single: bool = True) -> None:
+        # squares of what is rounded must neither vanish nor overflow
+        self.single = single and not rows.sparse and 1e-20 < rows.norms.max(initial=0.0) < 1e30
         size = size or (TILE if sieve is None else SIEVED_TILE)
         self.sieve = sieve
         self.runs: list[tuple[slice, Rows | SievedRows]] = []
@@ -383,12 +414,19 @@ class Reference:
         """The tiles of `query` against the runs, with the run."""
         split = None if self.sieve is None else query.split(self.sieve)
         for run, some in self.runs:
-            yield (Tile(query, some, features) if split is None else SievedTile(query, split, some, features)), run
+            if split is not None:
+                yield SievedTile(query, split, some, features), run
+                continue
+            single = self.single and query.norms.max(initial=0.0) < 1e30
+            tile = Tile(query, some, features, single)
+            yield tile, run
+            if "double" in tile.__dict__:  # it was not good enough, nor will the next be
+                self.single = False
 
 
 def tiles(query: Rows, reference: Rows, features: int | None = None, size: int = TILE) -> Iterator[tuple[Tile, slice]]:
     """The whole tiles of `query` against runs of at most `size` reference rows, with the run."""
-    return Reference(reference, None, size).tiles(query, features)
+    return Reference(reference, None, size, single=False).tiles(query, features)
 
 
 def products(left: np.ndarray | sp.csr_matrix, right: np.ndarray | sp.csr_matrix) -> np.ndarray:
@@ -425,8 +463,25 @@ class Nearest:
         `rows`: the places of the tile's queries in this state; None: all, in order.
         """
         worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
+        cut = self._cut(tile, allowed, worst)
+        if tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut):
+            tile = tile.double
+            cut = self._cut(tile, allowed, worst)
+        i, j, approx = tile.near(cut, allowed)
+        if not len(i):
+            return
+        keys, squares = tile.keys(i, j, approx)
+        places, ids = i if rows is None else rows[i], tile.ids(j)
+        # what is no better than the k-th kept is out at once
+        better = (keys < self.keys[places, -1]) | ((keys == self.keys[places, -1]) & (ids < self.ids[places, -1]))
+        better = np.flatnonzero(better)
+        if len(better):
+            better = better[np.argsort(places[better], kind="stable")]
+            self._take(places[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
+
+    def _cut(self, tile: Pairs, allowed: Lookup | None, worst: np.ndarray) -> np.ndarray:
+        """(a,) a pair with d2 above it cannot have a key as small as the k-th, `worst` so far."""
         unit = tile.features * GRID
-        # a pair with d2 above the cut cannot have a key as small as the k-th
         cut = (worst + 1.0) * unit + tile.error
         open_ = np.flatnonzero(np.isinf(worst))
         if len(open_) and tile.width > self.k:
@@ -435,18 +490,10 @@ class Nearest:
                 values = np.where(allowed.take(open_).full(), values, np.inf)
             cut[open_] = np.partition(values, self.k - 1, axis=1)[:, self.k - 1]
             cut[open_] += unit + 2 * tile.error[open_]
-        i, j, approx = tile.near(cut, allowed)
-        if len(i):
-            self._take(i if rows is None else rows[i], tile.keys(i, j, approx), tile.ids(j), i, j, tile)
+        return cut
 
-    def _take(self, places: np.ndarray, keys: np.ndarray, ids: np.ndarray, i: np.ndarray, j: np.ndarray, tile: Pairs) -> None:
-        # what is no better than the k-th kept is out at once
-        better = (keys < self.keys[places, -1]) | ((keys == self.keys[places, -1]) & (ids < self.ids[places, -1]))
-        places, keys, ids, i, j = places[better], keys[better], ids[better], i[better], j[better]
-        if not len(places):
-            return
-        order = np.argsort(places, kind="stable")
-        places, new = places[order], (keys[order], ids[order], i[order], j[order])
+    def _take(self, places: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
+        """New (keys, ids, squares where known, i, j) for queries at `places`, sorted."""
         touched, start, count = np.unique(places, return_index=True, return_counts=True)
         many = count > 2 * self.k + 8  # apart, so that a few queries with many new rows do not widen the table of all
         for some in (np.flatnonzero(~many), np.flatnonzero(many)):
@@ -464,10 +511,11 @@ class Nearest:
         chosen = np.lexsort((ids, keys), axis=1)[:, :k]
         squares = np.empty((len(touched), wide))
         squares[:, :k] = self.squares[touched]
+        squares[row, k + column] = new[2]
         taken = np.zeros((len(touched), wide), bool)
         np.put_along_axis(taken, chosen, True, axis=1)
-        taken = np.flatnonzero(taken[row, k + column])
-        squares[row[taken], k + column[taken]] = tile.squares(new[2][taken], new[3][taken])
+        taken = np.flatnonzero(taken[row, k + column] & np.isnan(new[2]))
+        squares[row[taken], k + column[taken]] = tile.squares(new[3][taken], new[4][taken])
         self.keys[touched] = np.take_along_axis(keys, chosen, axis=1)
         self.ids[touched] = np.take_along_axis(ids, chosen, axis=1)
         self.squares[touched] = np.take_along_axis(squares, chosen, axis=1)

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 
 from ..errors import BudgetError, DataError
 from ..prepare.blocks import Block, Profile, Spans
-from ..solvers.knn import SIEVED_BATCH, Nearest, Reference, Rows, Sieve, tiles
+from ..solvers.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve, tiles
 from ..solvers.label_similarity import LabelsetSimilarity
 from ..solvers.margin import Anchors, HingePart, attraction, hinge_part
 from ..solvers.relief import Links, PairMembership, PairNeighbours
@@ -27,7 +27,6 @@ from .contingency import Labelsets
 from .moments import Moments
 from .sample import SampledRows
 
-BATCH = 512  # queries met with a chunk at once
 PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
 WAVE_BYTES = 16 << 20  # of query rows that travel with one job
 

@@ -12,6 +12,7 @@ from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet
 
 from spark_mlfs import pipeline
 from spark_mlfs.errors import BudgetError, ParameterError
+from spark_mlfs.methods import rfs
 from spark_mlfs.methods.base import Scores
 from spark_mlfs.methods.msfs import MSFS
 from spark_mlfs.prepare.blocks import mix, pack
@@ -85,6 +86,21 @@ def test_rfs_reaches_the_minimum_of_the_n_by_n_form(rows, name, small):
     assert result.scores.objective[-1] <= oracle.rfs_objective(X, Y, W, b, 1.0) * (1 + 1e-9)
     agrees(got[keep], norms(W), 2e-2 if name == "emotions" else 1e-3)
     assert all(b <= a for a, b in zip(result.scores.objective, result.scores.objective[1:], strict=False))
+
+
+def test_rfs_gives_up_scanning_where_newton_steps_fit(rows):
+    """A tolerance that needs hundreds of scans: after 60 of them the rows are gathered, unless their matrices are over the
+    budget."""
+    _, result = rows("emotions").scores("rfs", True, tol=1e-10)
+    assert result.scores.converged and result.scores.details["scans"] == rfs.PATIENCE
+    _, stopped = rows("emotions").scores("rfs", True, tol=1e-10, max_iter=30)
+    assert not stopped.scores.converged and stopped.scores.details["scans"] == 30
+    request = [pipeline.Request.of("rfs", {"tol": 1e-10})]
+    (scanned,) = pipeline.rank(rows("emotions").packed, request, driver_bytes=4 << 20)
+    assert scanned.scores.details["scans"] > rfs.PATIENCE
+    best, most = result.scores.objective[-1], scanned.scores.objective[-1]
+    assert best <= most * (1 + 1e-12) and most <= best * (1 + 1e-7)
+    assert best < stopped.scores.objective[-1]
 
 
 def test_rfs_iterates_are_nies(rows):

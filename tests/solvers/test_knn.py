@@ -229,8 +229,33 @@ def test_error_bound_holds():
     for scale in (1, 1e4):
         X = rng.normal(size=(200, 300)) * scale + 10 * scale
         tile = Tile(Rows(X[:80], np.arange(80)), Rows(X[80:], np.arange(80, 200)))
-        off = np.abs(tile.approx - oracle.squared_distances(X[:80], X[80:]))
+        exact = oracle.squared_distances(X[:80], X[80:])
+        off = np.abs(tile.approx - exact)
         assert (off <= tile.error[:, None]).all() and off.max() > 0
+        single = Tile(tile.query, tile.reference, single=True)
+        off = np.abs(single.approx - exact)
+        assert single.approx.dtype == np.float32
+        assert (off <= single.error[:, None]).all() and off.max() > 1e6 * np.abs(tile.approx - exact).max()
+
+
+def test_single_precision_proposes_while_its_error_is_small_and_is_given_up_for_good():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(300, 40))
+    X[100:120] = X[:20]
+    X[120:140] = X[20:40] + 1e-7 * rng.normal(size=(20, 40))  # apart by less than single precision sees
+    for rows, used in ((X, True), (X + 1e4, False), (1e-12 * X, False), (1e16 * X, False)):
+        ready = Rows(rows, np.arange(300))
+        reference = Reference(ready, size=64)
+        best = Nearest(300, 5)
+        kinds = []
+        for tile, _ in reference.tiles(ready):
+            kinds.append(tile.single)
+            best.update(tile)
+        assert reference.single == used and all(kinds) == used and not any(kinds[1:]) == (not used)
+        if rows.max() < 1e10:  # beyond it the grid is finer than a float
+            assert as_lists(best) == oracle.all_nearest(rows, 5)
+        d2 = oracle.squared_distances(rows)
+        np.testing.assert_allclose(best.squares, np.take_along_axis(d2, best.ids, axis=1), rtol=1e-12)
 
 
 def test_scaling_in_the_rows():
