@@ -1,7 +1,7 @@
 """Measures kernels and methods beside the bare NumPy/SciPy cost of the same arithmetic, in one run.
 
-    spark-submit jobs/benchmark.py [--case planted|real|sparse|methods|graph|regression|score ...] [--data DIR] [--rows 100000]
-    [--repeat 3] [--output FILE]
+    spark-submit jobs/benchmark.py [--case planted|real|sparse|methods|graph|neighbours|regression|score ...] [--data DIR]
+    [--rows 100000] [--repeat 3] [--output FILE]
 
 For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans, peak memory of the driver
 process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
@@ -276,6 +276,61 @@ def graph(arff, imdb, repeat):
     packed.release()
 
 
+def neighbours(spark, arff, imdb, repeat):
+    """Ten neighbours by our kernel, without Spark, beside the bare products and scikit-learn's brute force, all on one thread:
+    CPU seconds. The queries are the first rows by id."""
+    from sklearn.neighbors import NearestNeighbors
+    from threadpoolctl import threadpool_limits
+
+    from spark_mlfs import read
+    from spark_mlfs.prepare.blocks import Block, concatenate, pack
+    from spark_mlfs.solvers.knn import Rows, nearest
+
+    def planted():
+        return read.planted(spark, 20_000, 300, 10, seed=1)
+
+    for name, frame in (
+        ("planted 20,000 x 300", planted()),
+        ("tmc2007-500", arff("tmc2007-500", "tmc2007-500.arff.gz")),
+        ("imdb", imdb()),
+    ):
+        packed = pack(frame, row_id="id")
+        rows = packed.frame.where("block is not null").select("block").toLocalIterator()
+        block = concatenate([Block.decode(bytes(r.block)) for r in rows])
+        x = block.x[:, packed.profile.varying].astype(np.float64)
+        packed.release()
+        if sp.issparse(x):
+            scale = np.sqrt(np.asarray(x.multiply(x).mean(axis=0)).ravel() - np.asarray(x.mean(axis=0)).ravel() ** 2)
+            x = sp.csr_matrix(x.multiply(1 / scale))
+        else:
+            x = (x - x.mean(axis=0)) / x.std(axis=0)
+        some = x[np.argsort(block.ids)[:4096]]
+        reference, query = Rows(x, np.arange(x.shape[0])), Rows(some, -1 - np.arange(4096))
+        library = NearestNeighbors(n_neighbors=10, algorithm="brute", n_jobs=1).fit(x)
+
+        def products(some=some, x=x):
+            for a in range(0, 4096, 512):
+                for b in range(0, x.shape[0], 1024):
+                    _ = some[a : a + 512] @ x[b : b + 1024].T
+
+        with threadpool_limits(1):
+            ours = bare(repeat, lambda query=query, reference=reference: nearest(query, reference, 10))
+            plain = bare(repeat, products)
+            theirs = bare(1, lambda library=library, some=some: library.kneighbors(some))
+            found = library.kneighbors(some[:256])[0]
+        own = np.sqrt(nearest(query.take(slice(0, 256)), reference, 10).squares)
+        yield {
+            "case": f"10 neighbours of 4096 rows, {name}",
+            "cpu": round(ours, 2),
+            "ns a pair": round(ours / 4096 / x.shape[0] * 1e9, 1),
+            "bare products cpu": round(plain, 2),
+            "scikit-learn cpu": round(theirs, 2),
+            "ours / products": round(ours / plain, 2),
+            "ours / scikit-learn": round(ours / theirs, 2),
+            "farthest apart": float(f"{np.abs(own - found).max():.1e}"),
+        }
+
+
 def regression(arff, repeat):
     from spark_mlfs.prepare.blocks import pack
 
@@ -334,7 +389,7 @@ def main():
         "--case",
         nargs="+",
         default=["planted", "real", "sparse"],
-        choices=["planted", "real", "sparse", "methods", "graph", "regression", "score"],
+        choices=["planted", "real", "sparse", "methods", "graph", "neighbours", "regression", "score"],
     )
     parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
     parser.add_argument("--rows", type=int, default=100_000)
@@ -378,6 +433,9 @@ def main():
         rows += every_method(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), args.repeat)
     if "graph" in args.case:
         for row in graph(arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), args.repeat):
+            add(row)
+    if "neighbours" in args.case:
+        for row in neighbours(spark, arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), args.repeat):
             add(row)
     if "regression" in args.case:
         for row in regression(arff, args.repeat):
