@@ -280,25 +280,17 @@ def neighbours(spark, arff, imdb, repeat):
     """Ten neighbours by our kernel, without Spark, beside the bare products and scikit-learn's brute force, all on one thread:
     CPU seconds. The queries are the first rows by id."""
     from sklearn.neighbors import NearestNeighbors
-    from threadpoolctl import threadpool_limits
 
     from spark_mlfs import read
-    from spark_mlfs.prepare.blocks import Block, concatenate, pack
     from spark_mlfs.solvers.knn import Rows, nearest
 
-    def planted():
-        return read.planted(spark, 20_000, 300, 10, seed=1)
-
     for name, frame in (
-        ("planted 20,000 x 300", planted()),
+        ("planted 20,000 x 300", read.planted(spark, 20_000, 300, 10, seed=1)),
         ("tmc2007-500", arff("tmc2007-500", "tmc2007-500.arff.gz")),
         ("imdb", imdb()),
     ):
-        packed = pack(frame, row_id="id")
-        rows = packed.frame.where("block is not null").select("block").toLocalIterator()
-        block = concatenate([Block.decode(bytes(r.block)) for r in rows])
-        x = block.x[:, packed.profile.varying].astype(np.float64)
-        packed.release()
+        block, profile = local(frame)
+        x = block.x[:, profile.varying].astype(np.float64)
         if sp.issparse(x):
             scale = np.sqrt(np.asarray(x.multiply(x).mean(axis=0)).ravel() - np.asarray(x.mean(axis=0)).ravel() ** 2)
             x = sp.csr_matrix(x.multiply(1 / scale))
@@ -313,11 +305,10 @@ def neighbours(spark, arff, imdb, repeat):
                 for b in range(0, x.shape[0], 1024):
                     _ = some[a : a + 512] @ x[b : b + 1024].T
 
-        with threadpool_limits(1):
-            ours = bare(repeat, lambda query=query, reference=reference: nearest(query, reference, 10))
-            plain = bare(repeat, products)
-            theirs = bare(1, lambda library=library, some=some: library.kneighbors(some))
-            found = library.kneighbors(some[:256])[0]
+        ours = bare(repeat, lambda query=query, reference=reference: nearest(query, reference, 10))
+        plain = bare(repeat, products)
+        theirs = bare(max(1, repeat - 1), lambda library=library, some=some: library.kneighbors(some))
+        found = library.kneighbors(some[:256])[0]
         own = np.sqrt(nearest(query.take(slice(0, 256)), reference, 10).squares)
         yield {
             "case": f"10 neighbours of 4096 rows, {name}",
