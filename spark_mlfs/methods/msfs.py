@@ -138,13 +138,32 @@ def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) 
     """σ_i²: the squared distance to the 7th nearest row, or the smallest positive one where that is 0."""
     found = np.maximum(nearest.found, 1)
     out = nearest.squares[np.arange(block.n), found - 1]
-    k = TUNING
-    while (zero := np.flatnonzero(out == 0)).size and k < block.n:
+    zero = np.flatnonzero(out == 0)
+    # identical rows have one scale: one of each kind asks for ever more neighbours, which stays small however many rows are alike
+    kinds, kind = _distinct(geometry.points(block.take(zero)).x)
+    scales = np.zeros(len(kinds))
+    left, k = np.arange(len(kinds)), TUNING
+    while len(left) and k < block.n:
         k = min(8 * k, block.n)
-        (more,) = nearest_rows(engine, block.take(zero), geometry, (Want(k),))
+        (more,) = nearest_rows(engine, block.take(zero[kinds[left]]), geometry, (Want(k),))
         positive = np.where((more.squares > 0) & (more.ids != NONE), more.squares, np.inf).min(axis=1)
         known = np.isfinite(positive)
-        out[zero[known]] = positive[known]
-        if k == block.n:
-            break
+        scales[left[known]] = positive[known]
+        left = left[~known]
+    out[zero] = scales[kind]
     return np.where(np.isfinite(out), out, 0.0)
+
+
+def _distinct(x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """The first of each kind of equal rows, and the kind of every row."""
+    if sp.issparse(x):
+        x = x.copy()
+        x.eliminate_zeros()
+        x.sort_indices()
+        runs = [slice(a, z) for a, z in zip(x.indptr[:-1], x.indptr[1:], strict=True)]
+        contents = [(x.indices[run].tobytes(), x.data[run].tobytes()) for run in runs]
+    else:
+        contents = [row.tobytes() for row in x + 0.0]  # one zero
+    kinds: dict[Any, int] = {}
+    kind = np.array([kinds.setdefault(content, len(kinds)) for content in contents], np.int64)
+    return np.unique(kind, return_index=True)[1], kind

@@ -229,12 +229,18 @@ def test_msfs_in_the_papers_dense_form(rows, name, sigma):
     agrees(got[keep], norms(W), 1e-3)
 
 
-def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of):
+@pytest.mark.parametrize("sparse", [False, True])
+def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of, sparse):
     rng = np.random.default_rng(0)
-    x = np.repeat(rng.normal(size=(6, 4)), 10, axis=0)
-    y = np.repeat(np.eye(6)[:, :3] + np.eye(6)[::-1][:, :3], 10, axis=0).clip(0, 1)
-    packed = pack(frame_of(x, y), row_id="id")
-    (result,) = pipeline.rank(packed, [pipeline.Request.of("msfs", {"walk": "expected", "neighbors": 30, "steps": 10})])
+    times = [10, 10, 10, 10, 10, 350]
+    kinds = rng.normal(size=(6, 4))
+    kinds[5] = 0.0
+    x = np.repeat(kinds, times, axis=0)
+    y = np.repeat(np.eye(6)[:, :3] + np.eye(6)[::-1][:, :3], times, axis=0).clip(0, 1)
+    packed = pack(frame_of(x, y, sparse), row_id="id")
+    # the 350 equal rows need 350 neighbours: of all of them that would be over this budget
+    request = [pipeline.Request.of("msfs", {"walk": "expected", "neighbors": 30, "steps": 10})]
+    (result,) = pipeline.rank(packed, request, driver_bytes=2 << 20)
     packed.release()
     X = standardise(x)
     P = graphs.transitions(graphs.similarity(X, y, neighbors=30))
