@@ -350,14 +350,14 @@ class SievedTile(Pairs):
         slack = cut - self._squares  # what the other terms of the bound may come to
         first = np.searchsorted(ready.squares, slack, side="right")  # rows that may be near without a rare feature in common
         wide = np.flatnonzero(first > b // 4)
+        if 2 * len(wide) > len(cut):  # most rows pass, as where many are empty
+            return Tile(self.query, self.reference, self.features).near(cut, allowed)
         found = []
         if len(wide):
             i, j, approx = Tile(self.query.take(wide), self.reference, self.features).near(
                 cut[wide], None if allowed is None else allowed.take(wide)
             )
             found.append((wide[i], j, approx))
-            if len(wide) == len(cut):
-                return found[0]
             first[wide], slack[wide] = 0, -np.inf
         product, shared = self._product, self._shared
         passed = np.flatnonzero(self._rest <= np.repeat(slack, shared))
@@ -464,20 +464,34 @@ class Nearest:
         """
         worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
         cut = self._cut(tile, allowed, worst)
-        if tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut):
+        crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
+        if not crude:
+            places, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
+            crude = tile.single and len(i) > 2 * self.k * len(cut)  # many distances are all but equal
+        if crude:
             tile = tile.double
-            cut = self._cut(tile, allowed, worst)
-        i, j, approx = tile.near(cut, allowed)
-        if not len(i):
-            return
+            places, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
         keys, squares = tile.keys(i, j, approx)
-        places, ids = i if rows is None else rows[i], tile.ids(j)
-        # what is no better than the k-th kept is out at once
-        better = (keys < self.keys[places, -1]) | ((keys == self.keys[places, -1]) & (ids < self.ids[places, -1]))
-        better = np.flatnonzero(better)
+        better = self._better(places, keys, ids)
         if len(better):
             better = better[np.argsort(places[better], kind="stable")]
             self._take(places[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
+
+    def _possible(
+        self, tile: Pairs, cut: np.ndarray, allowed: Lookup | None, rows: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Places, ids, i, j and approximate d2 of the pairs that may be among the k best."""
+        i, j, approx = tile.near(cut, allowed)
+        places, ids = i if rows is None else rows[i], tile.ids(j)
+        # of equal rows most are out by their ids alone: no key is below `least`
+        least = np.rint(np.maximum(approx - tile.error[i], 0.0) / (tile.features * GRID))
+        kept = self._better(places, least, ids)
+        return places[kept], ids[kept], i[kept], j[kept], approx[kept]
+
+    def _better(self, places: np.ndarray, keys: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Which entries come before the k-th kept."""
+        worst = self.keys[places, -1]
+        return np.flatnonzero((keys < worst) | ((keys == worst) & (ids < self.ids[places, -1])))
 
     def _cut(self, tile: Pairs, allowed: Lookup | None, worst: np.ndarray) -> np.ndarray:
         """(a,) a pair with d2 above it cannot have a key as small as the k-th, `worst` so far."""

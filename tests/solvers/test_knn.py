@@ -175,8 +175,8 @@ def test_sieved_tiles_find_what_sorting_finds(seed, n, d, k, density, share, val
 
 def test_sieve_spares_pairs_and_is_chosen_where_it_pays():
     rng = np.random.default_rng(0)
-    share = 0.5 / np.arange(1, 301)
-    X = sp.csr_matrix((rng.random((3000, 300)) < share) / np.sqrt(share))
+    share = np.minimum(0.4, 3 / np.arange(1, 601))
+    X = sp.csr_matrix((rng.random((3000, 600)) < share) / np.sqrt(share))
     rows = Rows(X, np.arange(3000))
     sieve = Sieve.of(rows)
     weight = np.asarray(X.multiply(X).sum(axis=0)).ravel()
