@@ -14,6 +14,16 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 
 
+LONGEST = ("jobs", "conformance", "connect", "faults", "classify", "notebooks")
+
+
+def pytest_collection_modifyitems(items):
+    """The folders whose files take minutes go first, so that the two processes end together."""
+    rank = {name: place for place, name in enumerate(LONGEST)}
+    here = Path(__file__).parent
+    items.sort(key=lambda item: rank.get(item.path.relative_to(here).parts[0], len(rank)))
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """Folder of the real data sets (``MLFS_DATA``, or ``../shared/data`` beside the repository)."""

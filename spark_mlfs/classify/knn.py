@@ -31,7 +31,6 @@ from ..statistics.runner import Engine
 from .base import SCALING, Classifier, Predictor, refuse_unknown, scaled, scaling_of, training_rows
 
 
-
 class _KNN(Classifier):
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
         if engine.whole:

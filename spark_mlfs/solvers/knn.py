@@ -371,7 +371,8 @@ class SievedTile(Pairs):
         i = np.concatenate([_row_of(product.indptr, passed), i])
         rare = np.concatenate([product.data[passed], np.zeros(len(alone))])
         apart = self._root[i] - ready.root[j]
-        near = np.flatnonzero((ready.squares[j] - 2 * rare + apart * apart <= slack[i]) & (self.query.ids[i] != self.reference.ids[j]))
+        bound = ready.squares[j] - 2 * rare + apart * apart
+        near = np.flatnonzero((bound <= slack[i]) & (self.query.ids[i] != self.reference.ids[j]))
         if allowed is not None:
             near = near[allowed.pairs(i[near], j[near])]
         i, j, rare = i[near], j[near], rare[near]
@@ -514,7 +515,9 @@ class Nearest:
             if len(some):
                 within = np.arange(count[some].sum()) - np.repeat(np.cumsum(count[some]) - count[some], count[some])
                 entries = np.repeat(start[some], count[some]) + within
-                self._take_table(touched[some], np.repeat(np.arange(len(some)), count[some]), within, [x[entries] for x in new], tile)
+                self._take_table(
+                    touched[some], np.repeat(np.arange(len(some)), count[some]), within, [x[entries] for x in new], tile
+                )
 
     def _take_table(self, touched: np.ndarray, row: np.ndarray, column: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
         """New entries at (row, column) of a table beside the k old ones of the touched queries."""

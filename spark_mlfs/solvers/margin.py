@@ -36,7 +36,7 @@ import scipy.sparse as sp
 from scipy.optimize import Bounds, minimize
 
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.solvers.knn import GRID, Nearest, Rows, Tile, pair_squares, tiles
+from spark_mlfs.solvers.knn import GRID, Rows, Tile, pair_squares, tiles
 from spark_mlfs.solvers.label_similarity import LabelsetSimilarity
 
 PATIENCE, STALL = 5, 0.1  # L-BFGS-B has stalled when this many passes gain less than this share of the gap

@@ -165,7 +165,9 @@ class NearestRows(Statistic):
             # before the chunk's own rows: both sides of a tile are queries; after them: another chunk's turn
             before = min(len(batch), max(0, own - places[0]))
             if before:
-                self._meet(batch.take(slice(0, before)) if both else batch, places[:before], reference, best, own if both else None)
+                self._meet(
+                    batch.take(slice(0, before)) if both else batch, places[:before], reference, best, own if both else None
+                )
             if both:
                 inside = slice(max(0, own - places[0]), max(0, own + len(rows) - places[0]))
                 if inside.start < len(batch) and inside.stop > inside.start:

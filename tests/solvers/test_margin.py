@@ -41,9 +41,7 @@ class InBlocks:
             usable = np.flatnonzero((hits.found == k) & (misses.found == 1))
             margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
             ids = hits.ids[usable]
-            self.batches.append(
-                margin.Anchors.of(batch.take(usable), x[ids.ravel()], codes[ids], margins, self.table)
-            )
+            self.batches.append(margin.Anchors.of(batch.take(usable), x[ids.ravel()], codes[ids], margins, self.table))
 
     def _parts(self, batch, weights, summed):
         total = margin.attraction(batch, weights, summed)
