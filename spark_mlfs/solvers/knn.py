@@ -43,6 +43,7 @@ SIEVED_BATCH = 1024  # queries met with such a tile at once
 SIEVED_TILE = 2048  # reference rows in a tile of sparse rows: what is kept of it is small
 DENSE_BELOW = 16  # a condition is looked up pair by pair where fewer than one pair in so many is within the cut
 FREQUENT_SHARE = 0.1  # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
+MOST_FREQUENT = 512  # of them at most: they are kept dense
 SIEVED_PRODUCTS = 1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
 NONE = np.iinfo(np.int64).max  # the id of a place that is not taken
 CHUNK_BYTES, CACHED_BYTES = 32 << 20, 1 << 19
@@ -275,7 +276,8 @@ class Tile(Pairs):
 
 
 class Sieve:
-    """Which features of sparse rows are frequent: those that most products come from, up to a tenth of the squared norms."""
+    """Which features of sparse rows are frequent: those that most products come from, up to a tenth of the squared norms and to
+    512 of them."""
 
     def __init__(self, frequent: np.ndarray) -> None:
         self.frequent = frequent
@@ -289,7 +291,7 @@ class Sieve:
         counts = np.bincount(rows.x.indices, minlength=d)
         weight = np.bincount(rows.x.indices, rows.x.data**2, minlength=d)
         order = np.argsort(-counts, kind="stable")
-        few = np.searchsorted(np.cumsum(weight[order]), FREQUENT_SHARE * weight.sum(), side="right")
+        few = min(MOST_FREQUENT, np.searchsorted(np.cumsum(weight[order]), FREQUENT_SHARE * weight.sum(), side="right"))
         rare = counts[order[few:]] / len(rows)
         return Sieve(np.sort(order[:few])) if rare @ rare <= SIEVED_PRODUCTS else None
 

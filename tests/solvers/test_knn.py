@@ -183,6 +183,8 @@ def test_sieve_spares_pairs_and_is_chosen_where_it_pays():
     assert 0 < weight[sieve.frequent].sum() <= knn.FREQUENT_SHARE * weight.sum()
     assert Sieve.of(Rows(X.toarray(), np.arange(3000))) is None
     assert Sieve.of(Rows(sp.csr_matrix(rng.random((500, 30))), np.arange(500))) is None
+    wide = sp.random(200, 50_000, 2e-3, "csr", rng=rng)
+    assert len(Sieve.of(Rows(wide, np.arange(200))).frequent) == knn.MOST_FREQUENT
     completed = []
     whole = knn.row_products
 
