@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import ParameterError
+from ..errors import BudgetError, ParameterError
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..prepare.blocks import Block, mix
 from ..solvers import l21, manifold
@@ -82,13 +82,19 @@ class MSFS(Method):
         else:
             T = self._sparse(engine, p, block, geometry, members, codes)
         P = manifold.transitions(T)
+        size = 24 * manifold.COLUMNS * block.n if p["walk"] == "expected" else manifold.VISIT_BYTES * block.n * p["steps"]
+        if size > engine.driver_bytes:
+            raise BudgetError(
+                f"the walks among {block.n} rows take {size >> 20} MB in one process, more than driverBytes = "
+                f"{engine.driver_bytes >> 20} MB: raise driverBytes, take fewer steps, walk='expected', or sample the rows"
+            )
         if p["walk"] == "expected":
             return manifold.expected_form(P, p["steps"], geometry.points(block).x)
         keys = mix(block.ids, p["seed"]).view(np.int64)
         C = manifold.sampled_visits(
             P, p["steps"], p["walk"], lambda step: (mix(keys, step + 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
         )
-        return quadratic_form(engine, block, geometry, (C + C.T) / 2)
+        return quadratic_form(engine, block, geometry, manifold.neighbourhood(C))
 
     def _sparse(
         self, engine: Engine, p: Any, block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 COLUMNS = 64  # of X in use at once: bounds the memory of the expected walk
+VISIT_BYTES = 48  # of memory a visit of a sampled walk takes until the graph is used
 
 
 def jaccard(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -61,7 +62,7 @@ def sampled_visits(P: sp.csr_matrix | np.ndarray, steps: int, walk: str, uniform
     total = np.concatenate([[0.0], np.cumsum(P.data)])
     begin, end = P.indptr[:-1], P.indptr[1:]
     at = np.arange(n)
-    rows, columns = [], []
+    seen = np.full((n, steps), -1, np.int32)
     for step in range(steps):
         place = at if walk == "dfs" else np.arange(n)
         moves = np.flatnonzero(end[place] > begin[place])
@@ -70,13 +71,23 @@ def sampled_visits(P: sp.csr_matrix | np.ndarray, steps: int, walk: str, uniform
         goal = low + uniform(step)[moves] * (high - low)
         found = np.searchsorted(total, goal, side="right") - 1
         found = np.clip(found, begin[here], end[here] - 1)
-        target = P.indices[found]
-        rows.append(moves)
-        columns.append(target)
+        seen[moves, step] = target = P.indices[found]
         at = at.copy()
         at[moves] = target
-    i, j = (np.concatenate(each) if each else np.zeros(0, np.int64) for each in (rows, columns))
-    return sp.csr_matrix((np.ones(len(i)), (i, j)), shape=(n, n))
+    seen.sort(axis=1)
+    taken = seen >= 0
+    ends = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
+    seen = seen[taken]
+    visits = sp.csr_matrix((np.ones(len(seen), np.float32), seen, ends), shape=(n, n))  # whole numbers, exact
+    visits.sum_duplicates()
+    return visits
+
+
+def neighbourhood(visits: sp.csr_matrix) -> sp.csr_matrix:
+    """S = (C + C')/2."""
+    S = sp.csr_matrix(visits + visits.T)
+    S.data *= 0.5
+    return S
 
 
 def expected_form(P: sp.csr_matrix | np.ndarray, steps: int, X: np.ndarray | sp.csr_matrix) -> np.ndarray:

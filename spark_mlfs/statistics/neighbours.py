@@ -487,7 +487,7 @@ def quadratic_form(engine: Any, block: Block, geometry: Geometry, S: sp.csr_matr
     """X'LX (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block` (all rows, in the order of their ids):
     Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2."""
     S = sp.csr_matrix(S)
-    degree = np.asarray(S.sum(axis=1)).ravel()
+    degree = np.asarray(S.sum(axis=1, dtype=np.float64)).ravel()
     order = np.argsort(block.ids)
     ids = block.ids[order]
     (total,) = engine.once(WeightedSquares(geometry, ids, degree[order]))

@@ -311,6 +311,15 @@ def test_a_gram_matrix_above_the_budget_is_refused(rows):
         pipeline.rank(rows("emotions").packed, [pipeline.Request.of("ridge")], small_bytes=0, driver_bytes=10_000)
 
 
+@pytest.mark.parametrize("walk", ["dfs", "expected"])
+def test_walks_above_the_budget_are_refused(rows, walk):
+    """48 bytes a visit, 120 rows of 10^5 steps; or 24 bytes a row and column in use, 593 rows of emotions."""
+    name, steps, budget = ("planted", 100_000, 500 << 20) if walk == "dfs" else ("emotions", 80, 880_000)
+    request = [pipeline.Request.of("msfs", {"walk": walk, "steps": steps})]
+    with pytest.raises(BudgetError, match="walks among .* driverBytes.*fewer steps"):
+        pipeline.rank(rows(name).packed, request, driver_bytes=budget)
+
+
 def test_a_large_mean_with_a_small_spread_loses_nothing(frame_of):
     x = np.column_stack([1e9 + np.tile([0.0, 1.0, 2.0], 40), np.arange(120.0)])
     y = np.column_stack([np.tile([0, 0, 1.0], 40), np.tile([1.0, 0], 60)])
