@@ -7,7 +7,8 @@ L is the Laplacian of the neighbourhood graph sampled by walks on T_ij = exp(−
 ``walk="dfs"`` a walk of ``steps`` steps from every row, ``"bfs"`` as many single steps, ``"expected"`` the expectation of the
 former, without chance. σ is unstated in the paper: ``sigma=None`` tunes it by the 7th nearest row. ``neighbors`` keeps the
 nearest label-sharing rows of each row, kept if either end lists the other; ``neighbors=None`` is the paper's dense form, up to
-20,000 rows. Draws are keyed by (seed, row id, step). Only X'LX needs pairs of rows. Source: Li & Zhai, Algorithm 1, Eq. 10 and
+20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step (``"expected"``: 2 KB a row) in one process, and more
+of them than ``driverBytes`` are refused. Only X'LX needs pairs of rows. Source: Li & Zhai, Algorithm 1, Eq. 10 and
 13; the authors' code inverts a matrix of infinite condition (ε = 1e-64), which is not followed. Rows with unknown labels are
 left out.
 """
@@ -76,19 +77,22 @@ class MSFS(Method):
         geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes)
         members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
         block = anchors_of(engine, None, 0)
+        expected = p["walk"] == "expected"
+        size = 32 * manifold.COLUMNS * block.n if expected else manifold.VISIT_BYTES * block.n * p["steps"]
+        if size > engine.driver_bytes:  # said before the neighbours are looked for
+            raise BudgetError(
+                f"the walks among {block.n} rows take {size >> 20} MB in one process, more than driverBytes = "
+                f"{engine.driver_bytes >> 20} MB: raise driverBytes, "
+                + ("" if expected else "take fewer steps or walk='expected', ")
+                + "or sample the rows"
+            )
         codes = np.searchsorted(sets.hashes, block.labelset_hash)
         if p["neighbors"] is None:
             T: Any = self._dense(p, block, geometry, members, codes)
         else:
             T = self._sparse(engine, p, block, geometry, members, codes)
         P = manifold.transitions(T)
-        size = 24 * manifold.COLUMNS * block.n if p["walk"] == "expected" else manifold.VISIT_BYTES * block.n * p["steps"]
-        if size > engine.driver_bytes:
-            raise BudgetError(
-                f"the walks among {block.n} rows take {size >> 20} MB in one process, more than driverBytes = "
-                f"{engine.driver_bytes >> 20} MB: raise driverBytes, take fewer steps, walk='expected', or sample the rows"
-            )
-        if p["walk"] == "expected":
+        if expected:
             return manifold.expected_form(P, p["steps"], geometry.points(block).x)
         keys = mix(block.ids, p["seed"]).view(np.int64)
         C = manifold.sampled_visits(
