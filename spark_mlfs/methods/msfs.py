@@ -7,10 +7,10 @@ L is the Laplacian of the neighbourhood graph sampled by walks on T_ij = exp(−
 ``walk="dfs"`` a walk of ``steps`` steps from every row, ``"bfs"`` as many single steps, ``"expected"`` the expectation of the
 former, without chance. σ is unstated in the paper: ``sigma=None`` tunes it by the 7th nearest row. ``neighbors`` keeps the
 nearest label-sharing rows of each row, kept if either end lists the other; ``neighbors=None`` is the paper's dense form, up to
-20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step (``"expected"``: 2 KB a row) in one process, and more
-of them than ``driverBytes`` are refused. Only X'LX needs pairs of rows. Source: Li & Zhai, Algorithm 1, Eq. 10 and
-13; the authors' code inverts a matrix of infinite condition (ε = 1e-64), which is not followed. Rows with unknown labels are
-left out.
+20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step (``"expected"``: 2 KB a row) in one
+process, and more of them than ``driverBytes`` are refused. Only X'LX needs pairs of rows. Source: Li & Zhai, Algorithm 1, Eq. 10
+and 13; the authors' code inverts a matrix of infinite condition (ε = 1e-64), which is not followed. Rows with unknown labels
+are left out.
 """
 
 from __future__ import annotations
