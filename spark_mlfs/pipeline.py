@@ -252,7 +252,7 @@ def _rank(
         requests = [r if (e := tested[r.rule]) is None else dataclasses.replace(limited(r, e), rule=None) for r in requests]
         before = Cost(first.jobs - packed.jobs, first.scans - 1, first.driver_bytes)
         screened = first.ranking["index"].to_numpy()
-        survivors = np.sort([i for i in screened[: screen.count] if i in set(packed.profile.varying.tolist())])
+        survivors = np.intersect1d(screened[: screen.count], packed.profile.varying)
         packed = dataclasses.replace(packed, profile=packed.profile.only(survivors))
     pairs = max((find_method(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
     most = 0 if pairs > MANY_PAIRS else small_bytes

@@ -38,13 +38,14 @@ from ..prepare.blocks import (
     Packed,
     Profile,
     _collect_wide,
-    _row,
+    block_row,
     concatenate_labels,
     group_of,
     mix,
     persist,
     profile_block,
 )
+from ..prepare.identity import identified
 from ..schema import attribute_names
 from ..statistics.base import binary_array, decode, encode
 from ..statistics.contingency import Everything
@@ -267,7 +268,7 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
 
 def collect_labels(packed: Packed) -> tuple[np.ndarray, sp.csr_matrix]:
     """Row ids and (n, q) positive labels of all rows: one job."""
-    rows = packed.frame.where("block is not null").select("block").mapInArrow(_label_lists, "state binary")
+    rows = identified(packed).frame.where("block is not null").select("block").mapInArrow(_label_lists, "state binary")
     with worker_errors():
         states = [decode(bytes(row.state)) for row in rows.collect()]
     lists = [_Labels(len(s["ids"]), s["lp"], s["li"]) for s in states]
@@ -304,7 +305,8 @@ def _label_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) -> list[ByLabelset]:
     """`ByLabelset` folds of each draw: one job, in which the rows of a labelset meet by their hashes."""
     parts = max(2, packed.profile.partitions)
-    spread = packed.frame.where("block is not null").select("block").mapInArrow(_Hashes(parts), "place bigint, state binary")
+    blocks = identified(packed).frame.where("block is not null").select("block")
+    spread = blocks.mapInArrow(_Hashes(parts), "place bigint, state binary")
     gathered = spread.repartition(parts, "place").mapInArrow(_Ends(shares, tuple(draws)), "state binary")
     with worker_errors():
         states = [decode(bytes(row.state)) for row in gathered.collect()]
@@ -406,15 +408,16 @@ def held_out(packed: Packed, split: Split) -> Packed:
 
 def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
     """An engine over the training or test rows of one that holds all rows: folds inside one task."""
-    mask = split.of(engine.rows)
-    block = engine.rows.take(np.flatnonzero(mask == tested))
+    rows = engine.identified()
+    block = rows.take(np.flatnonzero(split.of(rows) == tested))
     if not block.n:
         raise DataError(f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer folds")
     return LocalEngine(profile_block(block, engine.profile.q), [block], engine.driver_bytes)
 
 
 def with_test_column(frame: DataFrame, split: Split, row_id: str = "id", column: str = "is_test") -> DataFrame:
-    """`frame` with a boolean column that says whether a row is a test row. `row_id` holds whole numbers, those `pack` was given.
+    """`frame` with a boolean column that says whether a row is a test row. `row_id` holds unique whole numbers, those `pack` was
+    given.
 
     Not for `ByLabelset` folds, which need the labels too: cut the packed data instead (`training`, `held_out`).
     """
@@ -433,6 +436,7 @@ def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Pac
     """Packed data of what `function` (picklable) makes of each block, profiled anew: one job. Its names go with the features it
     had. Release it yourself."""
     task = MapBlocks(function, packed.profile.q)
+    packed = identified(packed)  # what is kept of a row, and its noise, go by its id
     blocks = packed.frame.where("block is not null").select("block").mapInArrow(task, BLOCK_SCHEMA)
     persisted = persist(blocks)
     try:
@@ -445,7 +449,7 @@ def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Pac
         if persisted:
             blocks.unpersist()
         raise
-    return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=1)
+    return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=1, memo=[])
 
 
 @dataclass(frozen=True)
@@ -472,17 +476,18 @@ class TakeRows:
 
 def _profiled(blocks: Iterable[Block], q: int) -> Iterator[pa.RecordBatch]:
     """Blocks as `pack` writes them, the profile of them all in the last row."""
-    total = Profile()
+    total, number = Profile(), 0
     for block in blocks:
         if block.n:
-            found = profile_block(block, q)
+            profile = profile_block(block, q)
             with np.errstate(over="ignore"):
-                found.fingerprint = int(mix(block.ids).sum(dtype=np.uint64))
-            total = total.merge(found)
-            yield _row(block.n, block.encode(), None)
+                profile.fingerprint = int(mix(block.ids).sum(dtype=np.uint64))
+            total = total.merge(profile)
+            yield block_row(number, block.encode(), None)
+            number += 1
     if total.n:
         total.partitions = 1
-        yield _row(0, None, total.encode())
+        yield block_row(number, None, total.encode())
 
 
 # ---- noise ----

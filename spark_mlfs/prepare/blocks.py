@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -31,7 +31,7 @@ from .labels import LabelSource, _vector_entries, label_source, read_labels
 BLOCK_BYTES = 4 << 20
 GROUPS = 60  # rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30 folds
 SMALL_SUMMARY = 1 << 16
-BLOCK_SCHEMA = "rows bigint, block binary, summary binary"
+BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 
 
 def mix(ids: np.ndarray, seed: int = 0) -> np.ndarray:
@@ -70,7 +70,7 @@ class Spans:
         return group_of(ids) * self.count // GROUPS
 
     def split(self, block: Block) -> Iterator[tuple[int, Block]]:
-        """The rows of a block by span, each span sorted by row id; equal ids are made different by counting up."""
+        """The rows of a block by span, each span sorted by row id."""
         span = self.number(block.ids)
         order = np.lexsort((block.ids, span))
         span = span[order]
@@ -80,11 +80,6 @@ class Spans:
 
     def chunks(self, span: Block) -> Iterator[Block]:
         """A whole sorted span in chunks of nearly equal size."""
-        ids = span.ids
-        again = np.concatenate([[False], ids[1:] == ids[:-1]])
-        if again.any():  # rows without an id of their own that are equal
-            runs = np.arange(len(ids)) - np.maximum.accumulate(np.where(again, 0, np.arange(len(ids))))
-            span = Block(span.x, ids + runs, *span.take_labels(np.arange(span.n)))
         pieces = max(1, -(-span.n // self.rows))
         cuts = [span.n * i // pieces for i in range(pieces + 1)]
         for a, z in zip(cuts[:-1], cuts[1:], strict=True):
@@ -265,7 +260,8 @@ class Profile:
 
     n rows, d features, q labels; `low`, `high` (d,) and `binary` (d,) whether a feature holds only 0 and 1; `nonzero` stored
     entries; `positive`, `unknown` (q,) rows per label; `unlabelled` rows with a null label cell; `size` bytes of the blocks;
-    `fingerprint` sum of the rows' 64-bit hashes; `problem` the first thing wrong, as (what, row id, feature or None).
+    `fingerprint` sum of the rows' 64-bit hashes; `problem` the first thing wrong, as (what, row id, feature or None); `named_ids`
+    whether the row ids come from a column of the user's.
     """
 
     n: int = 0
@@ -284,6 +280,7 @@ class Profile:
     sparse: bool = False
     fingerprint: int = 0
     problem: tuple | None = None
+    named_ids: bool = False
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -341,6 +338,7 @@ class Profile:
             self.sparse or other.sparse,
             (self.fingerprint + other.fingerprint) & (2**64 - 1),
             problem,
+            self.named_ids or other.named_ids,
         )
 
     def encode(self) -> bytearray:
@@ -407,23 +405,24 @@ def profile_block(block: Block, width: int) -> Profile:
 
 @dataclass(frozen=True)
 class Pack:
-    """Arrow batches of (x, y, i, h) to blocks; the last row of a partition carries the partition's profile."""
+    """Arrow batches of (x, y, i, h) to blocks, numbered within the partition; the last row carries the partition's profile."""
 
     source: LabelSource
     vectors: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total = Profile(partitions=1)
+        total, number = Profile(partitions=1), 0
         for batch in batches:
             if batch.num_rows:
                 for block, profile in self.blocks(batch):
                     # counted once a partition; an empty partition is none
                     total = profile if not total.n and not total.problem else total.merge(profile)
                     if block.n:
-                        yield _row(block.n, block.encode(), None)
+                        yield block_row(number, block.encode(), None)
+                        number += 1
         if total.n or total.problem:
             total.partitions = 1
-            yield _row(0, None, total.encode())
+            yield block_row(number, None, total.encode())
 
     def blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[Block, Profile]]:
         ids = batch.column(2).to_numpy(zero_copy_only=False)
@@ -452,10 +451,11 @@ def _nothing() -> Block:
     return Block(np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
 
 
-def _row(rows: int, block: bytes | None, summary: bytes | None) -> pa.RecordBatch:
+def block_row(number: int, block: bytes | None, summary: bytes | None) -> pa.RecordBatch:
+    """A row of a packed frame: the number of the block within its partition, and the block, or the partition's profile."""
     return pa.RecordBatch.from_arrays(
-        [pa.array([rows], pa.int64()), binary_array(block), binary_array(summary)],
-        names=["rows", "block", "summary"],
+        [pa.array([number], pa.int64()), binary_array(block), binary_array(summary)],
+        names=["number", "block", "summary"],
     )
 
 
@@ -523,7 +523,11 @@ def _narrow(x: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Packed:
-    """The packed data: the persisted frame of blocks, its profile, and the names. `release` gives the memory back."""
+    """The packed data: the persisted frame of blocks, its profile, and the names. `release` gives the memory back.
+
+    `source` the frame that was packed, its id column, and the expression that made ids of it; None where the ids are hashes of
+    the rows' content. `unique` whether no two rows share an id, `memo` what `prepare.identity.identified` worked out.
+    """
 
     frame: DataFrame
     profile: Profile
@@ -532,10 +536,17 @@ class Packed:
     named: bool  # whether the features' names came with the data
     persisted: bool
     jobs: int
+    source: tuple[DataFrame, str, Column] | None = None
+    unique: bool = False
+    memo: list[tuple[DataFrame, bool, int]] = field(default_factory=list, repr=False)
 
     def release(self) -> None:
         if self.persisted:
             self.frame.unpersist()
+        for frame, persisted, _ in self.memo:
+            if persisted:
+                frame.unpersist()
+        self.memo.clear()
 
 
 def persist(frame: DataFrame) -> bool:
@@ -599,7 +610,9 @@ def pack(
         else:
             profile = _merge([bytes(row.summary) for row in found])
     names = attribute_names(frame, features) if vectors else None
-    packed = Packed(blocks, profile, names or [], list(source.names or []), names is not None, persisted, jobs)
+    profile.named_ids = row_id is not None
+    origin = None if row_id is None else (frame, row_id, identity)
+    packed = Packed(blocks, profile, names or [], list(source.names or []), names is not None, persisted, jobs, origin)
     try:
         _refuse(packed, features, labels)
     except DataError:

@@ -23,8 +23,9 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from threadpoolctl import ThreadpoolController
 
-from ..errors import BudgetError, worker_errors
+from ..errors import BudgetError, DataError, worker_errors
 from ..prepare.blocks import Block, Packed, Profile, Spans, concatenate, persist
+from ..prepare.identity import identified, with_row_value, with_unique_ids
 from ..prepare.discretise import CodedBlock, Coding, code_block, concatenate_coded, inner_edges, plan_coding
 from ..solvers.information import CountLogs
 from . import cells, contingency
@@ -168,8 +169,15 @@ class LocalEngine(Engine):
         super().__init__(profile)
         self.driver_bytes = driver_bytes
         self.rows = concatenate(blocks)
+        self._identified = False
         self._coded: dict[tuple[int, str], CodedBlock] = {}
         self._spans: dict[Spans, list[list[Block]]] = {}
+
+    def identified(self) -> Block:
+        """All rows, with ids that no two of them share (`prepare.identity`)."""
+        if not self._identified:
+            self.rows, self._identified = with_unique_ids(self.rows, self.profile.named_ids), True
+        return self.rows
 
     def _blocks(self, statistic: Statistic) -> list[list[Any]]:
         """The blocks of a statistic, span by span."""
@@ -185,7 +193,7 @@ class LocalEngine(Engine):
     def spans(self, spans: Spans) -> list[list[Block]]:
         """All rows, span by span in chunks."""
         if spans not in self._spans:
-            self._spans[spans] = [list(spans.chunks(block)) for _, block in spans.split(self.rows)]
+            self._spans[spans] = [list(spans.chunks(block)) for _, block in spans.split(self.identified())]
         return self._spans[spans]
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
@@ -209,22 +217,23 @@ class LocalEngine(Engine):
         return self.once(cells.CellInformation(coding, target, selected, logs))[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
-        block = _sorted([self.rows])
+        block = _sorted([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)
         x -= x.mean(axis=0)
         x /= x.std(axis=0)
         return work(x, block)
 
     def gathered(self) -> Block:
-        return _sorted([self.rows])
+        return _sorted([self.identified()])
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
         return [work(self.gathered(), list(range(self.profile.q)))]
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
-        rows, groups = target.groups(self.rows)
-        order = np.argsort(self.rows.ids[rows], kind="stable")
-        x = self.rows.x[rows[order]]
+        block = self.identified()
+        rows, groups = target.groups(block)
+        order = np.argsort(block.ids[rows], kind="stable")
+        x = block.x[rows[order]]
         features = self.profile.varying
         step = max(1, (32 << 20) // (8 * max(1, len(rows))))
         out = []
@@ -247,10 +256,8 @@ class SparkEngine(Engine):
         self._frames: dict[Hashable, tuple[DataFrame, bool]] = {}
 
     def release(self) -> None:
-        for frame, persisted in self._frames.values():
-            if persisted:
-                frame.unpersist()
-        self._frames.clear()
+        for layout in {key[0] for key in self._frames}:
+            self._drop(layout)
 
     def _keep(self, key: Hashable, frame: DataFrame) -> DataFrame:
         if key not in self._frames:
@@ -258,7 +265,16 @@ class SparkEngine(Engine):
         return self._frames[key][0]
 
     def raw(self) -> DataFrame:
+        """The blocks as they were packed: equal rows may share an id."""
         return self.packed.frame.where("block is not null").select("block")
+
+    def identified(self) -> DataFrame:
+        """The blocks with ids that no two rows share (`prepare.identity`)."""
+        if not self.packed.unique:
+            known = bool(self.packed.memo)
+            self.packed = identified(self.packed)
+            self.cost.jobs += 0 if known else self.packed.memo[0][2]
+        return self.raw()
 
     def coded(self, coding: Coding) -> DataFrame:
         return self._keep(("coded", coding.key), self.raw().mapInArrow(Recode(coding), "block binary"))
@@ -267,7 +283,7 @@ class SparkEngine(Engine):
         """Raw blocks in the order of the spans: (position, chunk, block), a span's chunks together and in order."""
         if ("spans", spans) in self._frames:
             return self._frames["spans", spans][0]
-        spread = self.raw().mapInArrow(SpreadSpans(spans), "position bigint, block binary")
+        spread = self.identified().mapInArrow(SpreadSpans(spans), "position bigint, block binary")
         tasks = min(spans.count, self.parallelism)
         gathered = spread.repartition(tasks, "position").sortWithinPartitions("position")
         chunks = gathered.mapInArrow(GatherSpans(spans), "position bigint, chunk bigint, block binary")
@@ -289,11 +305,26 @@ class SparkEngine(Engine):
             return ("spans", spans), self.in_spans(spans)
         if statistic.layout == "coded":
             return ("coded", statistic.coding.key), self.coded(statistic.coding)
-        # once cells are many, rows stay where the first of them put them: finer cells split within a block
-        spread = next((key for key in self._frames if key[0] == "cells" and key[1] == statistic.coding.key), None)
+        spread = self._spread_by_cells(statistic.coding, statistic.selected)
         if spread is None:
+            self._drop("cells")  # of another method's picks
             return (key := ("cells", statistic.coding.key, statistic.selected)), self.by_cells(statistic.coding, key[2])
         return spread, self._frames[spread][0]
+
+    def _spread_by_cells(self, coding: Coding, selected: tuple[int, ...]) -> Hashable | None:
+        """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of these features, since finer cells
+        split within a block."""
+        for key in self._frames:
+            if key[0] == "cells" and key[1] == coding.key and set(key[2]) <= set(selected):
+                return key
+        return None
+
+    def _drop(self, layout: str) -> None:
+        """Give back the frames of a layout."""
+        for key in [key for key in self._frames if key[0] == layout]:
+            frame, persisted = self._frames.pop(key)
+            if persisted:
+                frame.unpersist()
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         jobs: dict[Hashable, tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
@@ -332,7 +363,7 @@ class SparkEngine(Engine):
 
     def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
         few = cells.CellCounts(coding, target, selected, logs)
-        if few.state_bytes(self.profile) <= DIRECT_BYTES and not any(key[0] == "cells" for key in self._frames):
+        if few.state_bytes(self.profile) <= DIRECT_BYTES and self._spread_by_cells(coding, selected) is None:
             return self.once(few)[0]
         return self.once(cells.CellInformation(coding, target, selected, logs))[0]
 
@@ -356,7 +387,7 @@ class SparkEngine(Engine):
     def gathered(self) -> Block:
         self._must_fit("one process")
         with worker_errors():
-            found = self.raw().collect()
+            found = self.identified().collect()
         self.cost.jobs += 1
         self.cost.scans += 1
         self.cost.driver_bytes += sum(len(row.block) for row in found)
@@ -366,7 +397,7 @@ class SparkEngine(Engine):
         self._must_fit("each task")
         q = self.profile.q
         tasks = min(q, self.parallelism)
-        spread = self.raw().withColumn("task", F.explode(F.array(*(F.lit(i) for i in range(tasks))))).select("task", "block")
+        spread = self.identified().withColumn("task", F.explode(F.array(*(F.lit(i) for i in range(tasks))))).select("task", "block")
         rows = spread.repartitionByRange(tasks, "task").mapInArrow(OverLabels(work, q, tasks), "state binary")
         with worker_errors():
             found = rows.collect()
@@ -376,7 +407,7 @@ class SparkEngine(Engine):
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
         slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.count // (64 << 20))))
-        spread = self.raw().mapInArrow(SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary")
+        spread = self.identified().mapInArrow(SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary")
         gathered = spread.repartition(self.parallelism, "position").sortWithinPartitions("position")
         with worker_errors():
             rows = gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary").collect()
@@ -687,6 +718,9 @@ class InOneTask:
 def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Any], driver_bytes: int = DRIVER_BYTES) -> Any:
     """`work(engine)` over all rows, in one task of one job; its result here."""
     rows = packed.frame.where("block is not null").select("block").coalesce(1)
-    with worker_errors():
-        (row,) = rows.mapInArrow(InOneTask(work, packed.profile, driver_bytes), "result binary").collect()
+    try:
+        with worker_errors():
+            (row,) = rows.mapInArrow(InOneTask(work, packed.profile, driver_bytes), "result binary").collect()
+    except DataError as error:
+        raise with_row_value(error, packed) from None
     return pickle.loads(bytes(row.result))
