@@ -30,7 +30,7 @@ from ..prepare.blocks import GROUPS, Block, Packed, Profile, profile_block
 from ..registry import method as find_method
 from ..solvers.gram import GramStatistics, total
 from ..solvers.ranking import complete
-from ..statistics.base import State, Statistic
+from ..statistics.base import State, Statistic, envelope
 from ..statistics.gram import Gram
 from ..statistics.runner import DRIVER_BYTES, SMALL_BYTES, Cost, Engine, LocalEngine, SparkEngine, run_in_one_task
 from .metrics import KINDS, LARGER_IS_BETTER, Sums
@@ -257,7 +257,7 @@ class PredictionSums(Statistic):
         return [Sums(*(state[f"{kind} {name}"] for name in ("counts", "shares", "labels")), kind) for kind in self.kinds]
 
     def state_bytes(self, profile: Profile) -> int:
-        return len(self.kinds) * 8 * (10 + 3 * profile.q)
+        return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
 
 
 def ranked(rows: Any, request: Request) -> tuple[np.ndarray, Scores]:

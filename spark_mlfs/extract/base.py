@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ..errors import DataError
 from ..params import Parameter
 from ..prepare.blocks import Block, Profile
-from ..statistics.base import State, Statistic
+from ..statistics.base import State, Statistic, envelope
 from ..statistics.runner import Engine
 
 
@@ -88,7 +88,7 @@ class KnownRows(Statistic):
         }
 
     def state_bytes(self, profile: Profile) -> int:
-        return 16 * profile.d + 8 * profile.q
+        return 8 * (1 + profile.q + 2 * profile.d) + envelope(4)
 
 
 def restrict(engine: Engine) -> None:

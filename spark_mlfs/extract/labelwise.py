@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..prepare.blocks import Block, Profile, Spans, mix
-from ..statistics.base import State, Statistic, binary_array
+from ..statistics.base import State, Statistic, binary_array, envelope
 from ..statistics.neighbours import anchors_of
 from ..statistics.runner import Engine, SparkEngine
 
@@ -44,7 +44,7 @@ class SmallestHashes(Statistic):
         return self._best(np.concatenate([left["ids"].astype(np.int64), right["ids"]]))
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * self.count
+        return 8 * min(self.count, profile.n) + envelope(1)
 
 
 @dataclass(frozen=True)

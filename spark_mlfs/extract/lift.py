@@ -21,10 +21,11 @@ import scipy.sparse as sp
 from ..errors import BudgetError
 from ..params import Integer, Number, Parameter
 from ..prepare.blocks import Block, Profile, concatenate, mix
-from ..statistics.base import State, Statistic, decode
+from ..statistics.base import State, Statistic, decode, envelope
 from ..statistics.moments import GroupMoments
 from ..statistics.neighbours import Geometry, geometry_of
 from ..statistics.runner import Engine, one_thread
+from ..statistics.sample import rows_bytes
 from .base import Extractor
 from .mddm import SCALING
 
@@ -124,8 +125,7 @@ class FirstRows(Statistic):
         return block, self._chosen(block)
 
     def state_bytes(self, profile: Profile) -> int:
-        rows = min(profile.n, sum(cluster.count for cluster in self.clusters))
-        return int(profile.size * rows / max(1, profile.n)) + (1 << 16)
+        return rows_bytes(profile, sum(cluster.count for cluster in self.clusters))
 
 
 @dataclass
@@ -163,7 +163,7 @@ class ClusterSums(Statistic):
         return {"count": count, "total": total, "inertia": np.array([inertia])}
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * self.centres.size
+        return 8 * (self.centres.size + len(self.centres) + 1) + envelope(3)
 
 
 def cluster_centres(

@@ -21,7 +21,7 @@ from scipy import linalg
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
 from ..prepare.blocks import GROUPS, Block, Profile, group_of, mix
-from ..statistics.base import State, Statistic
+from ..statistics.base import State, Statistic, envelope
 from ..statistics.runner import Engine, one_thread
 from .base import Linear, signed
 from .mddm import SCALING
@@ -61,7 +61,7 @@ class ComponentMoments(Statistic):
         return out
 
     def state_bytes(self, profile: Profile) -> int:
-        return 16 * self.folds * (profile.q + 1) * self.projection.shape[1]
+        return 8 * self.folds * (profile.q + 1) * (1 + 2 * self.projection.shape[1]) + envelope(6)
 
 
 @dataclass
@@ -103,7 +103,7 @@ class PopulationLoss(Statistic):
         return ((hamming + ranking) / 2).mean(axis=0)
 
     def state_bytes(self, profile: Profile) -> int:
-        return 16 * self.moments.folds * len(self.population)
+        return 16 * self.moments.folds * (len(self.population) + 1) + envelope(4)
 
 
 def ranking_loss(truth: np.ndarray, score: np.ndarray) -> tuple[float, int]:

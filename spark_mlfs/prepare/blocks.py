@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import comb
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from .labels import LabelSource, _vector_entries, label_source, read_labels
 BLOCK_BYTES = 4 << 20
 GROUPS = 60  # rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30 folds
 SMALL_SUMMARY = 1 << 16
+THIN = 0.3  # share of a dense block's cells that are not zero, from which it counts as full
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 
 
@@ -262,6 +264,11 @@ class Profile:
     entries; `positive`, `unknown` (q,) rows per label; `unlabelled` rows with a null label cell; `size` bytes of the blocks;
     `fingerprint` sum of the rows' 64-bit hashes; `problem` the first thing wrong, as (what, row id, feature or None); `named_ids`
     whether the row ids come from a column of the user's.
+
+    What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not zero; `widest` features that
+    are not zero in one row, `most_labels` and `most_unknown` labels of one row; `met` and `met_unknown` Σ over rows of features
+    that are not zero times (unknown) labels, `unlabelled_stored` of the former in rows with a null label cell. A dense block
+    counts as full. `labelsets` distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
     """
 
     n: int = 0
@@ -281,6 +288,14 @@ class Profile:
     fingerprint: int = 0
     problem: tuple | None = None
     named_ids: bool = False
+    stored: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    widest: int = 0
+    most_labels: int = 0
+    most_unknown: int = 0
+    met: int = 0
+    met_unknown: int = 0
+    unlabelled_stored: int = 0
+    labelsets: int = 0
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -306,6 +321,24 @@ class Profile:
     @property
     def has_unknown(self) -> bool:
         return bool(self.unlabelled or self.unknown.any())
+
+    @property
+    def most_labelsets(self) -> int:
+        """How many distinct labelsets the rows whose labels are all known have at most."""
+        if self.labelsets:
+            return self.labelsets
+        sets = 0
+        for size in range(min(self.q, self.most_labels) + 1):
+            sets += comb(self.q, size)
+            if sets > self.labelled:
+                return min(self.n, self.labelled + 1)  # one more has no label
+        return min(self.n, sets)
+
+    def rows_bytes(self, rows: int) -> int:
+        """How many bytes so many rows have as blocks at most, headers and alignment of a block aside."""
+        features = 12 * min(self.widest, self.d) + 4 if self.sparse else 8 * self.d
+        unknown = 4 * self.most_unknown + 4 + (8 if self.unlabelled else 0)
+        return min(rows, self.n) * (features + 8 + 4 * self.most_labels + 4 + unknown)
 
     def merge(self, other: Profile) -> Profile:
         if not other.n:
@@ -339,6 +372,13 @@ class Profile:
             (self.fingerprint + other.fingerprint) & (2**64 - 1),
             problem,
             self.named_ids or other.named_ids,
+            self.stored + other.stored,
+            max(self.widest, other.widest),
+            max(self.most_labels, other.most_labels),
+            max(self.most_unknown, other.most_unknown),
+            self.met + other.met,
+            self.met_unknown + other.met_unknown,
+            self.unlabelled_stored + other.unlabelled_stored,
         )
 
     def encode(self) -> bytearray:
@@ -368,6 +408,7 @@ def profile_block(block: Block, width: int) -> Profile:
             low[partial] = np.minimum(low[partial], 0)
             high[partial] = np.maximum(high[partial], 0)
         nonzero = int(np.count_nonzero(x.data))
+        stored, in_row = counts.astype(np.int64), np.diff(x.indptr).astype(np.int64)
     else:
         low, high = x.min(axis=0).astype(float), x.max(axis=0).astype(float)
         binary = (low >= 0) & (high <= 1)
@@ -381,6 +422,13 @@ def profile_block(block: Block, width: int) -> Profile:
                 part = x[:, some] if len(some) < d else x
                 binary[some] = ((part == 0) | (part == 1)).all(axis=0)
         nonzero = int(np.count_nonzero(x))
+        if nonzero < THIN * x.size:
+            filled = x != 0
+            stored, in_row = filled.sum(axis=0), filled.sum(axis=1)
+        else:  # told exactly only where it can matter: dense rows are counted in full tables
+            stored, in_row = np.full(d, block.n, np.int64), np.full(block.n, d, np.int64)
+    labels = np.diff(block.label_indptr)
+    unknown_labels = np.zeros(1, np.int64) if block.unknown_indptr is None else np.diff(block.unknown_indptr)
     q = max(width, int(block.label_indices.max(initial=-1)) + 1)
     unknown = np.zeros(q, np.int64)
     if block.unknown_indices is not None:
@@ -400,6 +448,13 @@ def profile_block(block: Block, width: int) -> Profile:
         block.nbytes,
         0,
         block.sparse,
+        stored=stored,
+        widest=int(in_row.max(initial=0)),
+        most_labels=int(labels.max(initial=0)),
+        most_unknown=int(unknown_labels.max(initial=0)),
+        met=int(in_row @ labels),
+        met_unknown=0 if block.unknown_indptr is None else int(in_row @ unknown_labels),
+        unlabelled_stored=0 if block.unlabelled is None else int(in_row[block.unlabelled].sum()),
     )
 
 

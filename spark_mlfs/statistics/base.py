@@ -57,6 +57,11 @@ def encode(state: State) -> bytearray:
     return out
 
 
+def envelope(arrays: int) -> int:
+    """The bytes of an encoded state beside its arrays' at most: its header and their alignment. A CSR matrix counts as three."""
+    return 64 + 160 * arrays
+
+
 def binary_array(data: bytearray | bytes | None) -> pa.Array:
     """One binary cell as an Arrow array, without copying it."""
     if data is None:
@@ -98,7 +103,9 @@ def _sum(a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray) and a.dtype.kind == "i":
         return np.add(a, b, dtype=np.int64)
     if sp.issparse(a) and a.dtype.kind == "i":
-        return a.astype(np.int64) + b.astype(np.int64)
+        largest = int(a.data.max(initial=0)) + int(b.data.max(initial=0))
+        count = np.int32 if largest < 2**31 else np.int64  # half the memory, where counts allow it
+        return a.astype(count, copy=False) + b.astype(count, copy=False)
     return a + b
 
 
@@ -106,6 +113,8 @@ def compact(state: State) -> State:
     """The state with int64 counts that fit stored as int32: half the bytes on the way."""
     out: State = {}
     for name, value in state.items():
+        if sp.issparse(value) and value.dtype == np.int64 and abs(value.data).max(initial=0) < 2**31:
+            value = value.astype(np.int32)
         if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.size and abs(value).max() < 2**31:
             value = value.astype(np.int32)
         out[name] = value
@@ -153,6 +162,7 @@ class Statistic:
     layout: str = "coded"
     ordered: bool = True  # with layout "spans": whether the order of the merge matters (float sums)
     divisible: bool = True  # whether a state may be cut along the first axes of its arrays, and the pieces merged apart
+    by_labelset: bool = False  # whether a state grows with the distinct labelsets, so that counting them first tells its size
 
     def key(self) -> Hashable:
         raise NotImplementedError
@@ -186,5 +196,6 @@ class Statistic:
         return state
 
     def state_bytes(self, profile: Profile) -> int:
-        """About how many bytes one state takes: told in advance, so that the driver can refuse."""
+        """How many bytes a state of any of the rows takes at most when it travels (`encode` of `compact`): told in advance, so
+        that workers and driver can refuse."""
         raise NotImplementedError

@@ -23,8 +23,8 @@ import scipy.sparse as sp
 from ..prepare.blocks import Profile
 from ..prepare.discretise import CodedBlock, Coding
 from ..solvers.information import CountLogs
-from .base import State, Statistic
-from .contingency import Classes, Labels, groups_of
+from .base import State, Statistic, envelope
+from .contingency import Classes, Labels, count_state, counts_of, groups_of, table_bytes
 
 
 @dataclass
@@ -56,7 +56,7 @@ class CellInformation(Statistic):
         return self.logs.nats(state["sums"])
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(self.coding.features)
+        return 8 * len(self.coding.features) + envelope(1)
 
 
 @dataclass
@@ -79,15 +79,11 @@ class CellCounts(Statistic):
         return self.coding.width ** len(self.selected)
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
-        from .contingency import count_state
-
         cell = joint_cells(block, self.coding, self.selected)
         rows, groups = groups_of(block, self.target)
         return count_state(block, self.coding, rows, cell[rows] * self.target.size + groups, self.cells * self.target.size)
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
-        from .contingency import counts_of
-
         counts, logs = counts_of(state, self.coding), self.logs
         out = np.empty(len(self.coding.features), np.int64)
         own = counts.totals.reshape(self.cells, self.target.size)
@@ -103,7 +99,7 @@ class CellCounts(Statistic):
         return logs.nats(out)
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(self.coding.features) * self.coding.width * self.cells * self.target.size
+        return table_bytes(self.coding, self.target, profile, self.cells) + envelope(4)
 
 
 def rank(values: np.ndarray) -> tuple[np.ndarray, int]:

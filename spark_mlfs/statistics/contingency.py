@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from ..prepare.blocks import Profile
 from ..prepare.discretise import CodedBlock, Coding
 from ..solvers import information as info
-from .base import State, Statistic
+from .base import State, Statistic, envelope
 
 CHUNK_BYTES = 32 << 20
 PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte at once
@@ -42,6 +42,9 @@ class Everything:
 
     def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         return np.arange(block.n), np.zeros(block.n, np.int64)
+
+    def most(self, profile: Profile) -> tuple[int, int]:
+        return 1, profile.nonzero
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,8 @@ class Labels:
         rows = [np.arange(block.n), block.label_rows()]
         groups = [np.zeros(block.n, np.int64), 1 + block.label_indices.astype(np.int64)]
         if self.whole and block.complete is not None:
-            keep = [block.complete[r] for r in rows]
-            return (np.concatenate([part[k] for part, k in zip(parts, keep, strict=True)]) for parts in (rows, groups))
+            keep = block.complete[np.concatenate(rows)]
+            return np.concatenate(rows)[keep], np.concatenate(groups)[keep]
         if self.watch:
             place = np.full(self.q, -1, np.int64)
             place[list(self.watch)] = 1 + self.q + np.arange(len(self.watch))
@@ -78,6 +81,14 @@ class Labels:
                 rows.append(np.repeat(block.unlabelled, len(self.watch)))
                 groups.append(np.tile(place[list(self.watch)], len(block.unlabelled)))
         return np.concatenate(rows), np.concatenate(groups)
+
+    def most(self, profile: Profile) -> tuple[int, int]:
+        """How many groups one row is in at most, and Σ over rows of features that are not zero times groups at most."""
+        each, met = 1 + profile.most_labels, profile.nonzero + profile.met
+        if self.watch:
+            each += len(self.watch) if profile.unlabelled else min(profile.most_unknown, len(self.watch))
+            met += profile.met_unknown + profile.unlabelled_stored * len(self.watch)
+        return each, met
 
     def unknown(self, counts: np.ndarray) -> np.ndarray | None:
         """The counts of unknown labels spread over all labels (…, q), or None where every label is known."""
@@ -109,6 +120,9 @@ class Classes:
             found &= block.complete
         rows = np.flatnonzero(found)
         return rows, place[rows]
+
+    def most(self, profile: Profile) -> tuple[int, int]:
+        return 1, profile.nonzero
 
 
 @dataclass(frozen=True)
@@ -152,6 +166,10 @@ class LabelPairs:
             distance += 1
         return np.concatenate(out_rows), np.concatenate(out_groups)
 
+    def most(self, profile: Profile) -> tuple[int, int]:
+        labels = min(profile.most_labels, len(self.labels))
+        return labels * (labels - 1) // 2, profile.met * max(labels - 1, 0) // 2
+
 
 def groups_of(block: CodedBlock, target: Any) -> tuple[np.ndarray, np.ndarray]:
     """(rows, groups) of a target in a block, kept on the block: every count of a job asks for the same ones."""
@@ -178,7 +196,7 @@ def count_dense(
     """(last - first, width, size) counts of the features first..last (a multiple of `per_byte` apart from the end)."""
     width, per = coding.width, coding.per_byte
     out = np.zeros((last - first, width, size), np.int64)
-    whole = len(rows) == block.n and rows[0] == 0 and np.array_equal(rows, np.arange(block.n))
+    whole = len(rows) == block.n and np.array_equal(rows, np.arange(block.n))
     packed_size = width**per
     if packed_size * size <= PACKED_TABLE and block.n < 1 << 24:
         base = groups * packed_size
@@ -272,9 +290,29 @@ def counts_of(state: State, coding: Coding) -> Counts:
     return Counts(coding, state["totals"], table.tocsc() if sp.issparse(table) else table)
 
 
-def table_bytes(coding: Coding, size: int) -> int:
-    """Bytes of a dense table of `size` groups."""
-    return len(coding.features) * coding.width * size * 8
+def table_bytes(
+    coding: Coding,
+    target: Any,
+    profile: Profile,
+    copies: int = 1,
+    rows: int | None = None,
+    first: int = 0,
+    last: int | None = None,
+) -> int:
+    """Bytes of the counts of the features first..last over `copies` times the groups of `target`, with their totals, at most. A
+    row is in one copy of a group; `rows` bounds the rows that are counted."""
+    last = len(coding.features) if last is None else last
+    size = copies * target.size
+    if not coding.sparse:
+        return (last - first) * coding.width * size * 8 + 8 * size
+    rows = profile.n if rows is None else min(rows, profile.n)
+    each, met = target.most(profile)
+    stored = np.minimum(profile.stored[coding.features[first:last]], rows)
+    table = (coding.bins[first:last] - 1).astype(np.int64) * size
+    cells = min(int(np.minimum(table, stored * each).sum()), met, rows * min(profile.widest, last - first) * each)
+    slots = int(coding.offsets[last] - coding.offsets[first])
+    wide = 8 if max(cells, slots, size) >= 1 << 31 else 4
+    return cells * ((8 if profile.n >= 1 << 31 else 4) + wide) + (size + 1) * wide + 8 * size
 
 
 # ---- statistics ----------------------------------------------------------------------------------------------------------
@@ -300,6 +338,7 @@ class LabelsetCounts(Statistic):
 
     layout: str = field(default="rows", init=False)
     divisible: bool = field(default=False, init=False)
+    by_labelset: bool = field(default=True, init=False)
 
     def key(self) -> Hashable:
         return "labelset counts"
@@ -332,7 +371,9 @@ class LabelsetCounts(Statistic):
         return Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"])
 
     def state_bytes(self, profile: Profile) -> int:
-        return min(profile.n, 1 << 20) * 64
+        sets = profile.most_labelsets
+        labels = min(sets * profile.most_labels, int(profile.positive.sum()))
+        return 8 * (3 * sets + 1 + labels) + envelope(4)
 
 
 @dataclass
@@ -352,7 +393,7 @@ class TwoWay(Statistic):
         return counts_of(state, self.coding)
 
     def state_bytes(self, profile: Profile) -> int:
-        return int(table_bytes(self.coding, self.target.size) * (profile.density if self.coding.sparse else 1))
+        return table_bytes(self.coding, self.target, profile) + envelope(4)
 
 
 @dataclass
@@ -423,8 +464,11 @@ class PairInformation(Statistic):
         return out
 
     def state_bytes(self, profile: Profile) -> int:
-        slots = sum(int(self.coding.bins[s]) - 1 for s in self.selected)
-        return int(table_bytes(self.coding, slots * self.target.size) * (profile.density if self.coding.sparse else 1))
+        coding, out = self.coding, envelope(4 * len(self.selected))
+        for s, common in zip(self.selected, self.commonest, strict=True):
+            rows = int(profile.stored[coding.features[s]]) if coding.sparse and common == coding.zero[s] else None
+            out += table_bytes(coding, self.target, profile, int(coding.bins[s]) - 1, rows)
+        return out
 
 
 @dataclass
@@ -493,4 +537,4 @@ class LabelPairSums(Statistic):
         return out
 
     def state_bytes(self, profile: Profile) -> int:
-        return (self.last - self.first) * self.coding.width * self.target.size * 8
+        return table_bytes(self.coding, self.target, profile, first=self.first, last=self.last) + envelope(4)

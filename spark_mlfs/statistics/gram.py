@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..prepare.blocks import GROUPS, Block, Profile, Spans, group_of
 from ..solvers.gram import GramStatistics, GramView
 from ..solvers.l21 import residual_weights
-from .base import State, Statistic
+from .base import State, Statistic, envelope
 from .moments import provisional_centre
 
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
@@ -95,7 +95,7 @@ class Gram(Statistic):
 
     def state_bytes(self, profile: Profile) -> int:
         v, q = len(profile.varying), profile.q
-        return 8 * self.blocks * (v * v + v * q + q * q)
+        return self.blocks * (8 * (1 + v + q + v * v + v * q + q * q) + envelope(6))
 
 
 @dataclass
@@ -125,7 +125,7 @@ class ReweightedGram(Statistic):
         return statistics_of(state, profile), float(state["loss"][0])
 
     def state_bytes(self, profile: Profile) -> int:
-        return Gram().state_bytes(profile)
+        return Gram().state_bytes(profile) + 8 + envelope(1)
 
 
 @dataclass
@@ -154,7 +154,8 @@ class FilledSums(Statistic):
         return state | {"centre": provisional_centre(profile)}
 
     def state_bytes(self, profile: Profile) -> int:
-        return 16 * len(profile.varying) * profile.q
+        v, q = len(profile.varying), profile.q
+        return 8 * (v * q + v + 2 * q) + envelope(4)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from ..evaluate.protocol import normal
 from ..prepare.blocks import GROUPS, Block, Profile
 from ..solvers.gram import GramStatistics
 from ..solvers.knockoffs import Sampler, joined
-from .base import State, Statistic
+from .base import State, Statistic, envelope
 from .gram import Gram, centre_of_labels, features_of, statistics_of
 
 
@@ -87,7 +87,7 @@ class KnockoffGram(Statistic):
 
     def state_bytes(self, profile: Profile) -> int:
         k = len(self.sampler.places)
-        return 32 * k * k + 16 * k * profile.q
+        return 8 * k * (2 * k + profile.q + 3) + envelope(6)
 
 
 @dataclass

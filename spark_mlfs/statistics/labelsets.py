@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..prepare.blocks import Block, Profile
-from .base import State, Statistic
+from .base import State, Statistic, envelope
 from .contingency import LabelsetCounts, Labelsets
 from .gram import features_of
 from .moments import Moments, provisional_centre
@@ -31,6 +31,7 @@ class LabelsetSums(Statistic):
     squares: bool = False
     layout: str = field(default="spans", init=False)
     divisible: bool = field(default=False, init=False)
+    by_labelset: bool = field(default=True, init=False)
 
     def key(self) -> Hashable:
         return "labelset sums", self.squares
@@ -70,5 +71,5 @@ class LabelsetSums(Statistic):
         return LabelsetMoments(sets, Moments(provisional_centre(profile), state["counts"], state["total"], square))
 
     def state_bytes(self, profile: Profile) -> int:
-        sets = min(profile.n, 2 ** min(profile.q, 40), 20_000)
-        return 8 * (1 + self.squares) * sets * len(profile.varying)
+        sums = 8 * (1 + self.squares) * profile.most_labelsets * len(profile.varying)
+        return LabelsetCounts().state_bytes(profile) + sums + envelope(2)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..prepare.blocks import Block, Profile
-from .base import State, Statistic
+from .base import State, Statistic, envelope
 
 
 def provisional_centre(profile: Profile) -> np.ndarray:
@@ -68,4 +68,4 @@ class GroupMoments(Statistic):
         return Moments(provisional_centre(profile), state["count"], state["total"], state["square"])
 
     def state_bytes(self, profile: Profile) -> int:
-        return 16 * self.target.size * len(profile.varying)
+        return 8 * self.target.size * (2 * len(profile.varying) + 1) + envelope(3)

@@ -22,10 +22,10 @@ from ..solvers.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve, 
 from ..solvers.label_similarity import LabelsetSimilarity
 from ..solvers.margin import Anchors, HingePart, attraction, hinge_part
 from ..solvers.relief import Links, PairMembership, PairNeighbours
-from .base import State, Statistic, add
+from .base import State, Statistic, add, envelope
 from .contingency import Labelsets
 from .moments import Moments
-from .sample import SampledRows
+from .sample import SampledRows, rows_bytes
 
 PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
 WAVE_BYTES = 16 << 20  # of query rows that travel with one job
@@ -209,7 +209,7 @@ class NearestRows(Statistic):
         return [self._nearest(state, i) for i in range(len(self.wants))]
 
     def state_bytes(self, profile: Profile) -> int:
-        return 24 * len(self.queries) * sum(want.k for want in self.wants)
+        return 24 * len(self.queries) * sum(want.k for want in self.wants) + envelope(3 * len(self.wants))
 
 
 def nearest_rows(
@@ -266,7 +266,7 @@ class RowsById(Statistic):
         return SampledRows(len(self.ids)).finish(state, profile)
 
     def state_bytes(self, profile: Profile) -> int:
-        return int(profile.size * min(1.0, len(self.ids) / max(1, profile.n))) + (1 << 16)
+        return rows_bytes(profile, 2 * len(self.ids))
 
 
 # ---- GMBA ----
@@ -338,7 +338,8 @@ class HingeSums(Statistic):
         return add(own, state)
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(profile.varying) * (1 if self.summed else len(self.anchors)) + 16 * len(self.anchors)
+        each = 1 if self.summed else len(self.anchors)
+        return 8 * each * (len(profile.varying) + 1) + 8 + envelope(3)
 
 
 # ---- ReliefF ----
@@ -396,7 +397,7 @@ class PairNearest(Statistic):
         return found
 
     def state_bytes(self, profile: Profile) -> int:
-        return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values())
+        return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values()) + envelope(3)
 
 
 @dataclass
@@ -422,7 +423,7 @@ class LinkDifferences(Statistic):
         return state["differences"]
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * self.width * len(profile.varying)
+        return 8 * self.width * len(profile.varying) + envelope(1)
 
 
 # ---- graphs of rows ----
@@ -453,7 +454,7 @@ class EdgeProducts(Statistic):
         return state["product"]
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(profile.varying) ** 2
+        return 8 * len(profile.varying) ** 2 + envelope(1)
 
 
 @dataclass
@@ -480,7 +481,7 @@ class WeightedSquares(Statistic):
         return state["product"]
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(profile.varying) ** 2
+        return 8 * len(profile.varying) ** 2 + envelope(1)
 
 
 def quadratic_form(engine: Any, block: Block, geometry: Geometry, S: sp.csr_matrix) -> np.ndarray:

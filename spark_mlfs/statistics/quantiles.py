@@ -16,7 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..prepare.blocks import Block, Profile
-from .base import State, Statistic
+from .base import State, Statistic, envelope
 
 PARTS = 64
 
@@ -93,7 +93,7 @@ class CountsBelow(Statistic):
         return state["counts"]
 
     def state_bytes(self, profile: Profile) -> int:
-        return self.edges.nbytes
+        return 8 * self.edges.size + envelope(1)
 
 
 @dataclass

@@ -7,8 +7,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..prepare.blocks import Block, Profile, concatenate, mix
-from .base import State, Statistic, decode
+from ..prepare.blocks import GROUPS, Block, Profile, concatenate, mix
+from .base import State, Statistic, decode, envelope
+
+PART = 64  # rows of a part, about: spans and chunks are larger
+
+
+def rows_bytes(profile: Profile, rows: int) -> int:
+    """Bytes of so many rows as parts of a state at most."""
+    parts = min(rows, profile.n // PART + GROUPS)
+    return profile.rows_bytes(rows) + parts * (envelope(9) + envelope(1)) + envelope(1)
 
 
 @dataclass
@@ -56,4 +64,4 @@ class SampledRows(Statistic):
         return self._joined(state)
 
     def state_bytes(self, profile: Profile) -> int:
-        return int(profile.size * min(1.0, 2 * self.count / max(1, profile.n))) + (1 << 16)
+        return rows_bytes(profile, 2 * self.count)

@@ -1,0 +1,490 @@
+"""One law over every `Statistic` class there is.
+
+Merge is commutative and associative, folding blocks in equals merging their states, the state of no rows changes nothing, a state
+that is cut and pasted is the same, so is one that has travelled, and no state is larger than it announced. A class without an
+example here fails.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import spark_mlfs
+from spark_mlfs.classify.registry import classifier
+from spark_mlfs.evaluate.experiment import PredictionSums
+from spark_mlfs.evaluate.numfeatures import Rule, choose, gather
+from spark_mlfs.extract import base as extract_base
+from spark_mlfs.extract import labelwise, lift, mlnb
+from spark_mlfs.extract.registry import EXTRACTORS
+from spark_mlfs.params import check
+from spark_mlfs.prepare.blocks import Block, Profile, group_of, profile_block
+from spark_mlfs.prepare.discretise import code_block, plan_coding
+from spark_mlfs.registry import method as find_method
+from spark_mlfs.statistics import cells, contingency, gram, knockoffs, labelsets, moments, neighbours, quantiles, sample
+from spark_mlfs.statistics.base import Statistic, compact, cut, decode, encode, paste
+from spark_mlfs.statistics.runner import CountLogs, LocalEngine
+
+PARTS = 5
+
+
+# ---- data ----------------------------------------------------------------------------------------------------------------
+
+
+def rows_of(x, y, unknown=None, unlabelled=None):
+    """Rows as one block, without Spark; `y` and `unknown` sparse 0/1."""
+    more = (None, None) if unknown is None else (unknown.indptr, unknown.indices)
+    return Block(x, np.arange(len(y.indptr) - 1) * 7 + 3, y.indptr, y.indices, *more, unlabelled)
+
+
+def members(rng, n, q, each, power=1.0):
+    """(n, q) 0/1, `each` draws a row, label l with weight (l + 1)^-power."""
+    weight = (1.0 + np.arange(q)) ** -power
+    drawn = rng.choice(q, (n, each), p=weight / weight.sum())
+    out = sp.csr_matrix((np.ones(n * each), (np.repeat(np.arange(n), each), drawn.ravel())), shape=(n, q))
+    out.data[:] = 1
+    return out
+
+
+def dense(n=360, d=12, q=4, seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, d))
+    x[:, 2], x[:, 4], x[:, 5] = x[:, 2] > 0, 1.5, 1e6 + rng.integers(0, 9, n)
+    y = sp.csr_matrix((x[:, :q] + rng.normal(size=(n, q)) > 0.5).astype(float))
+    return rows_of(x, y)
+
+
+def thin():
+    """X is sparse, X'Y is not: every feature meets every label sooner or later. The last rows are much longer than the others."""
+    rng = np.random.default_rng(1)
+    x = sp.vstack([members(rng, 1480, 160, 6, 0.3), members(rng, 20, 160, 90, 0.3)], format="csr")
+    x.data = rng.integers(1, 6, len(x.data)).astype(float)
+    return rows_of(x, sp.vstack([members(rng, 1480, 12, 3, 0.2), members(rng, 20, 12, 9, 0.2)], format="csr"))
+
+
+def half_known():
+    rng = np.random.default_rng(2)
+    block = dense(seed=2)
+    unlabelled = np.flatnonzero(rng.random(block.n) < 0.05)
+    y = block.labels(4).toarray()
+    y[unlabelled] = 0
+    unknown = (rng.random(y.shape) < 0.04) & (y == 0)
+    unknown[unlabelled] = False
+    return rows_of(block.x, sp.csr_matrix(y), sp.csr_matrix(unknown), unlabelled)
+
+
+def thin_half_known():
+    rng = np.random.default_rng(6)
+    block = thin()
+    unlabelled = np.flatnonzero(rng.random(block.n) < 0.02)
+    y = block.labels(12).toarray()
+    y[unlabelled] = 0
+    unknown = (rng.random(y.shape) < 0.03) & (y == 0)
+    unknown[unlabelled] = False
+    return rows_of(block.x, sp.csr_matrix(y), sp.csr_matrix(unknown), unlabelled)
+
+
+def many_sets():
+    """24,000 rows, nearly as many labelsets of 4000 labels."""
+    rng = np.random.default_rng(3)
+    return rows_of(rng.normal(size=(24_000, 2)), members(rng, 24_000, 4000, 4, 0.0))
+
+
+def wide():
+    """10,000 labels, 3 a row."""
+    rng = np.random.default_rng(4)
+    return rows_of(members(rng, 3000, 400, 8), members(rng, 3000, 10_000, 3))
+
+
+def wide_dense():
+    rng = np.random.default_rng(5)
+    return rows_of(rng.normal(size=(1200, 5)), members(rng, 1200, 10_000, 3))
+
+
+DATA = {f.__name__: f for f in (dense, thin, half_known, thin_half_known, many_sets, wide, wide_dense)}
+FEW = ("dense", "thin", "half_known", "thin_half_known")  # labels few enough for states of q², and for methods
+WIDTH = {"dense": 4, "thin": 12, "half_known": 4, "thin_half_known": 12, "many_sets": 4000, "wide": 10_000, "wide_dense": 10_000}
+
+
+@cache
+def case(name) -> tuple[Block, Profile]:
+    block = DATA[name]()
+    return block, profile_block(block, WIDTH[name])
+
+
+# ---- an example of every class -------------------------------------------------------------------------------------------
+
+
+class Watched(LocalEngine):
+    """Keeps what was asked of it, and over which profile."""
+
+    def _compute(self, statistics):
+        self.asked = [*getattr(self, "asked", []), *((s, self.profile) for s in statistics.values())]
+        return super()._compute(statistics)
+
+
+def engine_of(name):
+    block, profile = case(name)
+    return Watched(profile, [block])
+
+
+@cache
+def asked_by_method(name, method, *given):
+    engine, found = engine_of(name), find_method(method)
+    found.score(engine, check(found.parameters, dict(given), method), 3)
+    return engine.asked
+
+
+@cache
+def asked_by_extractor(name, extractor, *given):
+    engine, found = engine_of(name), EXTRACTORS[extractor]()
+    found.fit(engine, check(found.parameters, dict(given), extractor))
+    return engine.asked
+
+
+@cache
+def asked_by_rule(name):
+    engine, rule, found = engine_of(name), Rule("knockoffs", 0.2), find_method("ridge")
+    gather(engine, found, rule)
+    choose(engine, found, check(found.parameters, {}, "ridge"), rule)
+    return engine.asked
+
+
+def of(kind, asked, most=2):
+    """The statistics of one class among those asked for: the first and the last."""
+    mine = [(s, p) for s, p in asked if type(s) is kind]
+    return mine[:1] + mine[1:][-1:] if most == 2 else mine[:most]
+
+
+def by_method(kind, *runs):
+    return lambda name: [found for run in runs for found in of(kind, asked_by_method(name, *run))]
+
+
+def by_extractor(kind, *runs):
+    return lambda name: [found for run in runs for found in of(kind, asked_by_extractor(name, *run))]
+
+
+def on(build):
+    """Examples from a function of the profile."""
+    return lambda name: [(s, case(name)[1]) for s in build(case(name)[1], name)]
+
+
+def codings(profile):
+    return [plan_coding(profile, 5, "width")]
+
+
+def targets(profile, name):
+    """What rows can be counted by."""
+    block, _ = case(name)
+    watch = range(profile.q) if profile.unlabelled else np.flatnonzero(profile.unknown)
+    sets = contingency.LabelsetCounts().partial(block, profile)
+    often = sets["counts"] >= np.sort(sets["counts"])[-min(50, len(sets["counts"]))]
+    return [
+        contingency.Everything(),
+        contingency.Labels(profile.q, tuple(int(i) for i in watch)),
+        contingency.Labels(profile.q, whole=True),
+        contingency.Classes(sets["hashes"]),
+        contingency.Classes(sets["hashes"][often]),
+        contingency.LabelPairs(tuple(range(min(profile.q, 12)))),
+    ]
+
+
+def two_ways(profile, name):
+    return [contingency.TwoWay(c, t) for c in codings(profile) for t in targets(profile, name)]
+
+
+def pairs(profile, name):
+    out = []
+    for c in codings(profile):
+        for t in targets(profile, name):
+            selected = (0, len(c.features) - 1)
+            common = tuple(int(c.zero[s]) for s in selected) if c.sparse else (0, 2)
+            out.append(contingency.PairInformation(c, t, selected, common, None, None))
+    return out
+
+
+def joint(kind):
+    def build(profile, name):
+        logs = CountLogs(profile.n, 8 * (profile.q + 2))
+        return [kind(c, t, (0, 1), logs) for c in codings(profile) for t in targets(profile, name)]
+
+    return build
+
+
+def weights(profile, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(len(profile.varying), profile.q)) * 1e-3, rng.normal(size=profile.q)
+
+
+def quantile_steps(profile, name):
+    bounds = quantiles.QuantileBounds.start(profile, np.array([0.25, 0.5]))
+    return [bounds.statistic()]
+
+
+def predictions(name):
+    engine, found = engine_of(name), classifier("mlknn")
+    predictor = found.predictor(found.fit(engine, check(found.parameters, {}, "mlknn")))
+    return [(PredictionSums(predictor, ("standard",)), case(name)[1])]
+
+
+EVERY = tuple(DATA)
+GMBA = ("gmba", ("mode", "closed")), ("gmba", ("mode", "paper"))
+RELIEFF = ("relieff", ("mode", "pairwise")), ("relieff", ("mode", "hamming"))
+
+# class: (data sets, examples on a data set)
+EXAMPLES = {
+    contingency.LabelsetCounts: (EVERY, on(lambda p, name: [contingency.LabelsetCounts()])),
+    contingency.TwoWay: (EVERY, on(two_ways)),
+    contingency.PairInformation: (EVERY, on(pairs)),
+    contingency.LabelPairSums: (
+        EVERY,
+        on(
+            lambda p, name: [
+                contingency.LabelPairSums(c, contingency.LabelPairs(tuple(range(min(p.q, 12)))), 0, last)
+                for c in codings(p)
+                for last in (len(c.features), min(c.per_byte, len(c.features)))
+            ]
+        ),
+    ),
+    cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(joint(cells.CellInformation))),
+    cells.CellCounts: (("dense", "thin", "wide", "wide_dense"), on(joint(cells.CellCounts))),
+    gram.Gram: (FEW, on(lambda p, name: [gram.Gram(), gram.Gram(5)])),
+    gram.ReweightedGram: (FEW, on(lambda p, name: [gram.ReweightedGram(*weights(p), 1e-6)])),
+    gram.FilledSums: (FEW, on(lambda p, name: [gram.FilledSums(None, None), gram.FilledSums(*weights(p))])),
+    gram.AllRowsGram: (FEW, on(lambda p, name: [gram.AllRowsGram()])),
+    knockoffs.GroupGrams: (FEW, on(lambda p, name: [knockoffs.GroupGrams()])),
+    knockoffs.KnockoffGram: (FEW, lambda name: of(knockoffs.KnockoffGram, asked_by_rule(name))),
+    labelsets.LabelsetSums: (
+        (*FEW, "many_sets", "wide", "wide_dense"),
+        on(lambda p, name: [labelsets.LabelsetSums(), labelsets.LabelsetSums(True)]),
+    ),
+    moments.GroupMoments: (
+        (*FEW, "many_sets", "wide_dense"),
+        on(lambda p, name: [moments.GroupMoments(t) for t in targets(p, name)[:3]]),
+    ),
+    quantiles.CountsBelow: (EVERY, on(quantile_steps)),
+    sample.SampledRows: (EVERY, on(lambda p, name: [sample.SampledRows(k, 1) for k in (1, 40, p.n // 2, p.n + 1)])),
+    neighbours.NearestRows: (FEW, by_method(neighbours.NearestRows, *GMBA, RELIEFF[1], ("msfs",))),
+    neighbours.RowsById: (FEW, by_method(neighbours.RowsById, *GMBA, RELIEFF[1])),
+    neighbours.HingeSums: (FEW, by_method(neighbours.HingeSums, *GMBA)),
+    neighbours.PairNearest: (FEW, by_method(neighbours.PairNearest, RELIEFF[0])),
+    neighbours.LinkDifferences: (FEW, by_method(neighbours.LinkDifferences, *RELIEFF)),
+    neighbours.EdgeProducts: (FEW, by_method(neighbours.EdgeProducts, ("msfs",))),
+    neighbours.WeightedSquares: (FEW, by_method(neighbours.WeightedSquares, ("msfs",))),
+    extract_base.KnownRows: (EVERY, on(lambda p, name: [extract_base.KnownRows()])),
+    labelwise.SmallestHashes: (EVERY, on(lambda p, name: [labelwise.SmallestHashes(k, 1) for k in (1, 100, p.n + 5)])),
+    lift.FirstRows: (FEW, by_extractor(lift.FirstRows, ("lift",))),
+    lift.ClusterSums: (FEW, by_extractor(lift.ClusterSums, ("lift",))),
+    mlnb.ComponentMoments: (FEW, by_extractor(mlnb.ComponentMoments, ("mlnb", ("generations", 2)))),
+    mlnb.PopulationLoss: (FEW, by_extractor(mlnb.PopulationLoss, ("mlnb", ("generations", 2)))),
+    PredictionSums: (("dense", "thin"), predictions),
+}
+
+
+def every_class():
+    for found in pkgutil.walk_packages(spark_mlfs.__path__, "spark_mlfs."):
+        importlib.import_module(found.name)
+    out, waiting = [], [Statistic]
+    while waiting:
+        for kind in waiting.pop().__subclasses__():
+            out.append(kind)
+            waiting.append(kind)
+    return [kind for kind in dict.fromkeys(out) if kind.__module__.startswith("spark_mlfs.")]
+
+
+def test_every_statistic_has_an_example():
+    assert {kind.__name__ for kind in every_class()} == {kind.__name__ for kind in EXAMPLES}
+
+
+# ---- the laws ------------------------------------------------------------------------------------------------------------
+
+
+def blocks_of(statistic, block, profile):
+    """The rows in parts as the engines give them: in the order of their ids, cells and folds not divided."""
+    if statistic.layout in ("coded", "cells"):
+        coded = code_block(block, statistic.coding)
+        place = np.arange(block.n) * PARTS // block.n
+        if statistic.layout == "cells":
+            place = cells.joint_cells(coded, statistic.coding, statistic.selected) % PARTS
+        return [coded.take(np.flatnonzero(place == i)) for i in np.unique(place)]
+    folds = getattr(statistic, "blocks", 1)
+    if folds > 1:
+        fold = group_of(block.ids) * folds // 60
+        return [block.take(part) for f in np.unique(fold) for part in np.array_split(np.flatnonzero(fold == f), 2) if len(part)]
+    cuts = np.linspace(0, block.n, PARTS + 1).astype(int)
+    return [block.part(a, z) for a, z in zip(cuts[:-1], cuts[1:], strict=True)]
+
+
+BY_RESULT = (sample.SampledRows, neighbours.RowsById, lift.FirstRows)  # rows held in any order; the result puts them in theirs
+
+
+def differs(statistic, profile, a, b, terms):
+    """What differs between two states, or "". To the bit, but for float sums: to 1e-12 of the largest of the states `terms` that
+    were added up."""
+    if isinstance(statistic, BY_RESULT):
+        a, b = ({"rows": encoded(statistic.finish(s, profile))} for s in (a, b))
+    if a.keys() != b.keys():
+        return f"{sorted(a)} and {sorted(b)}"
+    summed = statistic.layout == "spans" and statistic.ordered
+    for name, left in a.items():
+        right = b[name]
+        if sp.issparse(left):
+            if left.shape != right.shape or (left != right).nnz:
+                return name
+            continue
+        left, right = np.asarray(left), np.asarray(right)
+        if left.shape != right.shape:
+            return f"{name} {left.shape} and {right.shape}"
+        if summed and left.dtype.kind == "f":
+            finite = np.isfinite(left)
+            scale = sum(np.abs(t[name][np.isfinite(t[name])]).max(initial=0.0) for t in terms if name in t)
+            if not np.array_equal(left[~finite], right[~finite]) or np.abs(left - right)[finite].max(initial=0.0) > 1e-12 * scale:
+                return name
+        elif not np.array_equal(left, right):
+            return name
+    return ""
+
+
+def encoded(result):
+    block = result[0] if isinstance(result, tuple) else result
+    return np.frombuffer(bytes(block.encode()), np.uint8)
+
+
+def travelled(state):
+    return decode(bytes(encode(compact(state))))
+
+
+def broken_laws(statistic, block, profile):
+    """Every law the statistic breaks on these rows, one line each."""
+    out = []
+
+    def law(name, found, wanted):
+        try:
+            what = differs(statistic, profile, found(), wanted, states)
+        except Exception as error:  # told with the others
+            what = f"{type(error).__name__}: {error}"
+        if what:
+            out.append(f"{name}: {what}")
+
+    blocks = blocks_of(statistic, block, profile)
+    lean = statistic.lean()
+    states = [lean.partial(b, profile) for b in blocks]
+    merge = statistic.merge
+
+    def all_of(parts):
+        total = parts[0]
+        for part in parts[1:]:
+            total = merge(total, part)
+        return total
+
+    whole = all_of(states)
+    if len(states) > 1:
+        first, second, rest = states[0], states[1], all_of(states[2:] or states[:1])
+        law("merge is commutative", lambda: merge(second, first), merge(first, second))
+        law("merge is associative", lambda: merge(first, merge(second, rest)), merge(merge(first, second), rest))
+        law("merge in reverse", lambda: all_of(states[::-1]), whole)
+
+    def folded():
+        state = None
+        for b in blocks:
+            state = lean.fold(state, b, profile)
+        return state
+
+    law("fold equals merge of partials", folded, whole)
+
+    def nothing():
+        return lean.partial(blocks[0].take(np.zeros(0, np.int64)), profile)
+
+    law("no rows, then all", lambda: merge(nothing(), whole), whole)
+    law("all rows, then none", lambda: merge(whole, nothing()), whole)
+    law("a state that travelled", lambda: travelled(whole), whole)
+    law("states that travelled merge", lambda: all_of([travelled(s) for s in states]), whole)
+    if statistic.divisible:
+        for pieces in (2, 3, 7):
+            law(f"cut into {pieces} and pasted", lambda pieces=pieces: paste(cut(whole, pieces)), whole)
+            law(
+                f"merged in {pieces} pieces",
+                lambda pieces=pieces: paste([all_of(parts) for parts in zip(*(cut(s, pieces) for s in states), strict=True)]),
+                whole,
+            )
+    announced = statistic.state_bytes(profile)
+    for what, state in [("all rows", whole), *((f"block {i}", s) for i, s in enumerate(states))]:
+        size = len(encode(compact(state)))
+        if size > announced:
+            out.append(f"announces {announced} bytes; the state of {what} has {size}")
+            break
+    return out
+
+
+@pytest.mark.parametrize("name", ["thin", "thin_half_known", "wide", "half_known"])
+def test_what_a_profile_bounds(name):
+    """The numbers that sizes follow from, of the rows together and merged from parts, against the matrices."""
+    block, profile = case(name)
+    cuts = np.linspace(0, block.n, PARTS + 1).astype(int)
+    parts = [profile_block(block.part(a, z), WIDTH[name]) for a, z in zip(cuts[:-1], cuts[1:], strict=True)]
+    merged = parts[0]
+    for part in parts[1:]:
+        merged = Profile.decode(bytes(merged.merge(part).encode()))
+    x, y, unknown = block.csr() != 0, block.labels(profile.q), block.unknown(profile.q)
+    in_row, labels = np.asarray(x.sum(axis=1)).ravel(), np.diff(y.indptr)
+    gone = np.zeros(block.n, bool)
+    gone[[] if block.unlabelled is None else block.unlabelled] = True
+    missing = np.zeros(block.n, int) if unknown is None else np.where(gone, 0, np.diff(unknown.indptr))
+    exact = profile.sparse
+    for found in (profile, merged):
+        for value, wanted in (
+            (found.stored, np.asarray(x.sum(axis=0)).ravel()),
+            (found.widest, in_row.max()),
+            (found.met, in_row @ labels),
+            (found.met_unknown, in_row @ missing),
+            (found.unlabelled_stored, in_row[gone].sum()),
+        ):
+            assert np.array_equal(value, wanted) if exact else np.all(value >= wanted)
+        assert found.most_labels == labels.max() and found.most_unknown == missing.max()
+
+
+def test_rows_with_every_label_known_are_asked_for_twice():
+    block, profile = case("half_known")
+    target = contingency.Labels(profile.q, whole=True)
+    coded = code_block(block, plan_coding(profile, 5, "width"))
+    first, second = (contingency.groups_of(coded, target) for _ in range(2))
+    known = np.flatnonzero(block.complete)
+    y = block.labels(profile.q)[known].tocoo()
+    for rows, groups in (first, second):
+        assert sorted(zip(rows.tolist(), groups.tolist(), strict=True)) == sorted(
+            [(int(r), 0) for r in known] + [(int(known[r]), 1 + int(c)) for r, c in zip(y.row, y.col, strict=True)]
+        )
+
+
+def test_sizes_are_announced_tightly():
+    """What is refused for its size is nearly that large: counts of sparse rows; once labelsets are counted, sums by labelset."""
+    for name in ("dense", "thin", "wide", "many_sets"):
+        block, profile = case(name)
+        sets = len(contingency.LabelsetCounts().partial(block, profile)["hashes"])
+        assert profile.most_labelsets >= sets
+        profile = replace(profile, labelsets=sets)
+        found = [contingency.LabelsetCounts(), labelsets.LabelsetSums(True)]
+        found += [s for s in two_ways(profile, name) + pairs(profile, name) if isinstance(s.target, contingency.Labels)]
+        for statistic in found:
+            (coded,) = [block] if statistic.layout != "coded" else [code_block(block, statistic.coding)]
+            size = len(encode(compact(statistic.partial(coded, profile))))
+            assert size <= statistic.state_bytes(profile) <= 6 * size + 4096, (name, statistic.key()[0])
+
+
+@pytest.mark.parametrize("kind, name", [(kind, name) for kind, (names, _) in EXAMPLES.items() for name in names])
+def test_laws(kind, name):
+    block = case(name)[0]
+    found = EXAMPLES[kind][1](name)
+    assert found, "no example"
+    broken = []
+    for statistic, profile in found:
+        assert type(statistic) is kind
+        shown = type(getattr(statistic, "target", None)).__name__ if hasattr(statistic, "target") else ""
+        broken += [f"{kind.__name__}({shown}) on {name}: {line}" for line in broken_laws(statistic, block, profile)]
+    assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
