@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..solvers import greedy
 from ..solvers import information as info
 from ..statistics.base import Statistic
 from ..statistics.contingency import (
+    CHUNK_BYTES,
     Classes,
     Everything,
     LabelPairs,
@@ -58,32 +59,44 @@ class Counting:
     def two_way(self) -> Any:
         return self.engine.run(TwoWay(self.coding, self.target))[0]
 
-    @cached_property
-    def per_label(self) -> np.ndarray:
-        """(v, q) I(f; Y_l); plug-in values clipped at 0."""
-        target = self.target
-        out = np.empty((self.engine.count, target.q))
-        for first, last, counts in self.two_way.chunks(copies=4):
-            out[first:last] = info.label_information(self.logs, counts, target.q, target.unknown(counts))
-        return self._clip(out)
+    def over_labels(self, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """(v,) what `reduce` makes of I(f; Y_l), (F, q) of some features at a time; plug-in values clipped at 0."""
+        target, out = self.target, np.empty(self.engine.count)
+        for first, last, counts in self.two_way.chunks(CHUNK_BYTES, copies=6):
+            found = info.label_information(self.logs, counts, target.q, target.unknown(counts))
+            out[first:last] = reduce(self._clip(found))
+        return out
 
     @cached_property
     def relevance(self) -> np.ndarray:
-        """(v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset)."""
-        if isinstance(self.target, Labels):
-            return self.per_label.sum(axis=1)
+        """(v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset). Where every label is known the sum is exact, and a
+        sparse table is not made dense."""
+        two_way, logs, target = self.two_way, self.logs, self.target
+        stored = self.coding.sparse
+        if isinstance(target, Labels):
+            if target.watch:
+                return self.over_labels(lambda each: each.sum(axis=1))
+            n, total = int(two_way.totals[0]), np.empty(self.engine.count, np.int64)
+            if stored:
+                for first, last, some in two_way.stored(True):
+                    total[first:last] = info.summed_stored_information(logs, some, two_way.totals[1:], n)
+            else:
+                for first, last, counts in two_way.chunks(CHUNK_BYTES, copies=6):
+                    total[first:last] = info.summed_label_information(logs, counts, target.q)
+            return logs.nats(total, n)
         out = np.empty(self.engine.count)
-        for first, last, counts in self.two_way.chunks(copies=4):
-            out[first:last] = info.class_information(self.logs, counts)
+        if stored:
+            for first, last, some in two_way.stored(False):
+                out[first:last] = info.stored_class_information(logs, some, two_way.totals)
+        else:
+            for first, last, counts in two_way.chunks(CHUNK_BYTES, copies=6):
+                out[first:last] = info.class_information(logs, counts)
         return self._clip(out)
 
     @cached_property
     def entropy(self) -> np.ndarray:
         """(v,) H(f)."""
-        out = np.empty(self.engine.count)
-        for first, last, counts in self.two_way.chunks():
-            out[first:last] = info.entropy(self.logs, counts[:, :, 0])
-        return out
+        return info.entropy(self.logs, self.two_way.codes())
 
     def _clip(self, values: np.ndarray) -> np.ndarray:
         return np.maximum(values, 0.0) if self.correction == "none" else values

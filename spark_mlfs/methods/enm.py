@@ -24,4 +24,4 @@ class ENM(CountingMethod):
     source = "Gonzalez-Lopez et al. 2020"
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        return Scores(np.sqrt((Counting(engine, p).per_label ** 2).sum(axis=1)))
+        return Scores(Counting(engine, p).over_labels(lambda each: np.sqrt((each**2).sum(axis=1))))

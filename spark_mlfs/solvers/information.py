@@ -12,10 +12,12 @@ relevance), or one per labelset (label powerset).
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 TABLE_ROWS = 1 << 22
+CELLS = 1 << 17  # counts that are looked at together
 
 
 class CountLogs:
@@ -41,6 +43,10 @@ class CountLogs:
             return self._table[counts]
         return self._compute(np.asarray(counts))
 
+    def clip(self, value: np.ndarray) -> np.ndarray:
+        """Fixed-point n·I that rounding took below 0 as 0; corrected estimates may be negative and stay."""
+        return value if self.half else np.maximum(value, 0)
+
     def nats(self, value: np.ndarray | int, n: np.ndarray | int | None = None) -> np.ndarray:
         """A fixed-point n·I as I, in nats."""
         return np.asarray(value) / self.scale / (self.n if n is None else np.maximum(n, 1))
@@ -58,13 +64,95 @@ def label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.n
     `counts` (F, b, 1 + q): rows with code v, and those of them with label l; `unknown` (F, b, q) rows with code v whose label l
     is unknown: they are left out of that label's estimate.
     """
+    return logs.nats(*_label_terms(logs, counts, q, unknown))
+
+
+def summed_label_information(logs: CountLogs, counts: np.ndarray, q: int) -> np.ndarray:
+    """Σ_l n·I(f; Y_l), (F,) fixed point, where every label is known: an exact sum, of values clipped at 0 where they are plug-in
+    estimates. `counts` as in `label_information`."""
+    return logs.clip(_label_terms(logs, counts, q, None)[0]).sum(axis=1)
+
+
+@dataclass(frozen=True)
+class StoredCounts:
+    """The counts of `width` features of which one code, the commonest by far, is not stored: its rows are the rest.
+
+    `count` (c,) rows with a stored code and a group, `group` (c,) and `slot` (c,) which ones, ordered by slot; `feature` (s,) the
+    feature 0..width-1 of each slot (feature and code), ascending, `rows` (s,) rows with the slot's code.
+    """
+
+    width: int
+    count: np.ndarray
+    group: np.ndarray
+    slot: np.ndarray
+    feature: np.ndarray
+    rows: np.ndarray
+
+    def by_feature(self, values: np.ndarray) -> np.ndarray:
+        """(width,) int64 sums of the slots' values."""
+        sums = np.concatenate([[0], np.cumsum(values)])
+        edges = np.searchsorted(self.feature, np.arange(self.width + 1))
+        return sums[edges[1:]] - sums[edges[:-1]]
+
+    def pairs(self, groups: int, *values: np.ndarray) -> tuple[np.ndarray, ...]:
+        """The pairs (feature, group) that have a stored code, and the sums of the cells' values over each."""
+        key = self.feature[self.slot] * groups + self.group
+        order = np.argsort(key, kind="stable")
+        ordered = key[order]
+        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(key) else np.zeros(0, np.int64)
+        distinct = ordered[starts]
+        sums = [np.add.reduceat(v[order], starts) if len(key) else np.zeros(0, np.int64) for v in values]
+        return distinct // groups, distinct % groups, *sums
+
+
+def summed_stored_information(logs: CountLogs, stored: StoredCounts, positive: np.ndarray, n: int) -> np.ndarray:
+    """`summed_label_information` from stored counts whose groups are the labels, with `positive` (q,) rows of n, to the bit.
+
+    Of a label that meets no stored code of f only its count matters, by g(r, p) = T(r − p) − T(r) − T(n − p) + T(n), r the rows
+    with the code that is not stored, T(c) = c log c: a table over the distinct r and p. The stored cells correct it.
+    """
+    rest = n - stored.by_feature(stored.rows)
+
+    def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+        # where p exceeds r the label meets a stored code, and the value cancels
+        return logs.clip(logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n))
+
+    r, place = np.unique(rest, return_inverse=True)
+    p, labels = np.unique(positive, return_counts=True)
+    table = np.empty(len(r), np.int64)
+    step = max(1, CELLS // max(1, len(p)))
+    for a in range(0, len(r), step):
+        table[a : a + step] = untouched(r[a : a + step, None], p) @ labels
+    code = stored.rows[stored.slot]
+    terms = logs(stored.count) + logs(code - stored.count) - logs(code)
+    f, label, taken, terms = stored.pairs(len(positive), stored.count, terms)
+    left, p, r = positive[label] - taken, positive[label], rest[f]
+    exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
+    change = np.concatenate([[0], np.cumsum(logs.clip(exact) - untouched(r, p))])
+    edges = np.searchsorted(f, np.arange(stored.width + 1))
+    return table[place] + change[edges[1:]] - change[edges[:-1]]
+
+
+def stored_class_information(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
+    """`class_information` from stored counts whose groups are the classes, with `classes` (m,) rows, to the bit."""
+    n = classes.sum()
+    rest = n - stored.by_feature(stored.rows)
+    f, group, taken, terms = stored.pairs(len(classes), stored.count, logs(stored.count))
+    change = np.concatenate([[0], np.cumsum(terms + logs(classes[group] - taken) - logs(classes[group]))])
+    edges = np.searchsorted(f, np.arange(stored.width + 1))
+    codes = stored.by_feature(logs(stored.rows)) + logs(rest)
+    return logs.nats(change[edges[1:]] - change[edges[:-1]] - codes + logs(n), n)
+
+
+def _label_terms(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """(F, q) fixed-point n·I(f; Y_l), and n."""
     everything, positive = counts[:, :, :1], counts[:, :, 1 : 1 + q]
     observed = everything if unknown is None else everything - unknown
     cells = (logs(positive) + logs(observed - positive)).sum(axis=1)
     codes = logs(observed).sum(axis=1)
     n = observed.sum(axis=1)
     n_l = positive.sum(axis=1)
-    return logs.nats(cells - codes - logs(n_l) - logs(n - n_l) + logs(n), n)
+    return cells - codes - logs(n_l) - logs(n - n_l) + logs(n), n
 
 
 def small_label_information(

@@ -246,21 +246,47 @@ class Counts:
     def size(self) -> int:
         return len(self.totals)
 
-    def dense(self, first: int, last: int) -> np.ndarray:
-        """(last - first, width, size) int64."""
+    def dense(self, first: int, last: int, groups: np.ndarray | None = None) -> np.ndarray:
+        """(last - first, width, size) int64; of some groups only, where they are given."""
         if not sp.issparse(self.table):
-            return self.table[first:last]
+            return self.table[first:last] if groups is None else self.table[first:last][:, :, groups]
         coding = self.coding
         a, z = coding.offsets[first], coding.offsets[last]
-        out = np.zeros((last - first, coding.width, self.size), np.int64)
+        table, totals = self.table[:, a:z], self.totals
+        if groups is not None:
+            table, totals = table[groups], totals[groups]
+        out = np.zeros((last - first, coding.width, len(totals)), np.int64)
         slots = np.arange(a, z)
         feature = np.repeat(np.arange(first, last), coding.bins[first:last] - 1)
         code = slots - coding.offsets[feature]
         code = code + (code >= coding.zero[feature])
-        out[feature - first, code] = self.table[:, a:z].toarray().T
-        rest = self.totals - out.sum(axis=1)
+        out[feature - first, code] = table.toarray().T
+        rest = totals - out.sum(axis=1)
         out[np.arange(last - first), coding.zero[first:last]] += rest
         return out
+
+    def stored(self, labels: bool, limit: int = info.CELLS) -> Iterator[tuple[int, int, info.StoredCounts]]:
+        """(first, last, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows and the `labels`,
+        or else classes: the pieces number the labels, or the classes, from 0."""
+        table, offsets = self.table, self.coding.offsets
+        before = table.indptr[offsets]
+        first = 0
+        while first < len(offsets) - 1:
+            last = max(first + 1, int(np.searchsorted(before, before[first] + limit, side="right")) - 1)
+            a, z = offsets[first], offsets[last]
+            cells = slice(table.indptr[a], table.indptr[z])
+            count, group = table.data[cells].astype(np.int64), table.indices[cells].astype(np.int64)
+            slot = np.repeat(np.arange(z - a), np.diff(table.indptr[a : z + 1]))
+            feature = np.repeat(np.arange(last - first), self.coding.bins[first:last] - 1)
+            rows = np.zeros(z - a, np.int64)
+            if labels:
+                whole = group == 0
+                rows[slot[whole]] = count[whole]
+                count, group, slot = count[~whole], group[~whole] - 1, slot[~whole]
+            else:
+                np.add.at(rows, slot, count)
+            yield first, last, info.StoredCounts(last - first, count, group, slot, feature, rows)
+            first = last
 
     def chunks(self, limit: int = CHUNK_BYTES, copies: int = 1) -> Iterator[tuple[int, int, np.ndarray]]:
         """(first, last, counts) pieces of about `limit` bytes; `copies` says how many times larger the caller makes them."""
@@ -269,6 +295,11 @@ class Counts:
         for first in range(0, count, step):
             last = min(count, first + step)
             yield first, last, self.dense(first, last)
+
+    def codes(self) -> np.ndarray:
+        """(v, width) rows of each code in group 0."""
+        table = self.table[[0]].tocsc() if sp.issparse(self.table) else self.table[:, :, :1]
+        return Counts(self.coding, self.totals[:1], table).dense(0, len(self.coding.features))[:, :, 0]
 
     def commonest(self) -> np.ndarray:
         """(v,) the commonest code of each feature over group 0 (classes: over all groups); of a tie the smallest."""
@@ -520,19 +551,19 @@ class LabelPairSums(Statistic):
                 shape=(both.shape[0], slots),
             )
             both = Counts(self.coding, state["totals"], shifted).dense(first, last)
-        single = self.two_way.dense(first, last)
-        every, positive = single[:, :, :1], single[:, :, 1:]
-        of = np.array(self.target.labels)
+        groups = np.concatenate([[0], 1 + np.array(self.target.labels)])
         out = np.zeros((2, last - first))
         step = max(1, CHUNK_BYTES // (8 * both.shape[1] * both.shape[2] + 1))
-        relevance = info.label_information(self.logs, single[:, :, : 1 + positive.shape[2]], positive.shape[2])
-        ia, ib = (of[p] for p in self.target.pairs)
+        ia, ib = self.target.pairs
         for at in range(0, last - first, step):
             part = slice(at, min(last - first, at + step))
-            one, two = positive[part][:, :, ia], positive[part][:, :, ib]
-            a_given_b = info.label_pair_information(self.logs, both[part], one, two, every[part])
-            b_given_a = info.label_pair_information(self.logs, both[part], two, one, every[part])
-            out[0, part] = (relevance[part][:, ia] - a_given_b).sum(axis=1)
+            single = self.two_way.dense(first + part.start, first + part.stop, groups)
+            every, positive = single[:, :, :1], single[:, :, 1:]
+            relevance = info.label_information(self.logs, single, positive.shape[2])
+            one, two = positive[:, :, ia], positive[:, :, ib]
+            a_given_b = info.label_pair_information(self.logs, both[part], one, two, every)
+            b_given_a = info.label_pair_information(self.logs, both[part], two, one, every)
+            out[0, part] = (relevance[:, ia] - a_given_b).sum(axis=1)
             out[1, part] = (a_given_b + b_given_a).sum(axis=1)
         return out
 

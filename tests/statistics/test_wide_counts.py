@@ -1,0 +1,91 @@
+"""Counts of sparse features under many labels: informations from what is stored alone, to the bit those of full tables."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.metrics import mutual_info_score
+
+from spark_mlfs.methods.counting import Counting
+from spark_mlfs.prepare.blocks import Block, profile_block
+from spark_mlfs.prepare.discretise import code_block, plan_coding
+from spark_mlfs.solvers import information as info
+from spark_mlfs.statistics import contingency
+from spark_mlfs.statistics.runner import LocalEngine
+
+
+def rows(values, n=900, d=60, q=25, seed=0, crowded=False):
+    """Sparse rows whose first features and labels are common, the last rare; `crowded`: label 0 nearly everywhere."""
+    rng = np.random.default_rng(seed)
+    share = 0.4 / (1 + np.arange(d))
+    x = (rng.random((n, d)) < share) * values(rng, (n, d))
+    y = rng.random((n, q)) < 0.5 / (1 + np.arange(q))
+    y[:, 1] |= x[:, 0] > 0
+    y[:, 2], y[:, 3] = False, True  # no row, and every row
+    if crowded:
+        y[:, 0] = rng.random(n) < 0.99
+    labels = sp.csr_matrix(y.astype(float))
+    return Block(sp.csr_matrix(x.astype(float)), np.arange(n), labels.indptr, labels.indices), x, y
+
+
+KINDS = {
+    "binary": lambda rng, shape: np.ones(shape),
+    "counts": lambda rng, shape: rng.integers(1, 9, shape),
+    "signed": lambda rng, shape: rng.normal(size=shape),  # the code of 0 is a middle one
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("correction", ["none", "miller-madow"])
+@pytest.mark.parametrize("crowded", [False, True])
+def test_informations_of_stored_counts(kind, correction, crowded):
+    block, x, y = rows(KINDS[kind], crowded=crowded)
+    profile = profile_block(block, y.shape[1])
+    coding = plan_coding(profile, 4, "width")
+    assert coding.sparse
+    coded = code_block(block, coding)
+    logs = info.CountLogs(profile.n, 8 * (profile.q + 2), correction)
+    v, q = len(coding.features), profile.q
+    codes = np.stack([coded.feature(coding, f) for f in range(v)], axis=1)
+
+    def counts(target):
+        return contingency.counts_of(contingency.TwoWay(coding, target).partial(coded, profile), coding)
+
+    two_way = counts(contingency.Labels(q))
+    whole = two_way.dense(0, v)
+    for limit in (1, 100, info.CELLS):
+        found = np.full(v, -1)
+        for first, last, some in two_way.stored(True, limit):
+            found[first:last] = info.summed_stored_information(logs, some, two_way.totals[1:], profile.n)
+        assert np.array_equal(found, info.summed_label_information(logs, whole, q))
+    if correction == "none":
+        for f in (0, 5, v - 1):
+            want = sum(mutual_info_score(y[:, label], codes[:, f]) for label in range(q))
+            assert logs.nats(found[f], profile.n) == pytest.approx(want, abs=1e-11)
+    assert np.array_equal(two_way.codes(), whole[:, :, 0])
+    assert np.array_equal(two_way.dense(3, 9, np.array([0, 5, 2])), whole[3:9][:, :, [0, 5, 2]])
+
+    sets = contingency.LabelsetCounts().partial(block, profile)
+    for kept in (slice(None), sets["counts"] > 1):
+        classes = counts(contingency.Classes(sets["hashes"][kept]))
+        want = info.class_information(logs, classes.dense(0, v))
+        for limit in (1, 100, info.CELLS):
+            parts = [info.stored_class_information(logs, some, classes.totals) for _, _, some in classes.stored(False, limit)]
+            assert np.array_equal(np.concatenate(parts), want)
+
+
+def test_dense_and_sparse_tables_give_one_relevance():
+    block, _, y = rows(KINDS["counts"])
+    given = {"num_bins": 5, "binning": "width", "bias_correction": "none"}
+    profile = profile_block(block, y.shape[1])
+    thin = Counting(LocalEngine(profile, [block]), given)
+    full = Counting(LocalEngine(profile, [block]), given)
+    full.coding = replace(thin.coding, sparse=False)
+    assert thin.coding.sparse and not full.coding.sparse
+    full.engine._codings[5, "width"] = full.coding
+    assert thin.relevance.tobytes() == full.relevance.tobytes()
+    assert thin.entropy.tobytes() == full.entropy.tobytes()
+    assert np.abs(thin.over_labels(lambda each: each.sum(axis=1)) - thin.relevance).max() < 1e-14
