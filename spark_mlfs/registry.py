@@ -14,16 +14,19 @@ from .methods.deepfs import DeepFS
 from .methods.elastic_net import ElasticNet
 from .methods.enm import ENM
 from .methods.f_statistic import FStatistic
+from .methods.fastcan import FastCan
 from .methods.fimf import FIMF
 from .methods.fisher import Fisher
 from .methods.gmba import GMBA
 from .methods.gmm import GMM
+from .methods.igmf import IGMF
 from .methods.jmi import JMI
 from .methods.lasso import Lasso
 from .methods.lrfs import LRFS
 from .methods.mdmr import MDMR
 from .methods.mifs import MIFS
 from .methods.mim import MIM
+from .methods.mrmr import MRMR
 from .methods.msfs import MSFS
 from .methods.mssl import MSSL
 from .methods.omfs import OMFS
@@ -51,6 +54,9 @@ METHODS: dict[str, type[Method]] = {
         FIMF,
         ENM,
         GMM,
+        MRMR,
+        IGMF,
+        FastCan,
         FStatistic,
         Fisher,
         SPEC,

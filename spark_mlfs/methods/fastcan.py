@@ -1,0 +1,70 @@
+"""FastCan: greedy sum of squared canonical correlations.
+
+With X and Y centred and V an orthonormal basis of the columns of Y, each pick maximises J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖², x_f⊥ the
+residual of x_f on the picked columns: what f adds to the sum of the squared canonical correlations of the picked features with
+the labels, a number in [0, 1]. Over a full basis of the features the J add up to the sum for all of them. Features with ‖x_f⊥‖
+≤ tol·‖x_f‖ depend on the picks and are left out; picking stops where none is left, or none adds 1e-10. Unpicked features follow
+by the first J, the sum of their squared correlations with V. No scaling changes any of it.
+
+One scan for the Gram matrix of the rows whose labels are all known; then O(v·(k + q)) operations for pick k
+(`solvers.canonical`).
+
+The picks are those of the package `fastcan` (``FastCan(n_features_to_select=K)``) wherever residuals stay above ``tol`` and no
+two features tie (there rounding decides, here the smaller index). Its own parameter of that name bounds |w'x| after a step of
+Gram–Schmidt, which only rounding makes large: it leaves out what depends on the picks to some 1e-14 of its norm, which products
+of columns cannot tell. Near-copies (a residual below ``tol``) are therefore candidates there and not here; ``tol=1e-4`` has
+them, too.
+
+Errors: `DataError` where no row has all labels known, `BudgetError` where the Gram matrix exceeds the driver's budget.
+Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", Pattern Recognition
+123, 2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..params import Number, Parameter
+from ..solvers import canonical
+from ..statistics.base import Statistic
+from ..statistics.gram import Gram
+from ..statistics.runner import Engine, one_thread
+from .base import Method, Scores
+from .regression import labelled_view
+
+
+class FastCan(Method):
+    """J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖²: what f adds to the sum of squared canonical correlations with the labels."""
+
+    name = "fastcan"
+    title = "greedy sum of squared canonical correlations"
+    source = "Zhang & Lang 2022"
+    parameters = (
+        Parameter(
+            "tol",
+            0.01,
+            Number(1e-5, 1),  # second moments tell residuals down to about 1e-5 of a column's norm
+            "features of which the picked ones leave no more than this share of the norm are left out",
+        ),
+    )
+    greedy = True
+
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+        return [Gram()]
+
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+        view = labelled_view(engine, "standard")
+
+        def report(done: int, total: int) -> None:
+            if engine.progress:
+                engine.progress("features picked", done, total)
+
+        with one_thread():  # the same bits on any driver
+            first, path = canonical.select(view.G, view.C, view.S, count, p["tol"], progress=report)
+        relevance = np.zeros(engine.count)
+        relevance[view.varying] = first
+        path.picks = [int(view.varying[f]) for f in path.picks]
+        return Scores(relevance, path, details={"labelled_rows": int(view.n)})

@@ -1,0 +1,114 @@
+"""mRMR: minimum redundancy, maximum relevance.
+
+First pick: the argmax of Rel; then Rel(f) − mean_{s∈S} Red(f, s) (``scheme="difference"``) or Rel(f) / mean_s Red(f, s)
+(``"quotient"``; a mean redundancy of exactly 1, that of a copy, counts as infinite). Unpicked features follow by Rel.
+
+    relevance   "mi"           mean over the labels of I(f; Y_l), in nats, of the discretised feature
+                "f"            mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation with the
+                               0/1 label; 1 − r² is floored at 1e-12, a label with one value adds 0. Features without any
+                               (F = 0) are not picked
+    redundancy  "mi"           I(f; s), in nats; a quotient floors it at .001
+                "correlation"  max(|r_fs|, .001)
+
+F and correlations come from one Gram matrix, informations from two-way counts and one pair count a pick. With one label and
+"f", "correlation", "quotient" the picks are those of the package `mrmr_selection` (``mrmr_classif``) but for copies of the
+first pick: whether their correlation is exactly 1 is left to rounding there, here it is. Unknown labels: informations over the
+observed pairs, their mean over the labels known in some row; F over the rows whose labels are all known, redundancies over all
+rows (correlations beside F: over the rows of F).
+
+Errors: `DataError` where F has no row with all labels known, `BudgetError` where counts or the Gram matrix exceed the driver's
+budget.
+Source: Peng, Long & Ding, "Feature selection based on mutual information: criteria of max-dependency, max-relevance, and
+min-redundancy", IEEE TPAMI 27, 2005; with F and correlation Zhao, Anand & Wang, "Maximum relevance and minimum redundancy
+feature selection methods for a marketing machine learning platform", 2019.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..params import Choice, Parameter
+from ..solvers import mrmr
+from ..solvers.gram import GramView
+from ..statistics.base import Statistic
+from ..statistics.contingency import Everything, TwoWay
+from ..statistics.gram import AllRowsGram, Gram
+from ..statistics.runner import Engine, one_thread
+from .base import Method, Scores
+from .counting import COUNTING, Counting
+from .regression import labelled_view
+
+Links = Callable[[Sequence[int]], dict[int, np.ndarray]]
+
+
+class MRMR(Method):
+    """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the picked features."""
+
+    name = "mrmr"
+    title = "minimum redundancy, maximum relevance"
+    source = "Peng et al. 2005"
+    parameters = (
+        *COUNTING,
+        Parameter("relevance", "mi", Choice(("mi", "f")), "mutual information or F statistic, mean over the labels"),
+        Parameter("redundancy", "mi", Choice(("mi", "correlation")), "mutual information or correlation with the picks"),
+        Parameter("scheme", "difference", Choice(("difference", "quotient")), "relevance less, or over, the mean redundancy"),
+    )
+    greedy = True
+
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+        wanted: list[Statistic] = []
+        if "mi" in (p["relevance"], p["redundancy"]):
+            coding = engine.coding(p["num_bins"], p["binning"])
+            targets = [engine.labels()] * (p["relevance"] == "mi") + [Everything()] * (p["redundancy"] == "mi")
+            wanted += [TwoWay(coding, target) for target in targets]
+        if p["relevance"] == "f":
+            wanted.append(Gram())
+        elif p["redundancy"] == "correlation":
+            wanted.append(_unlabelled(engine))
+        return wanted
+
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+        engine.run(*self.needs(engine, p))  # two kinds of statistics may be needed: in one request
+        labelled = labelled_view(engine, "standard") if p["relevance"] == "f" else None
+        if labelled is None:
+            known = int((engine.profile.observed > 0).sum())
+            relevance, candidates = Counting(engine, p).relevance / max(1, known), None
+        else:
+            relevance = np.zeros(engine.count)
+            relevance[labelled.varying] = mrmr.f_relevance(labelled.G, labelled.C, labelled.S, labelled.n)
+            candidates = np.flatnonzero(relevance > 0)
+
+        def report(done: int, total: int) -> None:
+            if engine.progress:
+                engine.progress("features picked", done, total)
+
+        links, ahead = self._links(engine, p, labelled)
+        with one_thread():
+            return Scores(relevance, mrmr.select(relevance, links, p["scheme"], count, candidates, ahead, report))
+
+    def _links(self, engine: Engine, p: Mapping[str, Any], labelled: GramView | None) -> tuple[Links, int]:
+        """The redundancies of all features with some, and how many are worth asking for at once."""
+        if p["redundancy"] == "mi":
+            counting = Counting(engine, p, Everything())
+            return lambda some: {s: link[1] for s, link in counting.links(list(some), Everything()).items()}, engine.ahead
+        view = engine.run(_unlabelled(engine))[0].centred("standard") if labelled is None else labelled
+        place = np.full(engine.count, -1)
+        place[view.varying] = np.arange(len(view.varying))
+
+        def correlations(some: Sequence[int]) -> dict[int, np.ndarray]:
+            out = {}
+            for s in some:
+                out[s] = np.full(engine.count, mrmr.FLOOR)  # what does not vary is correlated with nothing
+                if place[s] >= 0:
+                    out[s][view.varying] = mrmr.correlation_with(view.G, place[s])
+            return out
+
+        return correlations, 1
+
+
+def _unlabelled(engine: Engine) -> Statistic:
+    """Second moments of the features over all rows: where every label is known, the Gram matrix other methods ask for, too."""
+    return AllRowsGram() if engine.profile.has_unknown else Gram()

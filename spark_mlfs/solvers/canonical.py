@@ -1,0 +1,101 @@
+"""Greedy sum of squared canonical correlations, from second moments alone.
+
+With X (n × v) and Y (n × q) centred and V an orthonormal basis of the columns of Y, picking f after the features of S adds
+
+    J(f) = ‖V'x_f⊥‖² / ‖x_f⊥‖²,   x_f⊥ = x_f less its projection on the columns of S,
+
+to the sum of the squared canonical correlations of X_S and Y. G = X'X, C = X'Y and Y'Y hold all of it: P = X'V = C·B with
+B = (Y'Y)^(−1/2) on its range, and a pivoted Cholesky factor of G holds the residuals. A pick s at step k takes one column of G,
+
+    w = (G_s − Σ_{j<k} L_js·L_j) / ‖x_s⊥‖,   ‖x_f⊥‖² ← ‖x_f⊥‖² − w_f²,   P_f ← P_f − w_f·P_s/‖x_s⊥‖,
+
+O(v·(k + q)) operations; G is read, never copied or changed.
+Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", Pattern Recognition 123,
+2022.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from scipy import linalg
+
+from .greedy import Path, best
+
+SATURATED = 1e-10  # no feature adds more: the picks already span what the features and the labels share
+LABEL_RANK = 1e-10  # of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
+
+
+def label_basis(S: np.ndarray) -> np.ndarray:
+    """(q, c) B with V = Y·B orthonormal, c the rank of the centred labels, from S = Y'Y (q, q). Labels with one value get 0.
+
+    The labels are brought to the same length first: a rare label is no smaller part of their span than a frequent one.
+    """
+    squares = np.diag(S)
+    present = squares > LABEL_RANK * squares.max(initial=0.0)
+    length = np.sqrt(squares[present])
+    correlation = S[np.ix_(present, present)] / np.outer(length, length)
+    out = np.zeros((len(S), int(present.sum())))
+    if not present.any():
+        return out
+    values, vectors = linalg.eigh(correlation, check_finite=False)
+    kept = values > LABEL_RANK * values[-1]
+    out = out[:, kept]
+    out[present] = vectors[:, kept] / np.sqrt(values[kept]) / length[:, None]
+    return out
+
+
+def select(
+    G: np.ndarray,
+    C: np.ndarray,
+    S: np.ndarray,
+    count: int,
+    tol: float = 0.01,
+    include: Sequence[int] = (),
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[np.ndarray, Path]:
+    """(J of every feature before the first pick (v,), the picks with their J).
+
+    Parameters
+    ----------
+    G, C, S : X'X (v, v) with a positive diagonal, X'Y (v, q), Y'Y (q, q) of centred X and Y
+    count : features picked at most; fewer where no feature is left, or none adds anything (every J below 1e-10)
+    tol : features with ‖x_f⊥‖ ≤ tol·‖x_f‖ are linearly dependent on the picks and left out
+    include : features picked first, in this order, however little they add; one that depends on those before it has J = 0
+
+    Equal J (within 1e-10) go to the smaller index.
+    """
+    squares = np.diag(G).copy()
+    share = C @ label_basis(S)  # V'x_f⊥, row by row
+    values = (share**2).sum(axis=1) / squares
+    relevance, path = values, Path([], [])
+    least = tol * tol * squares
+    open_ = np.ones(len(G), bool)
+    wanted = min(len(G), max(count, len(include)))
+    factor = np.empty((wanted, len(G)))
+    size = 0
+    for step in range(wanted):
+        if step < len(include):
+            pick = int(include[step])
+        else:
+            if not open_.any() or (step and values[open_].max() < SATURATED):
+                break
+            pick = best(values, open_)
+        dependent = size > 0 and squares[pick] <= least[pick]
+        path.picks.append(pick)
+        path.gains.append(0.0 if dependent else float(values[pick]))
+        open_[pick] = False
+        if progress:
+            progress(len(path.picks), wanted)
+        if dependent or len(path.picks) == wanted:
+            continue
+        length = np.sqrt(squares[pick])
+        w = (G[pick] - factor[:size, pick] @ factor[:size]) / length
+        factor[size] = w
+        size += 1
+        squares -= w * w
+        share -= np.outer(w, share[pick] / length)
+        open_ &= squares > least
+        values = np.divide((share**2).sum(axis=1), squares, out=np.zeros(len(G)), where=squares > least)
+    return relevance, path
