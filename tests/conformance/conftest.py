@@ -14,7 +14,7 @@ from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 
 from spark_mlfs import METHODS, pipeline
-from spark_mlfs.prepare.blocks import Block, pack
+from spark_mlfs.prepare.blocks import Block, concatenate, pack
 from spark_mlfs.schema import with_names
 from spark_mlfs.statistics.runner import LocalEngine
 
@@ -155,25 +155,32 @@ class Forms:
     def make_distributed(self):
         return rank_all(self.packed, small_bytes=0)
 
-    def make_parts(self, parts, where):
-        """The rows over so many partitions; over 64, two thirds of them are empty."""
-        frame = self.frame.repartition(int(parts)) if int(parts) < 64 else self.frame.repartition(64, self.frame.id % 24)
-        return rank_all(frame, small_bytes=0 if where == "distributed" else 1 << 40)
+    def make_parts(self, parts):
+        """The rows over so many partitions, job by job; over 64, two thirds of them are empty."""
+        return rank_all(self.spread(int(parts)), small_bytes=0)
+
+    def spread(self, parts):
+        return self.frame.repartition(parts) if parts < 64 else self.frame.repartition(64, self.frame.id % 24)
 
     def make_columns(self):
         return rank_all(frame_of(self.spark, self.x[:, self.columns], self.y))
 
     def make_rows(self, values, kind):
-        """`values` "full" or "thin"; rows as "dense", "sparse" or "mixed" vectors, or an "array" column."""
+        """`values` "full" or "thin"; rows as "dense", "sparse" or "mixed" vectors."""
+        return rank_all(self.rows(values, kind), small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40)
+
+    def rows(self, values, kind):
         x = thin(self.x) if values == "thin" else self.x
         which = {"sparse": lambda i: True, "mixed": lambda i: i % 3 == 0}.get(kind, lambda i: False)
-        frame = frame_of(self.spark, x, self.y, which)
-        if kind == "array":
-            rows = [(i, x[i].tolist(), Vectors.dense(self.y[i])) for i in range(N)]
-            frame = self.spark.createDataFrame(rows, schema_of(T.ArrayType(T.DoubleType())))
-        return rank_all(frame, small_bytes=0 if values == "thin" and kind == "mixed" else 1 << 40)
+        if kind != "array":
+            return frame_of(self.spark, x, self.y, which)
+        rows = [(i, x[i].tolist(), Vectors.dense(self.y[i])) for i in range(N)]
+        return self.spark.createDataFrame(rows, schema_of(T.ArrayType(T.DoubleType())))
 
     def make_labels(self, kind):
+        return rank_all(self.labelled(kind))
+
+    def labelled(self, kind):
         """The labels as tags (their alphabetical order is not the labels'), label numbers, or 0/1 arrays."""
         sets = [np.flatnonzero(row) for row in self.y]
         if kind == "tags":
@@ -189,7 +196,30 @@ class Forms:
             }[kind]
             cells = [[make(v) for v in row] for row in self.y]
         rows = [(i, Vectors.dense(self.x[i]), cells[i]) for i in range(N)]
-        return rank_all(self.spark.createDataFrame(rows, schema_of(labels=T.ArrayType(element))))
+        return self.spark.createDataFrame(rows, schema_of(labels=T.ArrayType(element)))
+
+
+class PackedRows:
+    """All that packing makes of a frame, in the order of the row ids: what every method is given."""
+
+    def __init__(self, frame):
+        packed = pack(frame, row_id="id")
+        cells = packed.frame.where("block is not null").select("block").collect()
+        block = concatenate([Block.decode(bytes(row.block)) for row in cells])
+        block = block.take(np.argsort(block.ids, kind="stable"))
+        self.ids, self.x, self.y = block.ids, block.dense().astype(float), block.labels(packed.profile.q).toarray()
+        self.profile, self.unknown = packed.profile, block.unknown(packed.profile.q)
+        packed.release()
+
+    def equals(self, other, labels=slice(None)):
+        for name in ("ids", "x"):
+            assert getattr(self, name).tobytes() == getattr(other, name).tobytes(), name
+        assert np.array_equal(self.y, other.y[:, labels]) and self.unknown is other.unknown is None
+        for name in ("low", "high", "binary", "positive"):
+            one, two = getattr(self.profile, name), getattr(other.profile, name)
+            assert np.array_equal(one, two[labels] if name == "positive" else two), name
+        for name in ("n", "d", "q", "nonzero", "unlabelled", "labelled", "problem"):
+            assert getattr(self.profile, name) == getattr(other.profile, name), name
 
 
 @pytest.fixture(scope="package")

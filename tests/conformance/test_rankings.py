@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyspark.ml.linalg import Vectors
 
 from spark_mlfs import METHODS, DataError, pipeline
 from spark_mlfs import read as readers
+from spark_mlfs.methods.counting import CountingMethod
 from spark_mlfs.prepare.blocks import pack
 from spark_mlfs.read.samples import planted_truth
+from spark_mlfs.statistics import runner
+from spark_mlfs.statistics.runner import SparkEngine
 
 
 def same_bits(one, other):
@@ -100,40 +104,31 @@ def test_one_task_and_many_jobs_give_the_same_bits(forms, method):
     same_bits(many, one)
 
 
-@pytest.mark.parametrize(
-    "form",
-    [
-        "parts 1 local",
-        "parts 7 local",
-        "parts 64 local",
-        pytest.param("parts 1 distributed", marks=pytest.mark.slow),
-        pytest.param("parts 2 distributed", marks=pytest.mark.slow),
-        "parts 7 distributed",
-    ],
-)
-def test_partitions_do_not_matter(forms, method, form):
+@pytest.mark.parametrize("parts", [pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 64)] + [7])
+def test_partitions_do_not_matter(forms, method, parts):
     """Rows arrive in another order, too: a repartition deals them out anew. Over 64, most partitions are empty."""
-    same_bits(forms.get(form, method), forms.get("plain", method))
+    same_bits(forms.get(f"parts {parts}", method), forms.get("plain", method))
 
 
-@pytest.mark.slow
-def test_many_and_empty_partitions_do_not_matter_distributed(forms, method):
-    same_bits(forms.get("parts 64 distributed", method), forms.get("plain", method))
+@pytest.mark.parametrize("form", ["parts 1", "parts 7", "parts 64", "rows array", "rows sparse", "rows mixed"])
+def test_every_form_of_the_rows_packs_to_the_same(forms, kit, form):
+    """What methods get is the packed rows and their profile, so one comparison stands for all methods."""
+    kind, which = form.split()
+    frame = forms.spread(int(which)) if kind == "parts" else forms.rows("full", which)
+    kit.PackedRows(frame).equals(kit.PackedRows(forms.frame))
+
+
+@pytest.mark.parametrize("kind", ["ids", "tinyint", "boolean", "double", "tags"])
+def test_every_form_of_the_labels_packs_to_the_same(forms, kit, kind):
+    """Tags order the labels alphabetically."""
+    order = [2, 1, 3, 0] if kind == "tags" else slice(None)
+    kit.PackedRows(forms.labelled(kind)).equals(kit.PackedRows(forms.frame), order)
 
 
 @pytest.mark.parametrize("form", ["full sparse", "full mixed", "thin sparse", "thin mixed"])
 def test_sparse_rows_equal_dense_rows(forms, method, form):
     values = form.split()[0]
     close(forms.get("rows " + form, method), forms.get(f"rows {values} dense", method))
-
-
-def test_arrays_equal_vectors(forms, method):
-    same_bits(forms.get("rows full array", method), forms.get("plain", method))
-
-
-@pytest.mark.parametrize("kind", ["ids", "tinyint", "boolean", "double"])
-def test_label_arrays_equal_label_vectors(forms, method, kind):
-    same_bits(forms.get(f"labels {kind}", method), forms.get("plain", method))
 
 
 def test_tags_equal_label_vectors(forms, method):
@@ -150,23 +145,75 @@ def test_alone_equals_together(forms, kit, method):
     same_bits(alone, forms.get("plain", method))
 
 
-def test_known_needs_of_all_methods_share_one_scan(kit):
-    engine = kit.engine_of(*kit.example())
-    needs = [s for name in METHODS for s in METHODS[name]().needs(engine, pipeline.Request.of(name).parameters)]
-    before = engine.cost.scans
-    engine.run(*needs)
-    assert engine.cost.scans - before == 1
-    engine.run(*needs)  # and are not computed again
-    assert engine.cost.scans - before == 1
+def spark_jobs(spark, work):
+    """How many jobs Spark ran for `work()`."""
+    group = f"counted {np.random.default_rng().integers(1 << 60)}"
+    spark.sparkContext.setJobGroup(group, group)
+    try:
+        work()
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    return len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
 
 
-def test_all_methods_together_cost_no_more_jobs_than_alone(forms):
-    together = forms.get("distributed", "jmi")
-    (alone,) = pipeline.rank(forms.packed, [pipeline.Request.of("mim", {}, 5)], small_bytes=0)
-    assert alone.jobs - forms.packed.jobs == 1
-    scan_free = [m for m in METHODS if not METHODS[m].greedy]
-    several = pipeline.rank(forms.packed, [pipeline.Request.of(m, {}, 5) for m in ("mim", "chi2", "enm", "gmm")], small_bytes=0)
-    assert several[0].jobs == alone.jobs and together.jobs >= alone.jobs and len(scan_free) >= 4
+def test_statistics_of_many_methods_are_one_spark_job_a_layout(spark, forms):
+    """Every method that starts from the same counts shares them, and what is known is not computed again."""
+    counting = [m for m in METHODS if issubclass(METHODS[m], CountingMethod)]
+    assert len(counting) >= 10
+    engine = SparkEngine(forms.packed)
+    needs = [s for name in counting for s in METHODS[name]().needs(engine, pipeline.Request.of(name).parameters)]
+    layouts = {s.layout for s in needs}
+    assert layouts == {"coded", "rows"}  # labelsets are read off the rows themselves
+    assert spark_jobs(spark, lambda: engine.run(*needs)) == 2 == engine.cost.jobs == engine.cost.scans
+    assert spark_jobs(spark, lambda: engine.run(*needs)) == 0
+    engine.release()
+
+
+def test_one_request_more_costs_no_job_more(spark, forms):
+    """Of methods that need no more than one scan; the jobs a result tells are those that Spark ran."""
+
+    def jobs(*methods):
+        results = []
+        requests = [pipeline.Request.of(m, {}, 5) for m in methods]
+        ran = spark_jobs(spark, lambda: results.extend(pipeline.rank(forms.packed, requests, small_bytes=0)))
+        assert ran == results[0].jobs - forms.packed.jobs
+        return ran
+
+    assert jobs("mim") == jobs("mim", "chi2", "enm", "gmm") == 1
+
+
+def test_joint_cells_of_several_requests(spark, kit, monkeypatch):
+    """Rows spread by the picks of one request are not taken for those of another."""
+    monkeypatch.setattr(runner, "DIRECT_BYTES", 1 << 10)  # cells are too many to count in one state
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(2000, 10))
+    y = (x[:, :4] + 0.8 * rng.normal(size=(2000, 4)) > 0.7).astype(float)
+    frame = kit.frame_of(spark, x, y).repartition(4)
+    requests = [
+        pipeline.Request.of(method, parameters, 5)
+        for method, parameters in [("cmi", {}), ("cmi", {"labels": "lp"}), ("ppt-cmi", {}), ("cmi", {"num_bins": 3})]
+    ]
+    together = pipeline.rank(frame, requests, row_id="id", small_bytes=0)
+    assert len({tuple(r.scores.path.picks) for r in together}) > 1
+    for request, result in zip(requests, together, strict=True):
+        (alone,) = pipeline.rank(frame, [request], row_id="id")
+        assert result.scores.path.picks == alone.scores.path.picks
+        np.testing.assert_allclose(result.scores.path.gains, alone.scores.path.gains, rtol=1e-12)
+
+
+def test_a_screen_of_many_features_is_quick(spark):
+    """The survivors of 60,000 features, in one pass over them: the filter's own 30,000 best."""
+    n, d = 40, 60_000
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(n):
+        slots = np.sort(rng.choice(d, 3000, replace=False))
+        rows.append((i, Vectors.sparse(d, slots.tolist(), np.ones(3000).tolist()), Vectors.dense(rng.random(3) < 0.5)))
+    frame = spark.createDataFrame(rows, ["id", "features", "labels"])
+    requests = [pipeline.Request.of("chi2"), pipeline.Request.of("mim", {}, 10, "chi2:30000")]
+    filtered, screened = pipeline.rank(frame, requests, row_id="id")
+    assert set(screened.ranking["index"][:30_000]) == set(filtered.ranking["index"][:30_000])
+    assert screened.seconds["statistics and solve"] < 60  # a set made for each survivor took minutes
 
 
 @settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
@@ -244,6 +291,8 @@ def test_unknown_labels_are_used_or_refused(spark, kit, method):
     except DataError:
         return
     lawful(with_blank[0], with_blank[1], kit.engine_of(x, blank).profile, with_blank[2])
+    without, _, _ = kit.in_process(kit.engine_of(x, y), method)
+    assert list(with_blank[0]) == list(without)
 
 
 FAMILIES = ("jmi", "chi2", "fisher", "gmba", "relieff", "ridge", "csfs", "mssl", "rfs")  # one of each kind of statistic

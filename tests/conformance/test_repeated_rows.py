@@ -1,0 +1,295 @@
+"""Tables as users have them (`tables`): a third of the rows repeat others and there is no id column. Equal rows are
+interchangeable, so every method, extractor, classifier, protocol and selection rule must give what it gives on the same table
+with ids of its own for each row, in one task and over jobs, whatever the partitioning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles import gmba, graphs_msfs, regression, relieff
+from oracles.mlknn import MLkNN
+from pyspark.sql import functions as F
+from tables import SETS, Table
+
+import spark_mlfs
+from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, DataError, pipeline
+from spark_mlfs.classifiers import ESTIMATORS
+from spark_mlfs.evaluate.numfeatures import Rule
+from spark_mlfs.evaluate.protocol import Protocol, collect_labels, held_out, training
+from spark_mlfs.extractors import ESTIMATORS as EXTRACTING
+from spark_mlfs.prepare.blocks import pack
+from spark_mlfs.prepare.identity import identified, occurrence_ids
+
+FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
+ANCHORS = 200  # on sparse rows, of which most are equally far apart
+# what draws by row id, and stops where the weights stand still to 1e-9: ids of another kind give other draws, another last step
+DRAWS, ITERATES = ("deepfs",), ("mifs",)
+
+
+def parameters(method, name):
+    own = {p.name: p.default for p in METHODS[method].parameters}
+    out = {key: few for key, (limit, few) in FEW.items() if key in own and own[key] <= limit}
+    if name == "imdb" and "num_anchors" in own:
+        out["num_anchors"] = ANCHORS
+    if method == "msfs":
+        out["walk"] = "expected"
+    return out
+
+
+def rank(data, name, methods=METHODS, **options):
+    requests = [pipeline.Request.of(method, parameters(method, name), 5) for method in methods]
+    return {r.request.method: r for r in pipeline.rank(data, requests, **options)}
+
+
+def content_ids(table):
+    """Spark's hash of each row's content, and which occurrence of it the row is."""
+    rows = table.frame.select(F.xxhash64("features", "labels").alias("h")).collect()
+    hashes = np.array([row.h for row in rows])
+    seen, times = {}, np.empty(len(hashes), np.int64)
+    for i, h in enumerate(hashes):
+        times[i] = seen[h] = seen.get(h, -1) + 1
+    return hashes, times
+
+
+class Case:
+    """A table, and the rankings of every method on its forms, each made when first asked for."""
+
+    def __init__(self, spark, name, data_dir):
+        self.spark, self.name, self.table, self.kept = spark, name, Table(spark, name, data_dir), {}
+        self.hashes, self.times = content_ids(self.table)
+
+    def get(self, form):
+        if form not in self.kept:
+            self.kept[form] = getattr(self, "make_" + form.split()[0])(*map(int, form.split()[1:]))
+        return self.kept[form]
+
+    def make_bare(self):
+        return rank(self.table.frame, self.name)
+
+    def make_numbered(self):
+        """Ids as a user has them: no order, nothing to do with the content."""
+        ids = np.random.default_rng(8).permutation(10 * len(self.times))[: len(self.times)]
+        return rank(self.table.numbered(self.spark, ids), self.name, row_id="id")
+
+    def make_occurrences(self):
+        return rank(self.table.numbered(self.spark, occurrence_ids(self.hashes, self.times)), self.name, row_id="id")
+
+    def make_distributed(self, parts):
+        return rank(self.table.frame.repartition(parts), self.name, small_bytes=0)
+
+
+@pytest.fixture(scope="module")
+def case(spark, data_dir):
+    cases = {}
+
+    def get(name):
+        if name not in cases:
+            cases[name] = Case(spark, name, data_dir)
+        return cases[name]
+
+    yield get
+    for each in cases.values():
+        each.table.frame.unpersist()
+
+
+def pytest_generate_tests(metafunc):
+    if "name" in metafunc.fixturenames:
+        slow = ("scene", "yeast")
+        metafunc.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in slow else n for n in SETS])
+
+
+def same_bits(one, other):
+    assert one.scores.values.tobytes() == other.scores.values.tobytes()
+    if one.scores.path is not None:
+        assert one.scores.path.picks == other.scores.path.picks and one.scores.path.gains == other.scores.path.gains
+    assert one.ranking[["rank", "index", "score"]].equals(other.ranking[["rank", "index", "score"]])
+
+
+def test_a_third_of_the_rows_are_repeated_and_there_is_no_id(case, name):
+    table = case(name).table
+    content = np.column_stack([table.x, table.y])
+    distinct, counts = np.unique(content, axis=0, return_counts=True)
+    assert len(content) - len(distinct) >= len(content) // 3 - 1 and counts.max() >= 3
+    assert table.frame.columns == ["features", "labels"] and len(content) > 850
+
+
+def test_ids_of_equal_rows(case, name):
+    """Every row gets an id of its own: the first of a content its hash, the others what follows from it; on any partitioning the
+    same set."""
+    this = case(name)
+    want = np.sort(occurrence_ids(this.hashes, this.times))
+    assert len(np.unique(want)) == len(want)
+    for parts in (1, 7, 13):
+        packed = pack(this.table.frame.repartition(parts))
+        ids, labels = collect_labels(packed)
+        assert np.array_equal(np.sort(ids), want)
+        assert labels.sum() == this.table.y.sum()
+        packed.release()
+
+
+def test_repeated_rows_rank_as_rows_with_ids_of_their_own(case, name, method):
+    this = case(name)
+    bare = this.get("bare")[method]
+    same_bits(this.get("occurrences")[method], bare)
+    tied = this.table.sparse and METHODS[method].name in ("gmba", "relieff", "msfs", "mifs")
+    if method not in DRAWS and not tied:  # ids of another kind break ties between rows that differ in another way
+        other = this.get("numbered")[method].scores.values
+        tolerance = 1e-7 if method in ITERATES else 1e-9
+        assert np.abs(other - bare.scores.values).max() <= tolerance * np.abs(other).max()
+
+
+def test_repeated_rows_over_jobs_give_the_same_bits(case, name, method):
+    this = case(name)
+    many = this.get("distributed 7")[method]
+    assert many.distributed
+    same_bits(many, this.get("bare")[method])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parts", [1, 2, 13])
+def test_partitions_of_repeated_rows_do_not_matter(case, method, parts):
+    this = case("imdb")
+    same_bits(this.get(f"distributed {parts}")[method], this.get("bare")[method])
+
+
+def test_methods_over_rows_equal_their_oracles(case):
+    """Another row is another place in the data: the oracles know nothing of ids."""
+    table = case("emotions").table
+    x, y = table.x, table.y
+    z = regression.standardise(x)
+    requests = {
+        "gmba": ({"mode": "closed"}, gmba.Gmba(z, y).closed()),
+        "relieff": ({"mode": "hamming"}, relieff.hamming(x, y)),
+        "msfs": (
+            {"walk": "expected", "steps": 5},
+            np.linalg.norm(
+                regression.msfs(
+                    z,
+                    y,
+                    graphs_msfs.neighbourhood(
+                        graphs_msfs.expected_visits(graphs_msfs.transitions(graphs_msfs.similarity(z, y, neighbors=30)), 5)
+                    ),
+                    0.1,
+                    10.0,
+                    0.5,
+                )[0],
+                axis=1,
+            ),
+        ),
+    }
+    for method, (given, want) in requests.items():
+        for small in (0, 1 << 40):
+            (result,) = pipeline.rank(table.frame, [pipeline.Request.of(method, given)], small_bytes=small)
+            tolerance = 1e-3 if method == "msfs" else 1e-9
+            assert np.abs(result.scores.values - want).max() <= tolerance * np.abs(want).max(), (method, small)
+
+
+@pytest.mark.parametrize("small", [0, 1 << 40])
+def test_mlknn_learns_from_other_places(case, small, monkeypatch):
+    """Also distributed: a row's twin is its neighbour, the row itself is not."""
+    table = case("emotions").table
+    monkeypatch.setattr("spark_mlfs.classifiers.SMALL_BYTES", small)
+    model = spark_mlfs.MLkNNClassifier().fit(table.frame)
+    oracle = MLkNN().fit(table.x, table.y)
+    state = model.state
+    assert np.allclose(state["with"], oracle.likelihood, atol=1e-12, rtol=0)
+    assert np.allclose(state["without"], oracle.likelihood_without, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("kind", [*EXTRACTORS, *CLASSIFIERS])
+def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
+    """Extractors and classifiers: what they learn is that of unique ids, to the bit."""
+    this = case("emotions")
+    cls, own = (EXTRACTING[kind], EXTRACTORS[kind]) if kind in EXTRACTORS else (ESTIMATORS[kind], CLASSIFIERS[kind])
+    few = {"subspaces": 2, "generations": 2, "population": 4}
+    given = {p.camel: few[p.name] for p in own.parameters if p.name in few}
+    numbered = this.table.numbered(spark, occurrence_ids(this.hashes, this.times))
+    bare = cls(**given).fit(this.table.frame).state
+    named = cls(idCol="id", **given).fit(numbered).state
+    assert set(bare) == set(named)
+    for key, value in bare.items():
+        other = named[key]
+        if hasattr(value, "toarray"):
+            value, other = value.toarray(), other.toarray()
+        assert np.array_equal(np.asarray(value), np.asarray(other)), key
+
+
+def test_folds_of_repeated_rows_are_even(case, spark):
+    """Equal rows do not stick together: a row's fold goes by its place, too; the folds are those of unique ids."""
+    this = case("scene")
+    packed = pack(this.table.frame.repartition(7))
+    numbered = pack(this.table.numbered(spark, occurrence_ids(this.hashes, this.times)), row_id="id")
+    splits = Protocol.of("5-fold").splits()
+    n = len(this.times)
+    for split in splits[:2]:
+        test, train = held_out(packed, split), training(packed, split)
+        assert test.profile.n + train.profile.n == n and abs(test.profile.n - n / 5) < 4 * np.sqrt(n * 0.16)
+        want = held_out(numbered, split)
+        assert (test.profile.n, test.profile.nonzero) == (want.profile.n, want.profile.nonzero)
+        assert np.array_equal(test.profile.positive, want.profile.positive)
+        for each in (test, train, want):
+            each.release()
+    ids, _ = collect_labels(packed)
+    twins = np.flatnonzero(this.times == 1)  # the second of its content
+    first, second = this.hashes[twins], occurrence_ids(this.hashes[twins], this.times[twins])
+    fold_of = [splits[0].folds.of(type("Rows", (), {"ids": each})) for each in (first, second)]
+    assert 0.1 < (fold_of[0] == fold_of[1]).mean() < 0.35  # a fifth, by chance
+    assert set(second) <= set(ids.tolist())
+    for each in (packed, numbered):
+        each.release()
+
+
+@pytest.mark.parametrize("small", [0, 1 << 40])
+def test_cross_validated_loss_and_rules_as_with_ids(case, spark, small):
+    this = case("scene")
+    numbered = this.table.numbered(spark, occurrence_ids(this.hashes, this.times))
+
+    def results(frame, **options):
+        requests = [
+            pipeline.Request("ridge", pipeline.Request.of("ridge").parameters, None, None, folds=5),
+            pipeline.Request.of("ridge", rule=Rule("stability", 0.6, count=10)),
+            pipeline.Request.of("ridge", rule=Rule("knockoffs", 0.2)),
+            pipeline.Request.of("mim", rule=Rule("fdr", 0.05)),
+        ]
+        return pipeline.rank(frame, requests, small_bytes=small, **options)
+
+    for bare, named in zip(results(this.table.frame.repartition(5)), results(numbered, row_id="id"), strict=True):
+        same_bits(bare, named)
+        assert bare.scores.details.get("cv_loss") == named.scores.details.get("cv_loss")
+        if bare.evidence is not None:
+            for name, column in bare.evidence.columns.items():
+                assert np.array_equal(column, named.evidence.columns[name], equal_nan=True)
+
+
+@pytest.mark.parametrize("small", [0, 1 << 40])
+def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, small):
+    """Where ids decide something; what only counts does not look, and equal rows may share an id."""
+    table = case("emotions").table
+    n = len(table.x)
+    ids = np.arange(n)
+    ids[17] = ids[3]
+    wrong = table.numbered(spark, ids).withColumn("id", F.concat(F.lit("doc "), F.col("id").cast("string"))).repartition(5)
+    relieff = pipeline.Request.of("relieff", {"mode": "hamming"})
+    with pytest.raises(DataError, match=r"row id 'doc 3' \(column 'id'\).*unique"):
+        pipeline.rank(wrong, [relieff], row_id="id", small_bytes=small)
+    (counted,) = pipeline.rank(wrong, [pipeline.Request.of("mim")], row_id="id", small_bytes=small)
+    assert counted.scores.values.tobytes() == case("emotions").get("bare")["mim"].scores.values.tobytes()
+
+    _, first = np.unique(np.column_stack([table.x, table.y]), axis=0, return_inverse=True)
+    equal = table.numbered(spark, first.ravel()).repartition(5)
+    (shared,) = pipeline.rank(equal, [relieff], row_id="id", small_bytes=small)
+    want = case("emotions").get("bare")["relieff"]
+    (want,) = pipeline.rank(table.frame, [relieff])
+    assert np.abs(shared.scores.values - want.scores.values).max() <= 1e-9 * np.abs(want.scores.values).max()
+
+
+def test_counting_does_not_look_for_equal_rows(case):
+    """One job for `mim`; where ids matter and rows repeat two more, on the same packed data once."""
+    packed = pack(case("imdb").table.frame.repartition(4))
+    jobs = []
+    for method in ("mim", "ridge", "ridge"):
+        (result,) = pipeline.rank(packed, [pipeline.Request.of(method)], small_bytes=0)
+        jobs.append(result.jobs - packed.jobs)
+    assert jobs == [1, 3, 1]
+    assert identified(packed).unique
+    packed.release()
