@@ -7,8 +7,7 @@ fit, and neither do features that are constant on the other rows; any row can be
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,8 +15,9 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from ..params import Parameter
-from ..prepare.blocks import Block, Profile
-from ..statistics.base import State, Statistic, envelope
+from ..prepare.blocks import Profile
+from ..statistics.base import State
+from ..statistics.moments import KnownRows
 from ..statistics.runner import Engine
 
 
@@ -59,45 +59,13 @@ class Extractor:
         return state.get("scores")
 
 
-@dataclass
-class KnownRows(Statistic):
-    """Number, positive labels, and the features' minimum and maximum of the rows whose labels are all known."""
-
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
-
-    def key(self) -> Hashable:
-        return "known rows"
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        block = block.known()
-        low, high = np.full(profile.d, np.inf), np.full(profile.d, -np.inf)
-        if block.n:
-            ends = block.x.min(axis=0), block.x.max(axis=0)
-            low, high = ((e.toarray().ravel() if sp.issparse(e) else e).astype(np.float64) for e in ends)
-        positive = np.bincount(block.label_indices, minlength=profile.q).astype(np.int64)
-        return {"n": np.array([block.n]), "positive": positive, "low": low, "high": high}
-
-    def merge(self, left: State, right: State) -> State:
-        return {
-            "n": left["n"] + right["n"],
-            "positive": left["positive"].astype(np.int64) + right["positive"],
-            "low": np.minimum(left["low"], right["low"]),
-            "high": np.maximum(left["high"], right["high"]),
-        }
-
-    def state_bytes(self, profile: Profile) -> int:
-        return 8 * (1 + profile.q + 2 * profile.d) + envelope(4)
-
-
 def restrict(engine: Engine) -> None:
     """The engine's profile tells the range of the features and the positive labels of the rows whose labels are all known: they
     decide which features vary."""
     profile = engine.profile
     n = profile.n
     if profile.has_unknown:
-        (known,) = engine.once(KnownRows())
+        (known,) = engine.run(KnownRows())
         n = int(known["n"][0])
         if not n:
             raise DataError("no row has all its labels known; extractors learn from fully labelled rows: label some")

@@ -220,8 +220,8 @@ class LIFT(Extractor):
             "columns": geometry.varying,
             "offset": geometry.offset,
             "scale": geometry.scale,
-            # sparse rows are not moved, and neither are the centres found among them
-            "centres": centres if not engine.profile.sparse else centres - geometry.offset / geometry.scale,
+            # centres found among sparse rows, which are moved by `centre` only
+            "centres": centres - (geometry.offset - geometry.centre) / geometry.scale if engine.profile.sparse else centres,
             "slices": np.concatenate([[0], np.cumsum(width)]),
             "positive": np.array([cluster.count if cluster.side == 1 else 0 for cluster in clusters if cluster.side != 0]),
             "iterations": iterations,

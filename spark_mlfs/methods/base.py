@@ -25,7 +25,8 @@ class Scores:
 
     `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective`
     the objective after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name,
-    for the manifest.
+    for the manifest. `constant` the features (positions) that do not vary over the rows the method uses, where there are such:
+    they are ranked as constant ones, and their value is min(0, the smallest other).
     """
 
     values: np.ndarray
@@ -33,6 +34,16 @@ class Scores:
     objective: list[float] = field(default_factory=list)
     converged: bool | None = None
     details: dict[str, Any] = field(default_factory=dict)
+    constant: np.ndarray | None = None
+
+    @staticmethod
+    def of_varying(values: np.ndarray, places: np.ndarray, count: int, **more: Any) -> Scores:
+        """The scores of `count` features of which those at `places`, with these values, vary over the rows the method uses."""
+        if len(places) == count:
+            return Scores(values, **more)
+        out = np.full(count, min(0.0, float(values.min(initial=0.0))))
+        out[places] = values
+        return Scores(out, constant=np.setdiff1d(np.arange(count), places), **more)
 
 
 class Method:

@@ -70,7 +70,7 @@ class CSFS(Method):
                 raw = (full, raw[1])
             (s,) = engine.once(FilledSums(*raw))
             mean = s["f"] / view.n
-            moved = s["xf"][view.varying] + np.outer(s["centre"][view.varying] - view.offset, s["f"])
+            moved = s["xf"][view.varying] - np.outer(view.shift, s["f"])
             return FilledLabels(moved / view.scale[:, None], mean, float((s["ff"] - view.n * mean * mean).sum()))
 
         with one_thread():

@@ -17,6 +17,7 @@ from ..errors import DataError
 from ..params import Integer, Number, Parameter
 from ..prepare.blocks import Block
 from ..solvers import gates
+from ..statistics.moments import known_range
 from ..statistics.runner import Engine, one_thread
 from ..statistics.sample import SampledRows
 from .base import Method, Scores
@@ -42,7 +43,11 @@ class DeepFS(Method):
 
     def score(self, engine: Engine, p: Any, count: int) -> Scores:
         (block,) = engine.once(SampledRows(p["sample"], p["seed"]))
-        return Train(dict(p), engine.profile.varying, engine.profile.q)(block)
+        low, high = known_range(engine)
+        places = np.flatnonzero(high > low)
+        found = Train(dict(p), engine.profile.varying[places], engine.profile.q)(block)
+        told = {"objective": found.objective, "converged": found.converged, "details": found.details}
+        return Scores.of_varying(found.values, places, engine.count, **told)
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ class Train:
         if not block.n:
             raise DataError("no row has all its labels known; deepfs trains on fully known rows")
         x = block.dense()[:, self.varying].astype(np.float64)
+        x -= x.min(axis=0)  # a large mean would drown the digits of a small spread, and equal values are exactly 0
         spread = x.std(axis=0)
         x = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
         y = block.labels(self.q).toarray()

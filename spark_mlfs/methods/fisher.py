@@ -18,7 +18,7 @@ from ..params import Choice, Parameter
 from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter
 from ..statistics.base import Statistic
 from ..statistics.contingency import Classes, LabelsetCounts
-from ..statistics.moments import GroupMoments
+from ..statistics.moments import GroupMoments, known_range
 from ..statistics.runner import Engine
 from .base import Method, Scores
 
@@ -40,7 +40,10 @@ class Fisher(Method):
         if p["labels"] == "lp":
             (sets,) = engine.run(LabelsetCounts())
             (m,) = engine.run(GroupMoments(Classes(sets.hashes)))
-            return Scores(floored_ratio(*class_scatter(m.count, m.total, m.square)))
+            low, high = known_range(engine)
+            varying = np.flatnonzero(high > low)
+            scores = floored_ratio(*class_scatter(m.count, m.total[:, varying], m.square[:, varying]))
+            return Scores.of_varying(scores, varying, engine.count)
         (m,) = engine.run(*self.needs(engine, p))
         q = engine.profile.q
         part = slice(1, 1 + q)
@@ -51,12 +54,15 @@ class Fisher(Method):
         watch = list(engine.labels().watch)
         for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
             all_[watch] -= each[1 + q :]
-        scores = []
+        scores, varies = [], np.zeros(engine.count, bool)
         for label in range(q):
             n = np.array([m.count[1 + label], rows[label] - m.count[1 + label]])
             if n.min() == 0:
                 continue
             sums = np.stack([m.total[1 + label], total[label] - m.total[1 + label]])
             squares = np.stack([m.square[1 + label], square[label] - m.square[1 + label]])
-            scores.append(floored_ratio(*class_scatter(n, sums, squares)))
-        return Scores(np.mean(scores, axis=0))
+            between, within = class_scatter(n, sums, squares)
+            varies |= between + within > 0
+            scores.append(floored_ratio(between, within))
+        varying = np.flatnonzero(varies)
+        return Scores.of_varying(np.mean(scores, axis=0)[varying], varying, engine.count)

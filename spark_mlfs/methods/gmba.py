@@ -110,15 +110,15 @@ class GMBA(Method):
             usable = sum(map(len, anchors))
             details = {"anchors": usable}
             if p["mode"] == "convex":
-                return self._convex(engine, p, anchors, details)
+                return self._convex(engine, p, anchors, geometry, details)
             if p["mode"] == "closed":
                 total = sum(self._sums(engine, p, each)["gradient"] for each in anchors)
-                return Scores(margin.closed(total), details=details)
+                return Scores.of_varying(margin.closed(total), geometry.places, engine.count, details=details)
             gradients = np.concatenate([self._sums(engine, p, each, summed=False)["gradient"] for each in anchors])
             ids = np.concatenate([each.queries.block.ids for each in anchors])
             order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
-            solution = margin.paper_descent((gradients[i] for i in order), engine.count, p["beta"])
-            return Scores(solution.weights, details=details)
+            solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
+            return Scores.of_varying(solution.weights, geometry.places, engine.count, details=details)
 
     def _anchors(self, engine: Engine, p: Any, geometry: Geometry, table: Any) -> list[MarginAnchors]:
         """Pass A: the anchors that have k hits and a miss, wave by wave."""
@@ -147,7 +147,9 @@ class GMBA(Method):
     ) -> dict[str, np.ndarray]:
         return engine.once(HingeSums(anchors, p["s_min"], p["lam"], weights, summed))[0]
 
-    def _convex(self, engine: Engine, p: Any, anchors: list[MarginAnchors], details: dict[str, Any]) -> Scores:
+    def _convex(
+        self, engine: Engine, p: Any, anchors: list[MarginAnchors], geometry: Geometry, details: dict[str, Any]
+    ) -> Scores:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]
             return float(sum(part["loss"][0] for part in parts)), sum(part["gradient"] for part in parts)
@@ -156,6 +158,9 @@ class GMBA(Method):
             if engine.progress:
                 engine.progress("gmba: pass", done, p["max_iter"])
 
-        found = margin.convex(evaluate, engine.count, max_passes=p["max_iter"], progress=told)
+        found = margin.convex(evaluate, len(geometry.varying), max_passes=p["max_iter"], progress=told)
         details |= {"passes": found.passes, "gap": found.gap}
-        return Scores(found.weights, objective=[float(v) for v in found.trace], converged=found.converged, details=details)
+        objective = [float(v) for v in found.trace]
+        return Scores.of_varying(
+            found.weights, geometry.places, engine.count, objective=objective, converged=found.converged, details=details
+        )

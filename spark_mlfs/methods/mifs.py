@@ -14,11 +14,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..prepare.blocks import Block
 from ..solvers import mifs
+from ..solvers.gram import GramView
 from ..solvers.knn import NONE
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -57,14 +59,15 @@ class MIFS(Method):
         options = {name: p[name] for name in ("alpha", "beta", "gamma", "c", "constraint", "tol", "max_iter")}
         with one_thread():
             if p["beta"]:
-                geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale)
+                columns = engine.profile.varying[view.varying]
+                geometry = Geometry(columns, view.offset, view.scale, centre=view.centre)
                 block = anchors_of(engine, None, 0)
                 (near,) = nearest_rows(engine, block, geometry, (Want(p["k"]),))
                 order = np.argsort(block.ids)
                 at = order[np.minimum(np.searchsorted(block.ids[order], near.ids), block.n - 1)]
                 laplacian = mifs.heat_laplacian(np.where(near.ids == NONE, -1, at), near.squares)
                 options |= {
-                    "X": _operator(block, geometry),
+                    "X": _operator(block, columns, view),
                     "Y": block.labels(engine.profile.q).toarray(),
                     "laplacian": laplacian,
                 }
@@ -72,12 +75,13 @@ class MIFS(Method):
             return scores_of(solution, view, engine)
 
 
-def _operator(block: Block, geometry: Geometry) -> Any:
-    """X in the view's coordinates; a sparse one is centred on the fly."""
-    x = geometry.points(block).x
+def _operator(block: Block, columns: np.ndarray, view: GramView) -> Any:
+    """X in the view's coordinates; a sparse one is shifted on the fly."""
     if not block.sparse:
-        return x
-    shift = geometry.offset / geometry.scale
+        return view.scaled(block.x[:, columns].astype(np.float64))
+    x = sp.csr_matrix(block.x[:, columns], dtype=np.float64, copy=True)
+    x.data = (x.data - view.centre[x.indices]) / view.scale[x.indices]  # a feature about another centre than 0 stores every row
+    shift = view.shift / view.scale
     return LinearOperator(
         x.shape,
         dtype=np.float64,

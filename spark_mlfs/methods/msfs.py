@@ -74,7 +74,7 @@ class MSFS(Method):
 
     def _form(self, engine: Engine, p: Any, view: Any, sets: Labelsets) -> np.ndarray:
         """X'LX in the view's coordinates."""
-        geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes)
+        geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes, centre=view.centre)
         members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
         block = anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"

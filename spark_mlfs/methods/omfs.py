@@ -47,9 +47,8 @@ class OMFS(Method):
         view = labelled_view(engine, p["scaling"], centred=False)
         with one_thread():
             factors = factorise(sets.indicator(engine.profile.q).astype(np.float64), sets.counts, p["c"], p["factorizer"])
-            # sums are of x less the provisional centre: to the view's coordinates
-            total = (sums.total + sums.count[:, None] * sums.centre)[:, view.varying]
-            cross = ((total - sums.count[:, None] * view.offset) / view.scale).T @ factors.V
+            # sums are of x less the provisional centre, as the view's shift is
+            cross = ((sums.total[:, view.varying] - sums.count[:, None] * view.shift) / view.scale).T @ factors.V
             constant = float(sets.counts @ (factors.V * factors.V).sum(axis=1))
             solve = l21.omfs if p["solver"] == "irls" else l21.omfs_armijo
             solution = solve(view, cross, p["gamma"], constant, max_iter=p["max_iter"])

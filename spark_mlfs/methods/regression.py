@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from ..errors import DataError
 from ..params import Choice, Integer, Number, Parameter
-from ..solvers.gram import SCALINGS, GramView, Solution, leave_out, row_norms, total
+from ..solvers.gram import SCALINGS, GramStatistics, GramView, Solution, leave_out, row_norms, total
 from ..statistics.base import Statistic
-from ..statistics.gram import Gram, view_of
+from ..statistics.gram import Gram
+from ..statistics.moments import known_range
 from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 
@@ -39,19 +40,27 @@ class GramMethod(Method):
 
 
 def labelled_view(engine: Engine, scaling: str, centred: bool = True) -> GramView:
-    """The scaled Gram matrix of the labelled rows; `DataError` where there are none."""
-    view = view_of(engine, scaling, centred)
+    """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over them; `DataError` where
+    there are none."""
+    (found,) = engine.run(Gram())
+    low, high = known_range(engine)
+    found = replace(found, low=low, high=high)
+    view = found.centred(scaling) if centred else found.uncentred(scaling)
     if not len(view.varying):
         raise DataError("no feature varies over the rows whose labels are all known; label more rows")
     return view
 
 
 def scores_of(solution: Solution, view: GramView, engine: Engine) -> Scores:
-    """Row norms of the weights as scores; features constant on the labelled rows score 0."""
-    values = np.zeros(engine.count)
-    values[view.varying] = row_norms(solution.weights)
-    details = {"iterations": solution.iterations, "labelled_rows": int(view.n)}
-    return Scores(values, objective=[float(v) for v in solution.objective], converged=solution.converged, details=details)
+    """Row norms of the weights as scores."""
+    return Scores.of_varying(
+        row_norms(solution.weights),
+        view.varying,
+        engine.count,
+        objective=[float(v) for v in solution.objective],
+        converged=solution.converged,
+        details={"iterations": solution.iterations, "labelled_rows": int(view.n)},
+    )
 
 
 def gather_folds(engine: Engine, folds: int) -> None:
@@ -64,11 +73,14 @@ def cross_validated(engine: Engine, method: GramMethod, p: Any, folds: int) -> f
     """Mean squared error a label and row of the method's predictions on rows it was not fitted on: folds by hash of the row id,
     from their Gram matrices alone."""
     (parts,) = engine.run(Gram(folds))
-    error = 0.0
     with one_thread():
-        for out, held in enumerate(parts):
-            rest = leave_out(parts, [out])
-            view = rest.centred(p["scaling"]) if method.centred else rest.uncentred(p["scaling"])
-            found = method.solve(view, p)
-            error += float(held.squared_error(*view.to_input(found.weights, found.intercept)).sum())
+        error = sum(held_out_error(method, p, parts, fold) for fold in range(len(parts)))
     return error / (sum(part.n for part in parts) * engine.profile.q)
+
+
+def held_out_error(method: GramMethod, p: Any, parts: Sequence[GramStatistics], fold: int) -> float:
+    """Σ‖y − W'x − b‖² over the rows of one of the folds `parts`, W and b fitted on the others."""
+    rest = leave_out(parts, [fold]).flattened()
+    view = rest.centred(p["scaling"]) if method.centred else rest.uncentred(p["scaling"])
+    found = method.solve(view, p)
+    return float(parts[fold].in_view(view).squared_error(found.weights, found.intercept).sum())

@@ -4,8 +4,8 @@
 sides, two-class ReliefF over the rows with exactly one of the two: Σ over anchors and their k misses |Δ|/(N_ab k) less the same
 over their k hits; summed over the pairs. ``mode="hamming"``: one neighbour pass; with δ the Hamming distance of two labelsets
 over q, the mean |Δ| of neighbours weighed by δ less the mean weighed by 1 − δ (RReliefF's estimate). Features scaled to [0, 1]
-over all rows, neighbours among the pair's rows, themselves excluded. ``num_anchors`` (default: all rows up to 20,000, then as
-many drawn by hash of the row id) bounds the cost.
+over all rows whose labels are known (others are left out), neighbours among the pair's rows, themselves excluded.
+``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the row id) bounds the cost.
 """
 
 from __future__ import annotations
@@ -73,20 +73,21 @@ class ReliefF(Method):
             membership = PairMembership(members, pairs)
             codes = np.searchsorted(sets.hashes, block.labelset_hash)
             sizes = membership.sizes(np.bincount(codes, minlength=len(sets.counts)))
-            total = np.zeros(engine.count)
+            total = np.zeros(len(geometry.varying))
             for wave in waves(block):
                 queries = Queries(wave, geometry)
                 (links,) = engine.once(PairNearest(queries, membership, sizes, p["k"]))
                 (found,) = engine.once(LinkDifferences(queries, links, 1))
                 total += found[0]
-            return Scores(total, details={"anchors": block.n, "label_pairs": len(pairs)})
+            details = {"anchors": block.n, "label_pairs": len(pairs)}
+            return Scores.of_varying(total, geometry.places, engine.count, details=details)
 
     def _hamming(self, engine: Engine, p: Any, geometry: Geometry, members: sp.csr_matrix, block: Any) -> Scores:
         (best,) = nearest_rows(engine, block, geometry, (Want(p["k"]),))
         (near,) = engine.once(RowsById(np.unique(best.ids[best.ids != NONE])))
         of_near = geometry.points(near).codes
         codes = of_near[np.minimum(np.searchsorted(near.ids, best.ids), near.n - 1)]
-        differences, weights, first = np.zeros((2, engine.count)), np.zeros(2), 0
+        differences, weights, first = np.zeros((2, len(geometry.varying))), np.zeros(2), 0
         for wave in waves(block):
             queries = Queries(wave, geometry)
             links: list[Links] = []
@@ -97,4 +98,5 @@ class ReliefF(Method):
                 weights += links[-1].values.sum(axis=0)
                 first += len(batch)
             differences += engine.once(LinkDifferences(queries, links, 2))[0]
-        return Scores(hamming_scores({"differences": differences, "weights": weights}), details={"anchors": block.n})
+        scores = hamming_scores({"differences": differences, "weights": weights})
+        return Scores.of_varying(scores, geometry.places, engine.count, details={"anchors": block.n})

@@ -86,7 +86,7 @@ class RFS(Method):
     def _gathered(self, engine: Engine, p: Any, view: GramView) -> Solution:
         """The optimum from the rows themselves, in the order of their ids."""
         block = anchors_of(engine, None, 0)
-        x = Geometry(engine.profile.varying[view.varying], view.offset, view.scale).points(block).x
+        x = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, centre=view.centre).points(block).x
         x = x.toarray() if sparse.issparse(x) else x
         order = np.argsort(block.ids)
         return rfs_newton(x[order], block.labels(engine.profile.q).toarray()[order], p["gamma"], p["tol"], p["max_iter"])

@@ -15,10 +15,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..params import Choice, Integer, Optional, Parameter
 from ..solvers import spectral
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetSums
+from ..statistics.moments import known_range
 from ..statistics.neighbours import labelset_table
 from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
@@ -50,6 +53,8 @@ class SPEC(Method):
         (found,) = engine.run(*self.needs(engine, p))
         table = labelset_table(found.sets, engine.profile.q, p["similarity"])
         m = found.moments
+        low, high = known_range(engine)
+        varying = np.flatnonzero(high > low)
         with one_thread():
-            sums = spectral.LabelsetSums(m.count, m.total, m.square)
-            return Scores(spectral.spec_scores(sums, table, p["criterion"], p["k"]))
+            sums = spectral.LabelsetSums(m.count, m.total[:, varying], m.square[:, varying])
+            return Scores.of_varying(spectral.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.count)

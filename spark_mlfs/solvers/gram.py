@@ -12,7 +12,7 @@ features that vary.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy import linalg, sparse
@@ -194,6 +194,21 @@ class GramStatistics:
             self.centre_y,
         )
 
+    def flattened(self) -> GramStatistics:
+        """The same, for rows whose extremes are those of more rows (a fold, a half-sample): a feature that does not vary beyond
+        rounding, its squares about the mean at most 1e-12 of those about the centre, is taken as constant."""
+        if self.low is None or self.n <= 0:
+            return self
+        return replace(self, high=np.where(self._squares() > self._rounding(), self.high, self.low))
+
+    def _squares(self) -> np.ndarray:
+        """(d,) sum r (x - mean)^2."""
+        return np.diag(self.xx) - self.n * (self.sum_x / self.n) ** 2
+
+    def _rounding(self) -> np.ndarray:
+        """(d,) what `_squares` may be of a constant feature: the difference of two terms that are rounded."""
+        return 1e-12 * (np.diag(self.xx) + self.n * (self.sum_x / self.n) ** 2 + self.n * 1e-300)
+
     def centred(self, scaling: str = "standard") -> GramView:
         """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, scaled: `standard` divides by the
         population standard deviation, `minmax` by the range, `none` by one."""
@@ -212,13 +227,13 @@ class GramStatistics:
         if scaling == "minmax" and self.low is None:
             raise DataError("minmax scaling needs the features' minimum and maximum, which these statistics lack")
         mean_sx, mean_sy = self.sum_x / self.n, self.sum_y / self.n
-        squares = np.diag(self.xx) - self.n * mean_sx**2
+        squares = self._squares()
         if self.low is not None:
             varying = (self.high > self.low) & (squares > 0)  # squares underflow when the range is below ~1e-160
-        else:  # without extremes: what is left beyond the rounding of the two terms
-            varying = squares > 1e-12 * (np.diag(self.xx) + self.n * mean_sx**2 + self.n * 1e-300)
+        else:
+            varying = squares > self._rounding()
         keep = np.flatnonzero(varying)
-        m, mean = mean_sx[keep], (mean_sx + self.centre_x)[keep]
+        m, centre_x = mean_sx[keep], self.centre_x[keep]
         if scaling == "standard":
             scale = np.sqrt(squares[keep] / self.n)
         elif scaling == "minmax":
@@ -235,18 +250,18 @@ class GramStatistics:
         C = (self.xy[keep] - np.outer(m, self.sum_y)) / scale[:, None]
         S = self.yy - self.n * np.outer(mean_sy, mean_sy)
         mean_y = mean_sy + self.centre_y
-        offset, offset_y = mean, mean_y
+        shift, offset_y = m, mean_y
         if not centre:
             if scaling == "minmax":
-                offset = self.low[keep]
+                shift = self.low[keep] - centre_x
             elif scaling == "none":
-                offset = np.zeros(len(keep))
+                shift = -centre_x
             offset_y = np.zeros(self.q)
-            rest = (mean - offset) / scale
+            rest = (m - shift) / scale
             G += self.n * np.outer(rest, rest)
             C = C + self.n * np.outer(rest, mean_y)
             S = S + self.n * np.outer(mean_y, mean_y)
-        return GramView(self.n, G, C, S, offset, scale, offset_y, keep, self.d)
+        return GramView(self.n, G, C, S, centre_x, shift, scale, offset_y, keep, self.d)
 
     def in_view(self, view: GramView) -> GramStatistics:
         """These statistics in the coordinates of `view`: its varying features, (x - offset)/scale. Used to bring a
@@ -259,10 +274,10 @@ class GramStatistics:
             self.xx[np.ix_(k, k)] / np.outer(s, s),
             self.xy[k] / s[:, None],
             self.yy,
-            (self.centre_x[k] - view.offset) / s,
+            view.scaled(self.centre_x[k]),
             self.centre_y,
-            None if self.low is None else (self.low[k] - view.offset) / s,
-            None if self.high is None else (self.high[k] - view.offset) / s,
+            None if self.low is None else view.scaled(self.low[k]),
+            None if self.high is None else view.scaled(self.high[k]),
         )
 
     def squared_error(self, weights: np.ndarray, intercept: np.ndarray) -> np.ndarray:
@@ -284,18 +299,28 @@ class GramView:
 
         G = sum x~x~' (v x v),  C = sum x~y~' (v x q),  S = sum y~y~' (q x q),
 
-    `varying` the positions of the v features among all d.
+    `varying` the positions of the v features among all d. The offset is kept as `centre` + `shift`, the provisional centre of the
+    statistics and what is left: of a feature about 1e9 the sum has no digits below 1e-7, its parts have.
     """
 
     n: float
     G: np.ndarray
     C: np.ndarray
     S: np.ndarray
-    offset: np.ndarray
+    centre: np.ndarray
+    shift: np.ndarray
     scale: np.ndarray
     offset_y: np.ndarray
     varying: np.ndarray
     d: int
+
+    @property
+    def offset(self) -> np.ndarray:
+        return self.centre + self.shift
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        """(x - offset)/scale of values of the varying features along the last axis."""
+        return ((x - self.centre) - self.shift) / self.scale
 
     def expand(self, weights: np.ndarray) -> np.ndarray:
         """Weights of the varying features put among all d features, the constant ones 0."""

@@ -22,13 +22,22 @@ def by_score(scores: np.ndarray) -> np.ndarray:
 
 
 def complete(
-    values: np.ndarray, varying: np.ndarray, width: int, picks: list[int] | None = None
+    values: np.ndarray,
+    varying: np.ndarray,
+    width: int,
+    picks: list[int] | None = None,
+    constant: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """(order, scores) over all `width` features from the values of the varying ones.
 
     Greedy `picks` (positions among the varying features) come first, the rest follow by value; their score is width − position.
-    Constant features get min(0, the smallest other score) and rank last, by index.
+    Constant features get min(0, the smallest other score) and rank last, by index; `constant` are those among the varying ones
+    (positions) that do not vary over the rows the method uses.
     """
+    if constant is not None and len(constant):
+        kept = np.setdiff1d(np.arange(len(values)), constant, assume_unique=True)
+        picks = None if picks is None else [int(i) for i in np.searchsorted(kept, picks)]
+        values, varying = values[kept], varying[kept]
     order = by_score(values)
     if picks is not None:
         rest = np.ones(len(values), bool)

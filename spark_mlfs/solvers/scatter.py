@@ -13,7 +13,8 @@ def class_scatter(count: np.ndarray, total: np.ndarray, square: np.ndarray) -> t
 def overlapping_scatter(
     count: np.ndarray, total: np.ndarray, square: np.ndarray, centre: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same where classes may share rows; μ is `centre`, or Σ n_c μ_c / Σ n_c."""
+    """The same where classes may share rows; μ is `centre`, or Σ n_c μ_c / Σ n_c. A feature that does not vary over these rows
+    beyond rounding (1e-12 of its squares) has neither."""
     used = count > 0
     n, total, square = count[used, None].astype(float), total[used], square[used]
     mean = total / n
@@ -22,7 +23,9 @@ def overlapping_scatter(
     spread = square - total * mean
     # a spread that is rounding noise of its own terms is zero: two equal values have no variance
     spread = np.where(spread <= 4 * np.finfo(float).eps * square, 0.0, spread)
-    return (n * (mean - centre) ** 2).sum(axis=0), spread.sum(axis=0)
+    squares = square.sum(axis=0)
+    varies = squares - total.sum(axis=0) ** 2 / n.sum() > 1e-12 * squares
+    return np.where(varies, (n * (mean - centre) ** 2).sum(axis=0), 0.0), np.where(varies, spread.sum(axis=0), 0.0)
 
 
 def floored_ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:

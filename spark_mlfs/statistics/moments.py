@@ -69,3 +69,46 @@ class GroupMoments(Statistic):
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * self.target.size * (2 * len(profile.varying) + 1) + envelope(3)
+
+
+@dataclass
+class KnownRows(Statistic):
+    """Number, positive labels, and the features' minimum and maximum of the rows whose labels are all known."""
+
+    layout: str = field(default="spans", init=False)
+    ordered: bool = field(default=False, init=False)
+    divisible: bool = field(default=False, init=False)
+
+    def key(self) -> Hashable:
+        return "known rows"
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        block = block.known()
+        low, high = np.full(profile.d, np.inf), np.full(profile.d, -np.inf)
+        if block.n:
+            ends = block.x.min(axis=0), block.x.max(axis=0)
+            low, high = ((e.toarray().ravel() if sp.issparse(e) else e).astype(np.float64) for e in ends)
+        positive = np.bincount(block.label_indices, minlength=profile.q).astype(np.int64)
+        return {"n": np.array([block.n]), "positive": positive, "low": low, "high": high}
+
+    def merge(self, left: State, right: State) -> State:
+        return {
+            "n": left["n"] + right["n"],
+            "positive": left["positive"].astype(np.int64) + right["positive"],
+            "low": np.minimum(left["low"], right["low"]),
+            "high": np.maximum(left["high"], right["high"]),
+        }
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * (1 + profile.q + 2 * profile.d) + envelope(4)
+
+
+def known_range(engine: Any) -> tuple[np.ndarray, np.ndarray]:
+    """(v,) minimum and (v,) maximum of an engine's features over the rows whose labels are all known: equal where a feature that
+    varies over all rows is constant over these. One scan more, and only where labels are unknown."""
+    profile: Profile = engine.profile
+    low, high = profile.low, profile.high
+    if profile.has_unknown:
+        (known,) = engine.run(KnownRows())
+        low, high = known["low"], known["high"]
+    return low[profile.varying], high[profile.varying]

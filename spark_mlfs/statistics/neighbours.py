@@ -24,7 +24,7 @@ from ..solvers.margin import Anchors, HingePart, attraction, hinge_part
 from ..solvers.relief import Links, PairMembership, PairNeighbours
 from .base import State, Statistic, add, envelope
 from .contingency import Labelsets
-from .moments import Moments
+from .moments import Moments, known_range, provisional_centre
 from .sample import SampledRows, rows_bytes
 
 PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
@@ -36,36 +36,46 @@ class Geometry:
     """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not moved, which changes no
     distance.
 
-    `hashes` sorted labelset hashes, whose positions are the rows' labelset codes; None: no codes.
+    `hashes` sorted labelset hashes, whose positions are the rows' labelset codes; None: no codes. `places` positions of `varying`
+    among the engine's features; None: all of them. `centre` is taken off sparse rows, too: 0 but for features that store every
+    row.
     """
 
     varying: np.ndarray
     offset: np.ndarray
     scale: np.ndarray
     hashes: np.ndarray | None = None
+    places: np.ndarray | None = None
+    centre: np.ndarray | None = None
 
     def points(self, block: Block) -> Rows:
         """The rows of a block, all of whose labels are known, ready for distances."""
         x = block.x if len(self.varying) == block.d else block.x[:, self.varying]
+        if block.sparse and self.centre is not None and self.centre.any():
+            x = sp.csr_matrix(x, dtype=np.float64, copy=True)
+            x.data -= self.centre[x.indices]
         codes = None if self.hashes is None else np.searchsorted(self.hashes, block.labelset_hash)
         return Rows(x, block.ids, codes, self.scale, None if block.sparse else self.offset)
 
 
 def geometry_of(engine: Any, moments: Moments | None, scaling: str, sets: Labelsets | None = None) -> Geometry:
-    """The geometry of an engine's rows: ``"standard"`` (population deviation, from the moments of all rows in `moments`),
-    ``"minmax"`` or ``"none"``."""
-    profile: Profile = engine.profile
-    v = profile.varying
-    offset, scale = np.zeros(len(v)), np.ones(len(v))
+    """The geometry of the rows whose labels are all known, over the features that vary among them: ``"standard"`` (population
+    deviation, from the moments of these rows in `moments`), ``"minmax"`` or ``"none"``. `DataError` where none varies."""
+    low, high = known_range(engine)
+    places = np.flatnonzero(high > low)
+    if not len(places):
+        raise DataError("no feature varies over the rows whose labels are all known; label more rows")
+    offset, scale = np.zeros(len(places)), np.ones(len(places))
     if scaling == "standard":
-        n, total, square = moments.count.sum(), moments.total.sum(axis=0), moments.square.sum(axis=0)
+        n, total, square = moments.count.sum(), moments.total.sum(axis=0)[places], moments.square.sum(axis=0)[places]
         mean = total / n
-        offset = moments.centre + mean
+        offset = moments.centre[places] + mean
         scale = np.sqrt(np.maximum(square / n - mean * mean, 0.0))
         scale = np.where(scale > 0, scale, 1.0)
     elif scaling == "minmax":
-        offset, scale = profile.low[v], profile.high[v] - profile.low[v]
-    return Geometry(v, offset, scale, None if sets is None else sets.hashes)
+        offset, scale = low[places], (high - low)[places]
+    centre = provisional_centre(engine.profile)[places]
+    return Geometry(engine.profile.varying[places], offset, scale, None if sets is None else sets.hashes, places, centre)
 
 
 @dataclass
