@@ -18,6 +18,7 @@ from spark_mlfs import params, pipeline
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.extract import lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
+from spark_mlfs.extract.lift import distances as lift_distances
 from spark_mlfs.extract.registry import EXTRACTORS
 from spark_mlfs.extractors import ESTIMATORS, Fit, Project
 from spark_mlfs.pipeline import compute
@@ -158,6 +159,19 @@ def test_a_label_without_positives_gets_centres_on_all_rows():
     y[:, 1] = 0
     state, out = fitted("lift", x, y)
     assert np.diff(state["slices"])[1] == 50 and out.shape[1] == state["slices"][-1]
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_distances_near_zero_keep_their_digits(sparse):
+    """Rows beside a centre: products cancel there, differences do not."""
+    rng = np.random.default_rng(0)
+    centres = np.round(rng.normal(size=(7, 12)) * 2**16) / 2**16 + 3.0
+    x = np.repeat(centres, 9, axis=0) + np.tile(2.0 ** -np.arange(9.0) * 1e-3, 7)[:, None] * rng.integers(0, 2, (63, 12))
+    x[0] = centres[0]
+    want = np.sqrt(((x[:, None, :].astype(np.longdouble) - centres) ** 2).sum(axis=2)).astype(float)
+    shift = np.full(12, 1.5)
+    got = lift_distances(sp.csr_matrix(x), centres - shift, shift) if sparse else lift_distances(x, centres, shift)
+    assert got[0, 0] == 0
+    np.testing.assert_allclose(got, want, rtol=1e-9)
 
 
 @pytest.mark.parametrize("tile", [1024, 23])
