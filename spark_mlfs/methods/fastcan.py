@@ -25,8 +25,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..params import Number, Parameter
 from ..solvers import canonical
 from ..statistics.base import Statistic
@@ -64,7 +62,5 @@ class FastCan(Method):
 
         with one_thread():  # the same bits on any driver
             first, path = canonical.select(view.G, view.C, view.S, count, p["tol"], progress=report)
-        relevance = np.zeros(engine.count)
-        relevance[view.varying] = first
         path.picks = [int(view.varying[f]) for f in path.picks]
-        return Scores(relevance, path, details={"labelled_rows": int(view.n)})
+        return Scores.of_varying(first, view.varying, engine.count, path=path, details={"labelled_rows": int(view.n)})

@@ -75,11 +75,11 @@ class MRMR(Method):
         labelled = labelled_view(engine, "standard") if p["relevance"] == "f" else None
         if labelled is None:
             known = int((engine.profile.observed > 0).sum())
-            relevance, candidates = Counting(engine, p).relevance / max(1, known), None
+            scores, candidates = Scores(Counting(engine, p).relevance / max(1, known)), None
         else:
-            relevance = np.zeros(engine.count)
-            relevance[labelled.varying] = mrmr.f_relevance(labelled.G, labelled.C, labelled.S, labelled.n)
-            candidates = np.flatnonzero(relevance > 0)
+            relevance = mrmr.f_relevance(labelled.G, labelled.C, labelled.S, labelled.n)
+            scores = Scores.of_varying(relevance, labelled.varying, engine.count)
+            candidates = np.flatnonzero(scores.values > 0)
 
         def report(done: int, total: int) -> None:
             if engine.progress:
@@ -87,7 +87,8 @@ class MRMR(Method):
 
         links, ahead = self._links(engine, p, labelled)
         with one_thread():
-            return Scores(relevance, mrmr.select(relevance, links, p["scheme"], count, candidates, ahead, report))
+            scores.path = mrmr.select(scores.values, links, p["scheme"], count, candidates, ahead, report)
+        return scores
 
     def _links(self, engine: Engine, p: Mapping[str, Any], labelled: GramView | None) -> tuple[Links, int]:
         """The redundancies of all features with some, and how many are worth asking for at once."""

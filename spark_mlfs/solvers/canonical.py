@@ -84,7 +84,7 @@ def select(
             pick = best(values, open_)
         dependent = size > 0 and squares[pick] <= least[pick]
         path.picks.append(pick)
-        path.gains.append(0.0 if dependent else float(values[pick]))
+        path.gains.append(float(values[pick]))
         open_[pick] = False
         if progress:
             progress(len(path.picks), wanted)

@@ -174,8 +174,11 @@ def test_mrmr_copies_and_separated_classes():
     picks, gains = picks_of(engine, "mrmr", 5, **PACKAGE)
     assert picks[0] == 1 and picks[1] == 3 and np.isfinite(gains).all()
     assert gains[0] == pytest.approx(38e12, rel=1e-9)
-    correlation = mrmr.correlation_with(engine.run(Gram())[0].centred().G, 1)
-    assert correlation[2] == 1.0 and correlation.min() >= 0.001
+    scales = np.concatenate([np.arange(1, 30), -1 / np.arange(1, 30)])
+    copies = rng.normal(size=(40, 1)) * scales + 0.1 * scales  # up to rounding
+    correlation = mrmr.correlation_with(engine_of(copies, label[:, None]).run(Gram())[0].centred().G, 7)
+    assert (correlation == 1.0).all()
+    assert mrmr.correlation_with(np.diag([2.0, 3.0]), 0).tolist() == [1.0, 0.001]
 
 
 @SCHEMES
@@ -321,7 +324,13 @@ def test_fastcan_unknown_labels():
     result = pipeline.score(engine_of(x, y), pipeline.Request.of("fastcan", {}, 11))
     want = naive.fastcan(x[:200], y[:200], 11)
     assert result.path.picks == list(want.ranking[: len(result.path.picks)]) and 3 not in result.path.picks
-    assert result.values[3] == 0 and result.details["labelled_rows"] == 200
+    assert list(result.constant) == [3] and result.values[3] == 0 and result.details["labelled_rows"] == 200
+    for choice in CHOICES:  # what F cannot see is constant to it, whatever the redundancy
+        scores = pipeline.score(engine_of(x, y), pipeline.Request.of("mrmr", choice, 11))
+        if choice["relevance"] == "f":
+            assert list(scores.constant) == [3] and 3 not in scores.path.picks
+        else:
+            assert scores.constant is None
     y[:, 1] = np.nan
     for method, parameters in (("fastcan", {}), ("mrmr", PACKAGE)):
         with pytest.raises(DataError, match="rows"):
