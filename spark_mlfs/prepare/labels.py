@@ -39,8 +39,11 @@ def label_source(frame: DataFrame, column: str, form: str = "auto") -> tuple[Lab
     ``VectorUDT``            multi-hot; NaN is unknown
     ``array<string>``        tags; labels are the distinct tags in alphabetical order (one job)
     ``array<float|double>``  multi-hot; null or NaN is unknown
-    ``array<int|bigint…>``   label numbers from 0, or multi-hot: a row with a repeated or null entry can only be multi-hot, so
-                             ``form="auto"`` looks for one (one job); ``"ids"`` and ``"multihot"`` decide without looking
+    ``array<int|bigint…>``   label numbers from 0, or multi-hot: ``form="auto"`` looks at the rows (one job) and takes them for
+                             multi-hot where they hold 0, 1 and null only and some row repeats an entry or holds a null;
+                             ``"ids"`` and ``"multihot"`` decide without looking
+
+    A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem of its row.
     """
     if form not in FORMS:
         raise ParameterError(f"labelsForm must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
@@ -78,9 +81,11 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
 
 def _looks_multihot(frame: DataFrame, column: str) -> bool:
     entry = F.col(column)
-    repeated = F.size(F.array_distinct(entry)) < F.size(entry)
+    repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(entry, lambda e: e.isNull())
+    number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
     with worker_errors():
-        return bool(frame.select(F.max(repeated | F.exists(entry, lambda e: e.isNull()))).first()[0])
+        some_repeat, some_number = frame.select(F.max(repeated), F.max(F.coalesce(number, F.lit(False)))).first()
+    return bool(some_repeat) and not some_number
 
 
 @dataclass
@@ -123,6 +128,14 @@ def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
             bad = np.flatnonzero(labels < 0)
             if len(bad):
                 problem = ("a label number is null or negative; label numbers count from 0", int(positions[bad[0]]))
+            large = np.flatnonzero(labels >= MAX_TAGS)
+            if problem is None and len(large):
+                at = large[0]
+                problem = (
+                    f"label number {int(labels[at])} is absurdly large (at most {MAX_TAGS - 1}); correct it, or give tags",
+                    int(positions[at]),
+                )
+            labels = labels.clip(0, MAX_TAGS - 1)  # a row with a problem is counted before it is told
         else:
             values = flat.fill_null(np.nan).to_numpy(zero_copy_only=False)
             full = lengths if unlabelled is None else np.delete(lengths, unlabelled)

@@ -1,4 +1,10 @@
-"""Reading: a format becomes the canonical frame ``id, features, labels``. `load` finds the reader by name."""
+"""Reading: a format becomes the canonical frame ``id, features, labels``. `load` finds the reader by name.
+
+A reader looks at as little as it must; what is wrong with a row shows when the frame is used. An action that this library
+starts raises `DataError`. An action of your own (``frame.count()``) raises Spark's exception, whose text ends in that line;
+``with spark_mlfs.errors.worker_errors():`` around it makes it a `DataError`. What was read all the same and should be known
+is a warning, `DataNotice`.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +17,25 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import ParameterError
 from .arff import arff
+from .faults import DataNotice
 from .libsvm import libsvm
 from .samples import PlantedTruth, numbers, planted, planted_truth
 from .tables import table
 from .text import text
 
-__all__ = ["PlantedTruth", "READERS", "arff", "libsvm", "load", "numbers", "planted", "planted_truth", "table", "text"]
+__all__ = [
+    "DataNotice",
+    "PlantedTruth",
+    "READERS",
+    "arff",
+    "libsvm",
+    "load",
+    "numbers",
+    "planted",
+    "planted_truth",
+    "table",
+    "text",
+]
 
 # name -> (reader, arguments the name fixes). Samples take no path.
 READERS: dict[str, tuple[Callable[..., DataFrame], dict[str, Any]]] = {
@@ -31,6 +50,8 @@ READERS: dict[str, tuple[Callable[..., DataFrame], dict[str, Any]]] = {
     "numbers": (numbers, {}),
     "planted": (planted, {}),
 }
+
+_ENDINGS = (".parquet", ".csv", ".csv.gz", ".json", ".json.gz", ".txt")
 
 
 def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **options: Any) -> DataFrame:
@@ -56,6 +77,11 @@ def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **o
         call = partial(call, path)
     elif path is not None:
         raise ParameterError(f"format {format!r} takes no path (it makes its rows); pass path=None")
+    if reader is text and "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):
+        kind = next((f for f in ("parquet", "csv", "json") if f".{f}" in path.rpartition("/")[2]), "parquet")
+        raise ParameterError(
+            f"format 'text' reads {path!r} as the name of a table; to read a file say of which format, such as source={kind!r}"
+        )
     if reader is text and "source" in options:
         options["format"] = options.pop("source")
     needed = [

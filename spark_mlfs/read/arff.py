@@ -5,7 +5,8 @@ What are the labels (argument `labels`, the first that applies):
     an int n                    the first n attributes, or the last -n where n is negative (MEKA's convention)
     a list of names
     None                        the label XML beside the data file whose names are all attributes (of several that name
-                                different sets, the one called like the data file); else ``-C n`` in the relation line
+                                different sets, the one called like the data file), with a notice where ``-C n`` says
+                                otherwise; else the option ``-C n`` of the relation line, a word of its own as MEKA writes it
 Label order is the attribute order of the ARFF file, never that of the XML or the list.
 
 Features
@@ -15,7 +16,10 @@ Features
                                 ``attribute=category``; a nominal of two values stays one 0/1 column
     string, date, relational    refused unless named in `ignore`, which drops attributes of any kind
 In a sparse row ``{i v, ...}`` an omitted attribute is 0, and for a nominal its first category, as Weka defines it.
+Weka takes a comma in a sparse row for white space; so ``{,3 1}`` is ``{3 1}``, which a notice says.
 Sparse rows become sparse vectors, dense rows dense vectors. Names are case-sensitive.
+
+Files are UTF-8; a line that is none is read as Latin-1, which a notice says. A label XML is read by its declared encoding.
 
 Labels must be 0/1 (numeric, or nominal whose categories are 0 and 1); ``binarize_labels=True`` takes value > 0 as
 positive. ``?`` in a label is unknown (NaN); ``?`` in a feature follows `missing` (see `missing`).
@@ -40,13 +44,15 @@ from pyspark.sql import DataFrame, SparkSession
 from ..errors import DataError, ParameterError
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
-from .lines import Lines, TextFiles, beside, near, open_text, parse, small_text
+from .faults import notice
+from .lines import MAX_XML, Lines, TextFiles, beside, near, open_text, parse, small_file
 from .missing import check_policy, impute, settle
 from .tokens import Irregular, Tokens, number, numbers, table_of
 from .vectors import Vectors
 
 NUMERIC = ("numeric", "real", "integer")
 _UNUSABLE = ("string", "date", "relational")
+MAX_NAME = 4096
 
 
 @dataclass
@@ -107,9 +113,10 @@ def arff(
 
 # ---------------------------------------------------------------------------------------------------------------- header
 
-_QUOTED = r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\""
-_NAME = re.compile(rf"({_QUOTED}|[^\s{{'\"]\S*?(?=[\s{{]|$))\s*")
-_VALUE = re.compile(rf"\s*({_QUOTED}|[^,}}]*)\s*([,}}])")
+_QUOTED = re.compile(r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"")
+_NAME = re.compile(rf"({_QUOTED.pattern}|[^\s{{'\"][^\s{{]*)\s*")
+_SPACE = re.compile(r"\s*")
+_LIST_END = re.compile(r"[,}]|\Z")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 
 
@@ -119,6 +126,19 @@ def unquote(text: str) -> str:
     if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
         return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), text[1:-1])
     return text
+
+
+def _piece(line: str, at: int, end: re.Pattern[str]) -> tuple[str, bool, int]:
+    """The value at `at`, quoted or up to what matches `end`; whether it is quoted; and the place of the mark behind it.
+
+    Every character is looked at once, so that a line is read in linear time whatever it holds.
+    """
+    at = _SPACE.match(line, at).end()
+    quoted = _QUOTED.match(line, at)
+    if quoted:
+        return unquote(quoted[0]), True, _SPACE.match(line, quoted.end()).end()
+    stop = end.search(line, at).start()
+    return line[at:stop].rstrip(), False, stop
 
 
 def parse_header(lines: Sequence[str], file: str) -> Header:
@@ -158,36 +178,87 @@ def _attribute(rest: str, file: str, line: int) -> Attribute:
     if not found:
         raise DataError(f"{file}:{line}: no attribute name in {rest[:40]!r}; write @attribute 'name' type")
     name, kind = unquote(found[1]), rest[found.end() :]
+    if not name.strip():
+        raise DataError(f"{file}:{line}: an attribute without a name; write @attribute 'name' type")
+    if len(name) > MAX_NAME:
+        what = f"an attribute name of {len(name)} characters, {name[:20]!r} and on"
+        raise DataError(f"{file}:{line}: {what}; give it at most {MAX_NAME}")
     if kind.startswith("{"):
         categories, at = [], 1
         while True:
-            value = _VALUE.match(kind, at)
-            if not value:
+            value, quoted, at = _piece(kind, at, _LIST_END)
+            mark = kind[at : at + 1]
+            if not mark:
                 raise DataError(f"{file}:{line}: attribute {name!r}: the list of categories is not closed; end it with }}")
-            categories.append(unquote(value[1]))
-            at = value.end()
-            if value[2] == "}":
+            if mark not in ",}":
+                raise DataError(f"{file}:{line}: attribute {name!r}: {kind[at : at + 20]!r} after a quoted category; remove it")
+            if not value and not quoted:
+                what = "lists no category" if mark == "}" and not categories else "lists an empty category"
+                raise DataError(f"{file}:{line}: attribute {name!r} {what}; remove the comma, or write '' for an empty one")
+            categories.append(value)
+            at += 1
+            if mark == "}":
                 break
+        _nothing_more(kind[at:], f"{file}:{line}: attribute {name!r}", "the list of categories")
         if len(set(categories)) < len(categories):
             raise DataError(f"{file}:{line}: attribute {name!r} lists a category twice; remove one")
         return Attribute(name, "nominal", categories, line)
-    word = (kind.split() or [""])[0].lower()
+    word = (kind.split(None, 1) or [""])[0].lower()
     if word in NUMERIC:
+        _nothing_more(kind[len(word) :], f"{file}:{line}: attribute {name!r}", f"the type {word}")
         return Attribute(name, "numeric", None, line)
     if word in _UNUSABLE:
         return Attribute(name, word, None, line)
     raise DataError(f"{file}:{line}: attribute {name!r} has the unknown type {word[:20]!r}; use numeric or {{category, ...}}")
 
 
-def label_names_of_xml(text: str, where: str) -> tuple[list[str], list[str]]:
-    """All label names of a Mulan label XML at any depth, and those of its leaves."""
+_RANGE = re.compile(r"\[[^\]]*\]")  # Weka's range of a numeric attribute, as in: numeric [0,1]
+
+
+def _nothing_more(rest: str, where: str, what: str) -> None:
+    rest = _RANGE.sub("", rest, count=1).strip() if rest.lstrip().startswith("[") else rest.strip()
+    if rest and rest[0] != "%":
+        raise DataError(f"{where}: {rest[:20]!r} after {what}; remove it, or put a % before a comment")
+
+
+def label_names_of_xml(content: bytes, where: str) -> tuple[list[str], list[str]]:
+    """All label names of a Mulan label XML at any depth, and those of its leaves; read by its declared encoding."""
+    content = content.lstrip()
+    if not content:
+        raise DataError(f"{where}: the file is empty; give Mulan's label file (<labels><label name=.../></labels>)")
+    if b"<!ENTITY" in content or "<!ENTITY".encode("utf-16-le") in content or "<!ENTITY".encode("utf-16-be") in content:
+        raise DataError(f"{where}: the XML declares entities, which no label file needs; remove them")
     try:
-        root = ElementTree.fromstring(text.lstrip("\ufeff").strip().encode())
+        root = ElementTree.fromstring(content)
     except (ElementTree.ParseError, ValueError, LookupError) as error:
+        known = b"encoding" in content[:200] or content[:2] in (b"\xff\xfe", b"\xfe\xff")
+        if not known and not _is_utf8(content):
+            raise DataError(
+                f"{where}: not UTF-8 and without a declared encoding; begin it with "
+                '<?xml version="1.0" encoding="ISO-8859-1"?>, or the encoding it has'
+            ) from None
         raise DataError(f"{where}: not well-formed XML ({error}); give Mulan's label file") from None
     nodes = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label" and e.get("name") is not None]
+    if any(not e.get("name").strip() for e in nodes):
+        raise DataError(f'{where}: a label without a name (name=""); name it as the attribute it stands for, or remove it')
     leaves = [e for e in nodes if not any(c.tag.rpartition("}")[2] == "label" for c in e)]
     return [e.get("name") for e in nodes], [e.get("name") for e in leaves]
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode()
+        return True
+    except UnicodeDecodeError:
+        return False
+
+
+def labels_of_relation(relation: str) -> int | None:
+    """n of MEKA's option ``-C n`` in the text of a relation line (``'name: -C n'``), where it is a word of its own."""
+    quoted = _QUOTED.match(relation)
+    words = (unquote(quoted[0]) if quoted else relation.partition("%")[0]).replace(":", ": ").split()
+    after = next((b for a, b in zip(words, words[1:], strict=False) if a == "-C"), None)
+    return int(after) if after is not None and re.fullmatch(r"-?[0-9]{1,9}", after) else None
 
 
 def _labels(
@@ -198,19 +269,27 @@ def _labels(
     known = set(names)
     file = files.names[0]
     if labels is None:
-        chosen = _from_xml_beside(spark, header, known)
+        beside_it, chosen, broken = _from_xml_beside(spark, header, known)
+        n = labels_of_relation(header.relation)
         if chosen is None:
-            found = re.search(r"-[Cc]\s*[:=]?\s*(-?\d+)", header.relation)
-            if not found:
+            if n is None:
                 raise DataError(
-                    f"{file}: nothing says which attributes are labels (no label XML beside it, no -C in @relation); pass "
-                    "labels='labels.xml', labels=n for the first n attributes, labels=-n for the last n, or a list of names"
+                    f"{file}: nothing says which attributes are labels ({broken or 'no label XML beside it'}, no -C in "
+                    "@relation); pass labels='labels.xml', labels=n for the first n attributes, labels=-n for the last n, or a "
+                    "list of names"
                 )
-            chosen = _first_or_last(int(found[1]), names, f"{file}: -C {found[1]} in @relation", DataError)
+            chosen = _first_or_last(n, names, f"{file}: -C {n} in @relation", DataError)
+            if broken:
+                notice(f"{broken}; the labels of {file} are those of -C {n} in @relation")
+        elif n is not None and set(chosen) != set(names[:n] if n > 0 else names[n:]):
+            notice(
+                f"{file}: the labels are those of {posixpath.basename(beside_it)} beside it, not the -C {n} of @relation; pass "
+                f"labels={n} for those"
+            )
     elif isinstance(labels, str):
         if not labels.lower().endswith((".xml", ".xml.gz")):
             raise ParameterError(f"labels={labels!r}: a string is the path of a label XML; give one name as a list")
-        every, leaves = label_names_of_xml(small_text(spark, labels, "label XML"), labels)
+        every, leaves = label_names_of_xml(small_file(spark, labels, "label XML", MAX_XML), labels)
         absent = [n for n in leaves if n not in known]
         if absent:
             raise DataError(f"{labels}: label {absent[0]!r} is no attribute of {file}: {near(absent[0], names)}")
@@ -240,25 +319,32 @@ def _first_or_last(n: int, names: list[str], what: str, error: type[Exception]) 
     return names[:n] if n > 0 else names[n:]
 
 
-def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> list[str] | None:
+def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> tuple[str, list[str] | None, str]:
+    """The label XML beside the data file, its labels (None: there is none), and one called like the data that is damaged."""
     fitting: dict[str, list[str]] = {}
-    for path, text in beside(spark, header.file, "*.xml"):
+    stem = posixpath.basename(header.file).split(".")[0]
+    broken = ""
+    for path, content in beside(spark, header.file, "*.xml"):
         try:
-            every, leaves = label_names_of_xml(text, path)
-        except DataError:
+            every, leaves = label_names_of_xml(content, path)
+        except DataError as error:
+            if posixpath.basename(path).rpartition(".")[0] == stem:
+                broken = str(error).partition(";")[0]
             continue  # some other XML
         if leaves and known.issuperset(leaves):
             fitting[path] = [n for n in every if n in known]
+        elif posixpath.basename(path).rpartition(".")[0] == stem:
+            absent = next((repr(n) for n in leaves if n not in known), None)
+            broken = f"{path} names the label {absent}, which is no attribute" if absent else f"{path} names no label"
     if len({frozenset(names) for names in fitting.values()}) > 1:
-        stem = posixpath.basename(header.file).split(".")[0]
         own = [p for p in fitting if posixpath.basename(p).rpartition(".")[0] == stem]
         if not own:
             raise DataError(
                 f"{header.file}: {len(fitting)} label XML files beside it fit and differ "
                 f"({', '.join(posixpath.basename(p) for p in fitting)}); pass labels= with the path of one"
             )
-        return fitting[own[0]]
-    return next(iter(fitting.values()), None)
+        return own[0], fitting[own[0]], broken
+    return *next(iter(fitting.items()), ("", None)), broken
 
 
 # ------------------------------------------------------------------------------------------------------------------ plan
@@ -425,8 +511,7 @@ def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     before = np.searchsorted(tokens.starts, at)
     between = np.diff(before)
     inner = row_of_mark[1:] == row_of_mark[:-1]
-    empty = inner & opening[:-1] & closing[1:] & (between == 0)
-    if not (between[inner & ~empty] == 2).all():
+    if not np.isin(between[inner], (0, 2)).all():  # 0: an empty row, or a comma that Weka takes for white space
         raise Irregular
     strings = tokens.strings()
     index = numbers(strings.take(pa.array(np.arange(0, len(strings), 2))))
@@ -515,6 +600,8 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     for byte in (0x22, 0x25, 0x5C):  # " % \
         if (raw == byte).any():
             raise Irregular
+    if not _quotes_in_place(raw):  # the CSV reader takes '1'2 for 12, and '?' for a missing value
+        raise Irregular
     n, width = len(text), len(plan.attributes)
     names = [str(k) for k in range(width)]
     words = {
@@ -558,6 +645,24 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     return _from_matrix(matrix, plan)
 
 
+def _quotes_in_place(raw: np.ndarray) -> bool:
+    """Whether every ' of lines of comma-separated values opens or closes a whole value, and none quotes a lone ?."""
+    at = np.flatnonzero(raw == 0x27)
+    if not len(at):
+        return True
+    if len(at) % 2:
+        return False
+    opening, closing = at[0::2], at[1::2]
+    before = np.where(opening > 0, raw[opening - 1], 0x2C)
+    after = raw[closing + 1]  # every line ends with a newline
+    marks = [0x2C, 0x0A]
+    if not (np.isin(before, marks).all() and np.isin(after, marks).all()):
+        return False
+    lines = np.flatnonzero(raw == 0x0A)
+    whole = np.searchsorted(lines, opening) == np.searchsorted(lines, closing)
+    return bool(whole.all()) and not ((closing == opening + 2) & (raw[opening + 1] == 0x3F)).any()
+
+
 def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
     """Dense features and sparse labels of raw rows."""
     n = len(matrix)
@@ -580,8 +685,9 @@ def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
 
 # ------------------------------------------------------------------------------------------- line by line, with messages
 
-_FIELD = re.compile(rf"\s*(?:({_QUOTED})|([^,'\"%]*?))\s*(,|$|%.*$)")
-_PAIR = re.compile(rf"\s*([^\s,'\"}}]+)\s+(?:({_QUOTED})|([^,'\"}}]*?))\s*([,}}])")
+_FIELD_END = re.compile(r"[,'\"%]|\Z")
+_PAIR_END = re.compile(r"[,'\"}]|\Z")
+_INDEX = re.compile(r"[^\s,'\"}]+")
 
 
 def _slow(lines: Lines, at: np.ndarray, plan: Plan, is_sparse: bool) -> tuple[Vectors, Vectors]:
@@ -605,12 +711,13 @@ def _slow(lines: Lines, at: np.ndarray, plan: Plan, is_sparse: bool) -> tuple[Ve
 def _slow_dense(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
     values, at = [], 0
     while True:
-        found = _FIELD.match(line, at)
-        if not found:
+        text, quoted, stop = _piece(line, at, _FIELD_END)
+        mark = line[stop : stop + 1]
+        if mark not in ("", ",", "%"):
             raise DataError(f"{where}: value {len(values) + 1} cannot be read at {line[at : at + 20]!r}; close its quote")
-        values.append((unquote(found[1]), True) if found[1] is not None else (found[2], False))
-        at = found.end()
-        if found[3] != ",":
+        values.append((text, quoted))
+        at = stop + 1
+        if mark != ",":
             break
     if len(values) != len(plan.attributes):
         raise DataError(f"{where}: {len(values)} values for {len(plan.attributes)} attributes; complete or remove the line")
@@ -619,33 +726,48 @@ def _slow_dense(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
 
 def _slow_sparse(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
     pairs, at, seen = [], 1, set()
-    if re.match(r"\s*\}\s*(%.*)?$", line[1:]):
-        return pairs
     while True:
-        found = _PAIR.match(line, at)
-        if not found:
-            if "}" not in line:
-                raise DataError(f"{where}: the sparse row has no closing brace; complete or remove the line")
-            raise DataError(f"{where}: {line[at : at + 20]!r} is not 'index value'; write a sparse row as {{index value, ...}}")
+        at = _SPACE.match(line, at).end()
+        if line[at : at + 1] == ",":  # white space for Weka
+            at += 1
+            continue
+        if line[at : at + 1] == "}":
+            at += 1
+            break
+        found = _INDEX.match(line, at)
+        behind = found and _SPACE.match(line, found.end()).end()
+        if not found or behind == found.end():
+            raise _no_pair(line, at, where)
+        text, quoted, stop = _piece(line, behind, _PAIR_END)
+        mark = line[stop : stop + 1]
+        if mark not in (",", "}"):
+            raise _no_pair(line, at, where)
         try:
-            index = number(found[1])
+            index = number(found[0])
         except ValueError:
             index = -1.0
         k = int(index)
         if k != index or not 0 <= k < len(plan.attributes):
-            raise DataError(f"{where}: index {found[1]!r} is none of 0..{len(plan.attributes) - 1}; correct or remove the line")
+            last = len(plan.attributes) - 1
+            raise DataError(f"{where}: index {found[0][:40]!r} is none of 0..{last}; correct or remove the line")
         if k in seen:
             raise DataError(f"{where}: index {k} is given twice; keep one")
         seen.add(k)
-        text, quoted = (unquote(found[2]), True) if found[2] is not None else (found[3], False)
         if not plan.ignored[k]:
             pairs.append((k, _slow_value(k, text, quoted, where, plan)))
-        at = found.end()
-        if found[4] == "}":
+        at = stop + 1
+        if mark == "}":
             break
-    if not re.match(r"\s*(%.*)?$", line[at:]):
-        raise DataError(f"{where}: {line[at : at + 20]!r} after the closing brace; remove it")
+    rest = line[at:].strip()
+    if rest and rest[0] != "%":
+        raise DataError(f"{where}: {rest[:20]!r} after the closing brace; remove it")
     return pairs
+
+
+def _no_pair(line: str, at: int, where: str) -> DataError:
+    if "}" not in line:
+        return DataError(f"{where}: the sparse row has no closing brace; complete or remove the line")
+    return DataError(f"{where}: {line[at : at + 20]!r} is not 'index value'; write a sparse row as {{index value, ...}}")
 
 
 def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> float:

@@ -1,7 +1,8 @@
 """Multi-label LIBSVM text: ``1,5,7 3:0.5 10:1`` — the labels of the row, then its features as index:value.
 
 A row without labels starts with its first ``index:value``. ``#`` starts a comment, blank lines are not rows. Rows become
-sparse vectors; a stored zero is dropped.
+sparse vectors; a stored zero is dropped. A label that is repeated in a row is one label. At most 2²⁴ features and
+1,000,000 labels: every one of them has a name.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ..errors import DataError, ParameterError, worker_errors
+from ..errors import DataError, ParameterError
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
+from .faults import first_repeated, reading
 from .lines import Lines, open_text, parse, small_text
 from .tokens import Irregular, Tokens, number, numbers, table_of
 from .vectors import Vectors
+
+MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
 
 
 def libsvm(
@@ -53,7 +57,7 @@ def libsvm(
     if num_features is None or num_labels is None:
         read = partial(_read, label_base=label_base, feature_base=feature_base, num_labels=num_labels, num_features=num_features)
         sized = parse(files, partial(_extent, read=read))
-        with worker_errors():
+        with reading():
             found = sized.mapInArrow(_sizes, "features int, labels int").agg(F.max("features"), F.max("labels")).first()
         num_features = num_features or found[0]
         num_labels = num_labels or found[1]
@@ -80,14 +84,21 @@ def _names(
 ) -> tuple[list[str] | None, int | None]:
     if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
         raise ParameterError(f"num_{what}s={size!r}: it is a positive int")
+    most = MAX_LABELS if what == "label" else MAX_FEATURES
+    if size is not None and size > most:
+        raise ParameterError(f"num_{what}s={size}: at most {most} are read; give the number there is, or hash them to fewer")
     if names is None:
         return None, size
-    if isinstance(names, str):
-        names = [n.strip() for n in small_text(spark, names, f"{what} names").splitlines() if n.strip()]
+    file = names if isinstance(names, str) else None
+    if file is not None:
+        names = [n.strip() for n in small_text(spark, file, f"{what} names").rstrip().split("\n")]
     names = [str(n) for n in names]
-    if not names:
+    if not any(names):
         raise ParameterError(f"{what}_names is empty: give one name per {what}")
-    twice = next((n for n in names if names.count(n) > 1), None) if len(set(names)) < len(names) else None
+    if "" in names:
+        where = f"{file}:{names.index('') + 1}" if file else f"{what}_names[{names.index('')}]"
+        raise DataError(f"{where}: a {what} without a name; write one name a line, and none empty")
+    twice = first_repeated(names)
     if twice is not None:
         raise ParameterError(f"{what}_names: {twice!r} is given twice; names are unique")
     if size is not None and size != len(names):
@@ -137,14 +148,24 @@ def _read(lines: Lines, label_base: int, feature_base: int, num_features: int | 
         found = _slow(lines, label_base, feature_base, num_features, num_labels)
     label_row, label, row, index, value = found
     label, index = label - label_base, index - feature_base
-    for numbers_, size in ((label, num_labels), (index, num_features)):
-        if len(numbers_) and (numbers_.min() < 0 or (size is not None and numbers_.max() >= size)):
+    for numbers_, size in ((label, num_labels or MAX_LABELS), (index, num_features or MAX_FEATURES)):
+        if len(numbers_) and (numbers_.min() < 0 or numbers_.max() >= size):
             _slow(lines, label_base, feature_base, num_features, num_labels)  # names the line
-    for rows, numbers_ in ((label_row, label), (row, index)):
-        key = rows * (int(numbers_.max(initial=0)) + 1) + numbers_
-        if len(key) > 1 and not (key[1:] > key[:-1]).all() and len(np.unique(key)) < len(key):
-            _slow(lines, label_base, feature_base, num_features, num_labels)
+    if _repeated(row, index) is not None:
+        _slow(lines, label_base, feature_base, num_features, num_labels)
+    once = _repeated(label_row, label)
+    if once is not None:
+        label_row, label = label_row[once], label[once]
     return label_row, label, row, index, value
+
+
+def _repeated(rows: np.ndarray, numbers_: np.ndarray) -> np.ndarray | None:
+    """Where each (row, number) is for the first time; None where none is repeated."""
+    key = rows * (int(numbers_.max(initial=0)) + 1) + numbers_
+    if len(key) < 2 or (key[1:] > key[:-1]).all():
+        return None
+    once = np.unique(key, return_index=True)[1]
+    return np.sort(once) if len(once) < len(key) else None
 
 
 def _fast(text: pa.Array) -> Triples:
@@ -194,11 +215,10 @@ def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | 
         if words and ":" not in words[0]:
             for text in words.pop(0).split(","):
                 label = _whole(text, "label", where, label_base, num_labels)
-                if label in seen:
-                    raise DataError(f"{where}: label {label} is given twice; keep one")
-                seen.add(label)
-                label_rows.append(position)
-                labels.append(label)
+                if label not in seen:
+                    seen.add(label)
+                    label_rows.append(position)
+                    labels.append(label)
         seen = set()
         for word in words:
             index_text, colon, value_text = word.partition(":")
@@ -231,8 +251,11 @@ def _whole(text: str, what: str, where: str, base: int, size: int | None) -> int
         value = np.nan
     if value != np.floor(value) or np.isnan(value):
         raise DataError(f"{where}: {what} {text[:40]!r} is not a whole number; correct it")
+    most = MAX_LABELS if what == "label" else MAX_FEATURES
+    if value >= base + most:
+        raise DataError(f"{where}: {what} {text[:40]} is absurdly large (at most {base + most - 1}); correct the line")
     if value < base or (size is not None and value >= base + size):
         last = "" if size is None else f"..{base + size - 1}"
         option = "label_base and num_labels" if what == "label" else "feature_base and num_features"
-        raise DataError(f"{where}: {what} {text} is outside {base}{last or ' and up'}; check {option}")
+        raise DataError(f"{where}: {what} {text[:40]} is outside {base}{last or ' and up'}; check {option}")
     return int(value)

@@ -24,14 +24,22 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ..errors import DataError, ParameterError, worker_errors
+from ..errors import DataError, ParameterError
+from .faults import PACKED, first_repeated, notice, reading
 from .vectors import FRAME, Vectors
+
+MAX_HEADER = 256 << 20  # bytes of a header that the driver takes
+MAX_HEADER_LINE = 16 << 20
+MAX_XML = 16 << 20
+MAX_NAMES = 1 << 30
+_WIDE = (b"\xff\xfe", b"\xfe\xff")  # how UTF-16 begins
 
 
 def near(name: str, known: Iterable[str], every: int = 12) -> str:
     """ "did you mean …" for an unknown name, or the known names where none is close."""
-    known = [str(k) for k in known]
-    close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.6)
+    known = [str(k)[:80] for k in known]
+    # A long name is no slip, and among very many names the comparison takes minutes.
+    close = difflib.get_close_matches(str(name), known[:20_000], n=3, cutoff=0.6) if len(str(name)) <= 80 else []
     if close:
         return "did you mean " + " or ".join(repr(c) for c in close) + "?"
     return "there are " + ", ".join(repr(k) for k in known[:every]) + (", …" if len(known) > every else "")
@@ -57,9 +65,12 @@ def escape_glob(path: str) -> str:
 def checked(load: Callable[[], DataFrame], what: str) -> DataFrame:
     """`load()` with Spark's "no such path" turned into a `DataError`."""
     try:
-        frame = load()
-        _ = frame.schema  # on Connect the path is looked up only here
-        return frame
+        with reading():
+            frame = load()
+            _ = frame.schema  # on Connect the path is looked up only here
+            return frame
+    except DataError:
+        raise
     except Exception as error:
         if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
             raise DataError(f"{what}: no such file; give a path that Spark can read from every worker") from None
@@ -99,9 +110,9 @@ def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, head
         if not found:
             raise DataError(f"{item}: no file there; give the data file, a folder or a glob that matches some")
         names += sorted(plain(f) for f in found)
-    twice = sorted({n for n in names if names.count(n) > 1}) if len(set(names)) < len(names) else []
-    if twice:
-        raise ParameterError(f"{twice[0]} is given twice; row ids would not be unique: give each file once")
+    twice = first_repeated(sorted(names))
+    if twice is not None:
+        raise ParameterError(f"{twice} is given twice; row ids would not be unique: give each file once")
     frame = spark.read.text(paths).select(
         "value",
         F.col("_metadata.file_path").alias("file"),
@@ -124,16 +135,23 @@ def is_data_marker(line: str) -> bool:
 
 def _read_head(files: TextFiles, header: bool) -> bool:
     """Read a single file up to its first row. False where it has several splits (then the count job finds all)."""
-    # Data lines are cut to one character: a header may need many lines and a data line may be very long.
+    # Other lines are cut to their start: a header may need many lines, and a comment or data line may be very long.
     value = F.col("value")
-    short = F.when(value.rlike(r"^[\s\ufeff]*[@%#]"), value).otherwise(F.substring(F.regexp_replace(value, r"^\s+", ""), 1, 1))
+    start = F.substring(F.regexp_replace(value, r"^\s+", ""), 1, 2)
+    declared = F.when(value.rlike(r"^[\s\ufeff]*@"), F.substring(value, 1, MAX_HEADER_LINE + 1)).otherwise(start)
+    raw = F.when(F.lit(header), declared).otherwise(start).cast("binary")  # what is no UTF-8 comes as it is
     wanted = 1024
     while True:
-        with worker_errors():
-            head = files.frame.select(short.alias("value"), "start", "length", "bytes").head(wanted)
+        with reading():
+            head = files.frame.select(
+                raw.alias("value"), F.substring(value.cast("binary"), 1, 2).alias("mark"), "start", "length", "bytes"
+            ).head(wanted)
         if any(r["start"] != 0 or r["length"] != r["bytes"] for r in head):
             return False
-        lines = [r["value"] for r in head]
+        if head and not_text(bytes(head[0]["mark"])):
+            raise wide(files.names[0])
+        _check_header(files.names[0], [bytes(r["value"]) for r in head])
+        lines = [decoded(bytes(r["value"])) for r in head]
         whole = len(lines) < wanted
         marker = next((k for k, line in enumerate(lines) if is_data_marker(line)), None) if header else -1
         if marker is None:
@@ -141,6 +159,9 @@ def _read_head(files: TextFiles, header: bool) -> bool:
                 raise _no_data(files.names[0], lines)
         elif any(t and t[0] != files.comment for t in map(str.strip, lines[marker + 1 :])):
             files.header = lines[: marker + 1]
+            tell_encoding(files.names[0], [bytes(r["value"]) for r in head[: marker + 1]])
+            if header and any(line[:2] in ("{,",) for line in lines[marker + 1 :]):
+                _tell_empty_pairs(files.names[0])
             files.data_from = {files.names[0]: marker + 1}
             files.splits = {(files.names[0], 0): Split(0, 0)}
             return True
@@ -149,7 +170,48 @@ def _read_head(files: TextFiles, header: bool) -> bool:
         wanted *= 8
 
 
+def decoded(raw: bytes) -> str:
+    """A line as text: UTF-8, or Latin-1 where it is none."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def tell_encoding(name: str, lines: Iterable[bytes]) -> None:
+    """A notice where the lines of a file are no UTF-8 and were read as Latin-1."""
+    for raw in lines:
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            notice(f"{name}: not UTF-8, read as Latin-1; if names look wrong, convert the file to UTF-8")
+            return
+
+
+def not_text(start: bytes) -> bool:
+    """Whether a file that starts so is UTF-16, or no text at all."""
+    return start[:2] in _WIDE or b"\0" in start
+
+
+def wide(name: str) -> DataError:
+    return DataError(f"{name}:1: the file is UTF-16 or binary, not text; convert it (iconv -f UTF-16 -t UTF-8)")
+
+
+def _check_header(name: str, lines: Sequence[bytes]) -> None:
+    long = next((k for k, line in enumerate(lines, 1) if len(line) > MAX_HEADER_LINE), None)
+    if long is not None:
+        raise DataError(f"{name}:{long}: a header line of more than {MAX_HEADER_LINE >> 20} MB; shorten it")
+    if sum(map(len, lines)) > MAX_HEADER:
+        raise DataError(f"{name}:1: a header of more than {MAX_HEADER >> 20} MB; check the file, or drop attributes")
+
+
+def _tell_empty_pairs(name: str) -> None:
+    notice(f"{name}: sparse rows hold empty pairs, such as {{,3 1}}; read as Weka does: an omitted value, the first category")
+
+
 def _no_data(name: str, lines: Sequence[str]) -> DataError:
+    if name.endswith(PACKED) and not any(line.strip() for line in lines):
+        return DataError(f"{name}:1: nothing in it: damaged, or not packed as its name says; test it (gzip -t, bzip2 -t)")
     if not any(line.strip() for line in lines):
         return DataError(f"{name}:1: the file is empty; an ARFF file needs @relation, @attribute lines, @data and rows")
     return DataError(f"{name}:{len(lines)}: no @data line up to the end of the file; put @data between header and rows")
@@ -162,18 +224,24 @@ def _no_rows(name: str, header: bool) -> DataError:
 
 def _count(files: TextFiles, header: bool) -> None:
     """Lines and rows of every split, and the headers, in one job."""
-    with worker_errors():
+    with reading():
         found = (
             files.frame.select("value", "start", "file")
             .mapInArrow(
                 partial(_count_splits, comment=files.comment, header=header),
-                "file string, start long, lines long, rows long, marker long, after long, head binary",
+                "file string, start long, lines long, rows long, marker long, after long, head binary, empty boolean, "
+                "latin boolean",
             )
             .collect()
         )
     by_file: dict[str, list] = {}
     for r in found:
         by_file.setdefault(plain(r["file"]), []).append(r)
+    for name in files.names:
+        if any(r["latin"] for r in by_file.get(name, [])):
+            tell_encoding(name, [b"\xff"])
+        if any(r["empty"] for r in by_file.get(name, [])):
+            _tell_empty_pairs(name)
     row = 0
     reference: list[str] | None = None
     for name in files.names:
@@ -216,10 +284,19 @@ def _different_header(first: str, reference: list[str], name: str, declared: lis
 
 
 def _text_column(column: pa.Array) -> pa.Array:
-    """The lines without surrounding white space, as plain Arrow strings."""
+    """The lines without surrounding white space, as plain Arrow strings; a line that is no UTF-8 is taken as Latin-1."""
+    return pc.ascii_trim_whitespace(_valid_text(column)[0])
+
+
+def _valid_text(column: pa.Array) -> tuple[pa.Array, bool]:
+    """The lines as Arrow strings, and whether some were no UTF-8."""
     if not pa.types.is_string(column.type):
         column = column.cast(pa.string())
-    return pc.ascii_trim_whitespace(column)
+    try:
+        column.validate(full=True)
+        return column, False
+    except pa.ArrowInvalid:
+        return pa.array([decoded(raw) for raw in column.cast(pa.binary()).to_pylist()], pa.string()), True
 
 
 def _is_row(lines: pa.Array, comment: str) -> np.ndarray:
@@ -259,8 +336,11 @@ def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool)
     counted: dict[tuple, list] = {}
     for batch in batches:
         for file, start, a, b in _runs(batch):
-            entry = counted.setdefault((file, start), [0, 0, 0, 0, []])
-            lines = _text_column(batch.column(0).slice(a, b - a))
+            entry = counted.setdefault((file, start), [0, 0, 0, 0, [], False, False])
+            text, latin = _valid_text(batch.column(0).slice(a, b - a))
+            if latin and not start and not entry[0] and text[0].as_py()[:2].encode("latin-1", "replace") in _WIDE:
+                raise wide(plain(file))
+            lines = pc.ascii_trim_whitespace(text)
             rows = _is_row(lines, comment)
             if header and not entry[2]:
                 data, offsets = raw_bytes(lines)
@@ -278,15 +358,19 @@ def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool)
                 upto = len(lines) if marker is None else marker + 1
                 if _header_like(held, rows):  # line for line: a message about the header gives the line
                     entry[4] += [lines[k].as_py() if held[k] else lines[k].as_py()[:1] for k in range(upto)]
+                    entry[6] = entry[6] or latin
+                if sum(map(len, entry[4])) > MAX_HEADER:
+                    raise DataError(f"{plain(file)}:1: a header of more than {MAX_HEADER >> 20} MB; check the file")
                 if marker is not None:
                     entry[2] = entry[0] + marker + 1
                     entry[3] = int(rows[marker + 1 :].sum())
             elif header:
                 entry[3] += int(rows.sum())
+            entry[5] = entry[5] or (header and bool(pc.any(pc.match_substring(lines, "{,")).as_py()))
             entry[0] += len(lines)
             entry[1] += int(rows.sum())
     if counted:
-        lines_, rows_, marker_, after_, head = zip(*counted.values(), strict=True)
+        lines_, rows_, marker_, after_, head, empty_, latin_ = zip(*counted.values(), strict=True)
         packed = [zlib.compress("".join(h + "\n" for h in one).encode()) for one in head]
         yield pa.RecordBatch.from_arrays(
             [
@@ -294,8 +378,10 @@ def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool)
                 pa.array([start for _, start in counted], pa.int64()),
                 *(pa.array(v, pa.int64()) for v in (lines_, rows_, marker_, after_)),
                 pa.array(packed, pa.binary()),
+                pa.array(empty_, pa.bool_()),
+                pa.array(latin_, pa.bool_()),
             ],
-            ["file", "start", "lines", "rows", "marker", "after", "head"],
+            ["file", "start", "lines", "rows", "marker", "after", "head", "empty", "latin"],
         )
 
 
@@ -372,26 +458,54 @@ def _parse_splits(
                 )
 
 
-def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, str]]:
-    """Path and text of the files beside a data file whose name matches `pattern`, sorted by name."""
+def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, bytes]]:
+    """Path and content of the files beside a data file whose name matches `pattern`, sorted by name."""
     folder = escape_glob(posixpath.dirname(data_file) or ".")
-    found = (
-        spark.read.format("binaryFile")
-        .option("pathGlobFilter", pattern)
-        .load(folder)
-        .where("length < 16777216")
-        .select("path", "content")
-        .collect()
-    )
-    return sorted((plain(r["path"]), bytes(r["content"]).decode("utf-8", "replace")) for r in found)
+    with reading():
+        found = (
+            spark.read.format("binaryFile")
+            .option("pathGlobFilter", pattern)
+            .load(folder)
+            .where(F.col("length") < MAX_XML)
+            .select("path", "content")
+            .limit(256)
+            .collect()
+        )
+    return sorted((plain(r["path"]), bytes(r["content"])) for r in found)
+
+
+def small_file(spark: SparkSession, path: str, what: str, most: int) -> bytes:
+    """The content of one small file (labels, names), unpacked, from anywhere Spark can read."""
+    frame = checked(lambda: spark.read.format("binaryFile").load(path), f"{what} {path}")
+    with reading():
+        lengths = frame.select("length").head(2)
+        if not lengths and len(frame.inputFiles()) == 1:
+            return b""  # Spark gives no row for an empty file
+        if len(lengths) != 1:
+            raise ParameterError(f"{what} {path}: {len(lengths)} files match; give the path of one file")
+        if lengths[0]["length"] > most:
+            raise DataError(f"{what} {path}: more than {most >> 20} MB; it is not such a file")
+        content = bytes(frame.select("content").head()["content"])
+    if content[:2] == b"\x1f\x8b" or path.endswith(".gz"):
+        unpacker = zlib.decompressobj(47)
+        try:
+            content = unpacker.decompress(content, most)
+        except zlib.error:
+            raise DataError(f"{what} {path}: damaged, or not packed as its name says; test it (gzip -t)") from None
+        if unpacker.unconsumed_tail:
+            raise DataError(f"{what} {path}: more than {most >> 20} MB unpacked; it is not such a file")
+        if not unpacker.eof:
+            raise DataError(f"{what} {path}: the file is cut short; fetch it again")
+    return content
 
 
 def small_text(spark: SparkSession, path: str, what: str) -> str:
-    """The whole text of one small file (labels, names) from anywhere Spark can read."""
-    found = checked(lambda: spark.read.format("binaryFile").load(path), f"{what} {path}").select("content").head(2)
-    if len(found) != 1:
-        raise ParameterError(f"{what} {path}: {len(found)} files match; give the path of one file")
-    content = bytes(found[0]["content"])
-    if content[:2] == b"\x1f\x8b":
-        content = zlib.decompress(content, 47)
-    return content.decode("utf-8-sig", "replace")
+    """The text of one small file: UTF-8, UTF-16 with its mark, or Latin-1 with a notice."""
+    content = small_file(spark, path, what, MAX_NAMES)
+    if content[:2] in _WIDE:
+        try:
+            return content.decode("utf-16")
+        except UnicodeDecodeError:
+            raise DataError(f"{what} {path}: begins as UTF-16 and is none; save it as UTF-8") from None
+    tell_encoding(path, [content])
+    return decoded(content).removeprefix("\ufeff")

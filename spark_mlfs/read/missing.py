@@ -19,9 +19,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..errors import DataError, ParameterError, worker_errors
+from ..errors import DataError, ParameterError
 from ..schema import FEATURES
 from . import vectors
+from .faults import reading
 from .vectors import Vectors
 
 POLICIES = ("error", "mean", "zero", "drop")
@@ -97,7 +98,7 @@ def _impute(
 def _means(frame: DataFrame) -> dict[int, float]:
     """Mean of the known values of every column with a missing one; exact, whatever the partitioning."""
     features = frame.select(FEATURES)
-    with worker_errors():
+    with reading():
         found = (
             features.mapInArrow(_extent, "slot int, missing long, largest double, rows long")
             .groupBy("slot")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer, StopWordsRemover, Tokenizer
@@ -9,8 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from ..errors import DataError, ParameterError, worker_errors
+from ..errors import DataError, ParameterError
 from ..schema import FEATURES, with_names
+from .faults import reading
 from .tables import assemble, columns_of, open_table
 
 
@@ -52,6 +54,7 @@ def text(
         raise ParameterError(f"min_df={min_df!r}: it is a number of rows, or a share below 1")
     if vocabulary is not None and (isinstance(vocabulary, str) or not vocabulary or len(set(vocabulary)) < len(vocabulary)):
         raise ParameterError("vocabulary: give a list of different terms, in the order of the features")
+    check_pattern(spark, pattern)
     source = path if isinstance(path, DataFrame) else open_table(spark, path, format, reader_options)
     columns = columns_of(source, text, "text")
     kind = source.schema[columns[0]].dataType
@@ -71,6 +74,21 @@ def text(
     counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
     frame = assemble(counter.transform(words), counts, labels, id, label_delimiter)
     return with_names(frame, FEATURES, vocabulary)
+
+
+def check_pattern(spark: SparkSession, pattern: str | None) -> None:
+    """`ParameterError` where `pattern` is no regular expression of Java's, by which Spark splits."""
+    if pattern is None:
+        return
+    try:
+        spark.range(1).select(F.split(F.lit("a"), pattern)).head()
+    except Exception as error:
+        text = str(error)
+        said = re.search(r"(?:PatternSyntaxException: )?((?:Unclosed|Dangling|Illegal|Unknown|Unmatched|Bad|Look)[^\n]*)", text)
+        raise ParameterError(
+            f"pattern={pattern[:60]!r} is no regular expression of Java's{f' ({said[1].strip()[:80]})' if said else ''}; correct "
+            "it, or write \\ before a character that means itself"
+        ) from None
 
 
 def word_stages(
@@ -109,7 +127,7 @@ def _stop_words(stop_words: str | Sequence[str]) -> list[str]:
 
 def _vocabulary(tokens: DataFrame, vocab_size: int, min_df: float) -> list[str]:
     """The most frequent terms that enough rows hold, in one order on any cluster."""
-    with worker_errors():
+    with reading():
         least = min_df if min_df >= 1 else min_df * tokens.count()
         # Every occurrence as (term, 1, 0), every distinct term of a row as (term, 0, 1): both counts in one pass.
         every = F.transform("t", lambda t: F.struct(t.alias("term"), F.lit(1).alias("total"), F.lit(0).alias("rows")))

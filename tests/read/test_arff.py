@@ -235,7 +235,7 @@ def test_omitted_label_is_the_first_category(spark, tmp_path):
         ("{0 1, 2 3, 2 4}", r"a.arff:12: index 2 is given twice"),
         ("{0 1, 2 x}", r"a.arff:12: attribute 'num': 'x'"),
         ("{0 1 2 3}", r"a.arff:12: "),
-        ("{0 1,}", r"a.arff:12: .*is not 'index value'"),
+        ("{0 1,2}", r"a.arff:12: .*is not 'index value'"),
         ("{0 1} 5", r"a.arff:12: '.*5' after the closing brace"),
         ("1,0,1,1,'red,10", r"a.arff:12: value 5 cannot be read"),
     ],

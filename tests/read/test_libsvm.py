@@ -69,7 +69,7 @@ def test_small_file_sizes_found(spark, tmp_path):
         ("1 1:inf", r"a.svm:2: '1:inf'"),
         ("1 2", r"a.svm:2: '2' is not index:value"),
         ("1 1:2 1:3", r"a.svm:2: feature index 1 is given twice"),
-        ("1,1 1:2", r"a.svm:2: label 1 is given twice"),
+        ("-1 1:2", r"a.svm:2: label -1 is outside 0..3"),
         ("1.5 1:2", r"a.svm:2: label '1.5' is not a whole number"),
         ("1, 1:2", r"a.svm:2: label '' is not a whole number"),
         ("1 1:2:3", r"a.svm:2: '1:2:3'"),

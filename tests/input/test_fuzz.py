@@ -1,0 +1,348 @@
+"""Readers and configurations on thousands of made-up inputs: only the library's own errors, and time that grows with the length.
+
+No Spark: the parsers of a task are called as a task calls them. Inputs are drawn from the pieces the formats are made of, so that
+most get past the first character.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+import tracemalloc
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spark_mlfs.config import configure
+from spark_mlfs.errors import SparkMlfsError
+from spark_mlfs.read.arff import Plan, _parse, label_names_of_xml, labels_of_relation, parse_header
+from spark_mlfs.read.lines import Lines
+from spark_mlfs.read.tokens import Irregular
+
+arff, svm = (importlib.import_module(f"spark_mlfs.read.{name}") for name in ("arff", "libsvm"))
+
+COUNT = 2000  # inputs of each target
+FUZZ = settings(max_examples=COUNT, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+
+
+def built(*pieces: str, most: int = 40) -> st.SearchStrategy[str]:
+    """Texts of the given pieces, now and then with any other character among them."""
+    return st.lists(st.one_of(st.sampled_from(pieces), st.sampled_from(pieces), st.text(max_size=3)), max_size=most).map("".join)
+
+
+def no_newline(text: str) -> str:
+    return text.replace("\n", " ")
+
+
+def lines(rows: list[str]) -> Lines:
+    kept = [row.strip() for row in map(no_newline, rows)]
+    kept = [row for row in kept if row and row.isprintable() and "\ud800" > max(row)] or ["1,x,0"]
+    return Lines(pa.array(kept, pa.string()), np.arange(6, 6 + len(kept)), np.arange(len(kept)), "f.arff")
+
+
+HEADER = parse_header(
+    ["@relation r", "@attribute a numeric", "@attribute c {x,'y z','1'}", "@attribute y {0,1}", "@attribute s string", "@data"],
+    "f",
+)
+PLANS = [
+    Plan(HEADER, {"y"}, ["s"], nominal, binarize, missing)
+    for nominal, binarize, missing in (("index", False, "zero"), ("onehot", True, "drop"), ("index", False, "error"))
+]
+VALUE = ("0", "1", "-2.5e3", "x", "'y z'", '"x"', "?", "'?'", "", "'1'", "1e999", "nan", "0x1", "\\'", "'", '"', "9" * 30)
+ROW = (*VALUE, ",", ",", ",", " ", "{", "}", "{0 1", ",1 'y z'", ",2 1}", "%", "\t", "4 ", "é")
+RIGHT = st.sampled_from(["1,x,0,s", "2,'y z',1,'s'", "{0 5,2 1}", "{}", "{,1 1}", "?,1,?,t"])
+# A right row but for one value, which may be of two pieces: what a fast and a slow reader could take differently.
+CELLS = st.builds(
+    lambda place, value: ",".join(value if k == place else right for k, right in enumerate("1x0s")),
+    st.integers(0, 3),
+    st.one_of(st.sampled_from(VALUE), st.tuples(st.sampled_from(VALUE), st.sampled_from(VALUE)).map("".join)),
+)
+
+
+@FUZZ
+@given(st.lists(st.one_of(RIGHT, CELLS, CELLS, built(*ROW, most=12)), min_size=1, max_size=3), st.sampled_from(PLANS))
+def test_arff_rows(rows, plan):
+    batch = lines(rows)
+    try:
+        kept, features, labels = _parse(batch, plan)
+    except SparkMlfsError as error:
+        assert "f.arff:" in str(error) and len(str(error)) < 500
+        return
+    assert len(features) == len(labels) == len(kept) <= len(batch.text)
+    assert np.isfinite(features.values).all() and set(labels.values[~np.isnan(labels.values)]) <= {1.0}
+    # Line by line the rows mean the same as all at once.
+    with mock.patch.object(arff, "_dense", side_effect=Irregular), mock.patch.object(arff, "_sparse", side_effect=Irregular):
+        slowly, x, y = _parse(batch, plan)
+    assert kept.tolist() == slowly.tolist() and features.lengths.tolist() == x.lengths.tolist()
+    assert np.array_equal(features.values, x.values) and np.array_equal(features.indices, x.indices)
+    assert np.array_equal(labels.values, y.values, equal_nan=True) and np.array_equal(labels.indices, y.indices)
+
+
+HEAD = (
+    *(
+        "@relation ",
+        "@attribute ",
+        "@ATTRIBUTE ",
+        "@data",
+        "\n",
+        "\n",
+        "\n",
+        "a",
+        "b ",
+        "'c d'",
+        '"e"',
+        " numeric",
+        " real",
+        " string",
+    ),
+    *(" {0,1}", " {", "}", ",", "x", "'", '"', "\\", "%", " ", "\t", "'r: -C 2'", "-C", ":", "date 'y'", "[0,1]", "\ufeff"),
+)
+
+
+@FUZZ
+@given(built(*HEAD))
+def test_arff_headers(text):
+    try:
+        header = parse_header(text.split("\n"), "f")
+    except SparkMlfsError as error:
+        assert str(error).startswith("f:") and len(str(error)) < 500
+        return
+    names = [a.name for a in header.attributes]
+    assert len(set(names)) == len(names) and all(name.strip() for name in names)
+    n = labels_of_relation(header.relation)
+    assert n is None or f"-C {n}" in " ".join(header.relation.replace(":", ": ").split())
+
+
+SVM = (
+    "1",
+    "0",
+    ",",
+    ",",
+    ":",
+    ":",
+    " ",
+    " ",
+    "1:2 ",
+    "3:0.5",
+    "-1",
+    "1e9",
+    "99999999999",
+    "x",
+    "#",
+    "2:",
+    "\t",
+    "+1",
+    "1.5",
+    "0 2:1 1:1",
+    "?",
+)
+
+
+@FUZZ
+@given(st.lists(built(*SVM, most=12), min_size=1, max_size=4), st.sampled_from([(0, 1, None, None), (1, 0, 5, 4)]))
+def test_libsvm_rows(rows, plan):
+    label_base, feature_base, num_features, num_labels = plan
+    batch = lines(rows)
+    sizes = {"num_features": num_features or svm.MAX_FEATURES, "num_labels": num_labels or svm.MAX_LABELS}
+    try:
+        _, features, labels = svm._parse(batch, label_base=label_base, feature_base=feature_base, **sizes)
+    except SparkMlfsError as error:
+        assert "f.arff:" in str(error) and len(str(error)) < 500
+        return
+    assert np.isfinite(features.values).all() and (labels.values == 1).all()
+    for vectors in (features, labels):
+        assert len(np.unique(vectors.rows * (1 << 25) + vectors.indices)) == len(vectors.indices)
+        assert not len(vectors.indices) or (vectors.indices.min() >= 0 and vectors.indices.max() < vectors.size)
+
+
+TAGS = (
+    *(
+        "<labels>",
+        "</labels>",
+        "<label name='a'>",
+        "<label name='b'/>",
+        "</label>",
+        '<label name="',
+        '"/>',
+        "<x>",
+        "</x>",
+        "&amp;",
+        "&lt",
+    ),
+    *(
+        "<!-- c -->",
+        "<![CDATA[",
+        "]]>",
+        "<?xml version='1.0' encoding='latin-1'?>",
+        "<!DOCTYPE a [",
+        "<!ENTITY a 'b'>",
+        "]>",
+        "&a;",
+        " ",
+    ),
+)
+
+
+@FUZZ
+@given(built(*TAGS, most=16), st.sampled_from(["utf-8", "latin-1", "utf-16"]))
+def test_label_xml(text, encoding):
+    try:
+        every, leaves = label_names_of_xml(text.encode(encoding, "replace"), "l.xml")
+    except SparkMlfsError as error:
+        assert str(error).startswith("l.xml: ") and len(str(error)) < 500
+        return
+    assert set(leaves) <= set(every) and all(name.strip() for name in every)
+
+
+@FUZZ
+@given(st.binary(max_size=200))
+def test_label_xml_of_any_bytes(content):
+    with pytest.raises(SparkMlfsError, match="^l.xml: "):
+        label_names_of_xml(content, "l.xml")
+
+
+TOML = (
+    *(
+        "[data]",
+        "[run]",
+        "[method]",
+        "[selection]",
+        "[classifier]",
+        "[[data]]",
+        "\n",
+        "\n",
+        "\n",
+        "path",
+        "format",
+        "options",
+        "name",
+    ),
+    *(
+        " = ",
+        " = ",
+        "'csv'",
+        '"jmi"',
+        "1",
+        "-1",
+        "0.5",
+        "true",
+        "[",
+        "]",
+        "{",
+        "}",
+        ",",
+        ".",
+        "#",
+        '"""',
+        "num_features",
+        "percentile",
+    ),
+    *("seed", "output", "1979-05-27", "nan", "inf", "9" * 30, "mode", "'fdr'", "parameters", "grid", "\\u0041", '"', "'"),
+)
+
+
+@FUZZ
+@given(text=built(*TOML))
+def test_toml(tmp_path_factory, text):
+    file = tmp_path_factory.getbasetemp() / "fuzz.toml"
+    file.write_bytes(text.encode("utf-8", "replace"))
+    try:
+        config = configure(str(file), {"data": {"format": "csv"}, "run": {"output": "out"}})
+    except SparkMlfsError as error:
+        assert len(str(error)) < 900
+        return
+    assert config.data.format == "csv" and config.run.output == "out"
+
+
+# ---- time and memory grow with the length ----
+
+
+def shapes(n: int) -> dict[str, str]:
+    """Lines of about n characters that made a backtracking parser take the square or cube of their length, and their kin."""
+    b = " " * n
+    return {
+        "blanks in a pair": "{0 " + b,
+        "blanks around": "{0" + b[: n // 2] + "1" + b[: n // 2] + "}",
+        "blanks then junk": "{0 1}" + b + "x",
+        "blanks between": "1" + b + "2",
+        "other white space": "\t \x0b" * (n // 3),
+        "open quote and escapes": "{0 '" + "\\'" * (n // 2),
+        "backslashes": "'" + "\\" * n,
+        "quotes": "'" * n,
+        "both quotes": "\"'" * (n // 2),
+        "quoted values": "'a'," * (n // 4),
+        "commas": "{" + "," * n + "}",
+        "braces": "{" * n,
+        "closing braces": "}" * n,
+        "pairs": "{" + "0 1," * (n // 4) + "}",
+        "values": "1," * (n // 2),
+        "digits": "1" * n,
+        "an index of digits": "{" + "9" * n + " 1}",
+        "comment": "%" * n,
+        "colons": "1:" * (n // 2),
+        "labels": "1," * (n // 2) + "1:2",
+        "features": "1 " + "1:1 " * (n // 4),
+        "hashes": "#" * n,
+        "letters": "x" * n,
+    }
+
+
+def parsers(line: str) -> dict[str, object]:
+    batch = Lines(pa.array([line]), np.array([1]), np.array([0]), "f")
+    return {
+        "arff row": lambda: _parse(batch, PLANS[0]),
+        "libsvm row": lambda: svm._parse(batch, num_features=10, num_labels=3, label_base=0, feature_base=1),
+        "attribute": lambda: parse_header(["@attribute " + line], "f"),
+        "categories": lambda: parse_header(["@attribute a {" + line + "}"], "f"),
+        "after a type": lambda: parse_header(["@attribute a numeric " + line], "f"),
+        "header": lambda: parse_header([line], "f"),
+        "relation": lambda: labels_of_relation(line),
+        "xml": lambda: label_names_of_xml(("<a>" + line).encode(), "f"),
+    }
+
+
+def seconds(call) -> float:
+    started = time.process_time()
+    try:
+        call()
+    except SparkMlfsError as error:
+        assert len(str(error)) < 500
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("shape", shapes(8))
+def test_a_line_of_a_megabyte_takes_linear_time(shape):
+    """Eight times the characters take about eight times as long; the square would be 64 times, the cube 512."""
+    short, long = shapes(1 << 17)[shape], shapes(1 << 20)[shape]
+    small = parsers(short)
+    for name, call in parsers(long).items():
+        taken = seconds(call)
+        assert taken < 0.25 or taken < 24 * min(seconds(small[name]) for _ in range(2)), (name, taken)
+
+
+def test_deep_and_wide_toml_is_refused_at_once(tmp_path):
+    for text in (
+        "a." * 400_000 + "a = 1",
+        "a = " + "[" * 500_000,
+        '"a".' * 200_000 + "a = 1",
+        "a = '''" + "x" * 2_000_000,
+        "[" + "a." * 300_000,
+    ):
+        file = tmp_path / "a.toml"
+        file.write_text(text)
+        tracemalloc.start()
+        try:
+            taken = seconds(lambda file=file: configure(str(file), {}))
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert taken < 10 and peak < 64 << 20
+
+
+def test_deep_xml_is_read_or_refused(tmp_path):
+    assert label_names_of_xml(b"<label name='a'>" * 20_000 + b"</label>" * 20_000, "l.xml")[1] == ["a"]
+    assert seconds(lambda: label_names_of_xml(b"<a>" * 500_000, "l.xml")) < 10
