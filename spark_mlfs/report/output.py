@@ -7,6 +7,9 @@ failure leaves the old output and nothing else. Only a folder that an earlier ru
 A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone, which can neither rename nor
 delete through its DataFrame interface: each part goes to its place directly, ``ranking.csv``, ``manifest.json`` and
 ``report.html`` become folders holding one text file, and the manifest is written last: an output without it is not complete.
+
+In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
+return) has a ``'`` before it; `unescaped` takes it away. Parquet and JSON hold the text as it is.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pandas.api.types import is_numeric_dtype
 from pyspark.sql import SparkSession
 
 from ..errors import DataError, ParameterError
@@ -161,7 +165,7 @@ class Place:
             frame.to_parquet(self.folder / f"{name}.parquet", index=False)
         else:
             self.spark.createDataFrame(frame).coalesce(1).write.mode(self.mode).parquet(f"{self.path}/{name}.parquet")
-        self.text(f"{name}.csv", frame.to_csv(index=False, lineterminator="\n"))
+        self.text(f"{name}.csv", csv_text(frame))
 
     def holds_data(self, name: str = "") -> bool:
         """Whether the data files Spark wrote are visible here: on a cluster a local path may be another machine's."""
@@ -176,6 +180,26 @@ class Place:
                 "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; "
                 "give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
             )
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+
+
+def csv_text(frame: Any) -> str:
+    """A pandas frame as CSV, its texts and column names escaped for spreadsheets."""
+    escaped = frame.rename(columns=_escaped)
+    for name in escaped.columns[[not is_numeric_dtype(kind) for kind in escaped.dtypes]]:
+        escaped[name] = escaped[name].map(_escaped)
+    return escaped.to_csv(index=False, lineterminator="\n")
+
+
+def _escaped(cell: Any) -> Any:
+    return "'" + cell if isinstance(cell, str) and _FORMULA.match(cell) else cell
+
+
+def unescaped(cell: Any) -> Any:
+    """A cell of a CSV this library wrote, as it was before it was escaped."""
+    return cell[1:] if isinstance(cell, str) and cell[:1] == "'" and _FORMULA.match(cell) else cell
 
 
 def spark_path(path: Path) -> str:
