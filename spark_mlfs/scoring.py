@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -25,15 +26,24 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from pyspark import keyword_only
+from pyspark.errors import PySparkException
+from pyspark.ml import Transformer
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.param.shared import HasInputCols, HasOutputCol
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import NumericType
+from pyspark.sql.types import BooleanType, NumericType
 
 from .classifiers import MultiLabelClassificationModel
-from .errors import ParameterError
-from .read.tables import FORMATS, open_table
+from .errors import DataError, ParameterError, SparkMlfsError
+from .read.faults import reading
+from .read.lines import near
+from .read.tables import FORMATS, csv_rows, open_table, quoted
 from .report.journal import Journal
 from .report.output import local_path, spark_path
+from .schema import with_names
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
 HASH_PARTS = 8  # of a table, whose files are not ours to read
@@ -56,7 +66,49 @@ class Scorer:
         for stage in self.stages[:-1]:
             frame = stage.transform(frame)
         frame = self.classifier.tagged(frame, **how)
-        return frame.select(*keep, "tags", "scores", *(["rawPrediction"] if how.get("all_scores") else []))
+        kept = [F.col(quoted(name)) for name in keep]
+        return frame.select(*kept, "tags", "scores", *(["rawPrediction"] if how.get("all_scores") else []))
+
+    def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
+        """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""
+        for name in _columns_read(self.stages):
+            if name not in shown.columns and name.partition(".")[0] not in shown.columns:
+                raise DataError(
+                    f"{where}: no column {name!r}, which the saved pipeline reads: {near(name, shown.columns)}; score a table "
+                    "that has the columns of the one it was fitted on"
+                )
+        try:
+            self.tagged(shown.withColumn(keep[0], F.lit(0)) if keep[0] not in shown.columns else shown, keep, **how)
+        except (PySparkException, ValueError) as error:
+            if isinstance(error, SparkMlfsError):
+                raise
+            said = " ".join(str(error).removeprefix("requirement failed: ").split("\n")[0].split())[:200]
+            raise DataError(f"{where}: the saved pipeline cannot read its columns: {said}") from None
+
+
+_OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
+
+
+def _columns_read(stages: Sequence[Any]) -> list[str]:
+    """The columns that a pipeline needs and no stage of it makes; as far as a stage of the user's own SQL, which may make any."""
+    from pyspark.ml.feature import SQLTransformer
+
+    made: set[str] = set()
+    wanted: list[str] = []
+    for stage in stages:
+        if isinstance(stage, SQLTransformer):
+            own = _OWN.fullmatch(stage.getStatement() or "")
+            if own is None:
+                break
+            names = [name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])]
+            outputs = re.findall(r" AS (\w+)", own[1])
+        else:
+            given = {p.name: stage.getOrDefault(p) for p in stage.params if stage.isDefined(p)}
+            names = [given[n] for n in ("inputCol", "featuresCol") if given.get(n)] + list(given.get("inputCols") or [])
+            outputs = [given[n] for n in ("outputCol",) if given.get(n)] + list(given.get("outputCols") or [])
+        wanted += [name for name in names if name not in made and name not in wanted]
+        made.update(outputs)
+    return wanted
 
 
 def load_scorer(spark: SparkSession, path: str) -> Scorer:
@@ -125,7 +177,7 @@ def _camel(name: str) -> str:
 
 def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any], names: list[str]) -> tuple[list[Any], str]:
     """The stages that make features of a table's own columns as the reader did, and the column they give."""
-    from pyspark.ml.feature import CountVectorizerModel, SQLTransformer, VectorAssembler
+    from pyspark.ml.feature import CountVectorizerModel, SQLTransformer
 
     from .read.tables import columns_of
     from .read.text import word_stages
@@ -134,17 +186,42 @@ def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any
     if source is None:
         return [], FEATURES
     if format == "text":
-        quoted = "`" + options["text"].replace("`", "``") + "`"
-        no_null = SQLTransformer(statement=f"SELECT *, coalesce({quoted}, '') AS _text FROM __THIS__")
+        body = quoted(columns_of(source, options["text"], "text")[0])
+        no_null = SQLTransformer(statement=f"SELECT *, coalesce({body}, '') AS _text FROM __THIS__")
         stages, tokens = word_stages("_text", options.get("pattern", r"\W+"), options.get("stop_words"))
         counter = CountVectorizerModel.from_vocabulary(names, inputCol=tokens, outputCol="counts")
         return [no_null, *stages, counter.setBinary(bool(options.get("binary", False)))], "counts"
     identity = options.get("id")
     labels = columns_of(source, options["labels"], "labels", [identity] if identity else [])
     columns = columns_of(source, options["features"], "features", [*([identity] if identity else []), *labels])
-    if len(columns) == 1 and not isinstance(source.schema[columns[0]].dataType, NumericType):
+    if len(columns) > 1 or isinstance(source.schema[columns[0]].dataType, (NumericType, BooleanType)):
+        return [ColumnGatherer(inputCols=columns, outputCol="gathered")], "gathered"
+    if not set(columns[0]) & set(".`"):
         return [], columns[0]
-    return [VectorAssembler(inputCols=columns, outputCol="gathered")], "gathered"
+    # Spark ML takes a dot for a field of a struct.
+    return [SQLTransformer(statement=f"SELECT *, {quoted(columns[0])} AS gathered FROM __THIS__")], "gathered"
+
+
+class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, DefaultParamsReadable, DefaultParamsWritable):
+    """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN.
+
+    Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace.
+    """
+
+    @keyword_only
+    def __init__(self, *, inputCols: list[str] | None = None, outputCol: str | None = None) -> None:
+        super().__init__()
+        self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        columns = self.getInputCols()
+        kinds = {f.name: f.dataType for f in dataset.schema.fields}
+        for name in columns:
+            if not isinstance(kinds[name], (NumericType, BooleanType)):
+                raise DataError(f"column {name!r} is {kinds[name].simpleString()}, not numeric; cast it first")
+        values = [F.coalesce(F.col(quoted(name)).cast("double"), F.lit(float("nan"))) for name in columns]
+        gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(F.array(*values)))
+        return with_names(gathered, self.getOutputCol(), columns)
 
 
 # ---- parts ----
@@ -176,6 +253,8 @@ def source(
             schema = whole.schema
 
             def of_files(names: Sequence[str]) -> DataFrame:
+                if format == "csv":
+                    return csv_rows(spark, list(names), schema, _csv(format, reader_options))
                 return spark.read.format(format).schema(schema).options(**_csv(format, reader_options)).load(list(names))
 
             return Source(sorted(unquote(name) for name in whole.inputFiles()), of_files, whole)
@@ -191,7 +270,7 @@ def source(
         return Source(files, lambda names: read.load(spark, list(names), format, **options), whole)
     cuts = {int(name.rsplit(" of ", 1)[1]) for name in held if name.startswith(f"{path} hash part ")}
     count = cuts.pop() if cuts else parts or HASH_PARTS  # a table is cut as it was
-    row = F.pmod(F.xxhash64(*(F.col(f"`{c}`") for c in _hashable(whole))), F.lit(count))
+    row = F.pmod(F.xxhash64(*_all(whole)), F.lit(count))
     names = [f"{path} hash part {i} of {count}" for i in range(count)]
     return Source(names, lambda some: whole.where(row.isin([names.index(name) for name in some])), whole, count)
 
@@ -261,6 +340,7 @@ def score(
     held |= {name for names in planned.values() for name in names}
     inputs = source(spark, path, format, dict(options or {}), held, parts)
     columns = _kept(inputs.shown, id, keep)
+    scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
     first = 1 + max([-1, *before, *journal.parts, *planned])
     fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
     if fresh:
@@ -273,8 +353,9 @@ def score(
         begun = time.perf_counter()
         frame = inputs.read(names)
         frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
-        where = journal.write(number, scorer.tagged(frame, columns, **how))
-        rows, tags = _count(spark, where)
+        with reading():
+            where = journal.write(number, scorer.tagged(frame, columns, **how))
+            rows, tags = _count(spark, where)
         journal.done(
             number,
             {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)},
@@ -326,20 +407,25 @@ def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[
 
 
 def _all(frame: DataFrame) -> list[Any]:
-    return [F.col(f"`{name}`") for name in _hashable(frame)]
+    return [F.col(quoted(name)) for name in _hashable(frame)]
 
 
 def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
     """The columns that come along, the row id first."""
-    wanted = [id or "id", *keep]
+    wanted = [_plain(name, frame) for name in (id or "id", *keep)]
     for name in wanted:
         if name not in frame.columns and not (name == "id" and id is None):
-            from .read.lines import near
-
             raise ParameterError(f"there is no column {name!r} to keep: {near(name, frame.columns)}")
         if name in ("tags", "scores"):
             raise ParameterError(f"the column {name!r} cannot be kept: the output has one of that name")
     return list(dict.fromkeys(wanted))
+
+
+def _plain(name: str, frame: DataFrame) -> str:
+    """A column's name as it is, where it was written in back ticks as in SQL."""
+    if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):
+        return name[1:-1].replace("``", "`")
+    return name
 
 
 def _count(spark: SparkSession, where: str) -> tuple[int, dict[str, int]]:
