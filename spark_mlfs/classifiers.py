@@ -111,7 +111,7 @@ class _ClassifierEstimator(MultiLabelEstimator, _Outputs):
         }
         if "converged" in state:
             extra["converged"] = state["converged"]
-        return self._copyValues(MultiLabelClassificationModel.of(state, extra))
+        return self._learned(MultiLabelClassificationModel.of(state, extra))
 
 
 def _generate(made: type[Classifier]) -> type:
@@ -217,6 +217,14 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         return map_rows(dataset, self.getFeaturesCol(), self.numFeatures, Predicted(predictor, columns), outputs, places)
 
     _blocks: DataFrame | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_blocks"}
+
+    def copy(self, extra: Any = None) -> Any:
+        copied = super().copy(extra)
+        copied._blocks = self._blocks
+        return copied
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         prediction, raw = self.getPredictionCol(), self.getRawPredictionCol()

@@ -135,10 +135,15 @@ class _SelectorEstimator(MultiLabelEstimator, _Selection):
             packed.release()
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=3)
-        return self._copyValues(MultiLabelSelectorModel.of(result))
+        return self._learned(MultiLabelSelectorModel.of(result))
 
 
 declare(_SelectorEstimator, SCREENING)
+
+
+def _registered(name: str) -> str:
+    """The name of a method, if there is one of that name."""
+    return registry.method(name).name
 
 
 class MultiLabelSelector(_SelectorEstimator):
@@ -162,7 +167,7 @@ class MultiLabelSelector(_SelectorEstimator):
     statistic exceeds ``driverBytes``.
     """
 
-    method = Param(Params._dummy(), "method", "name of the method", typeConverter=lambda value: registry.method(value).name)
+    method = Param(Params._dummy(), "method", "name of the method", typeConverter=_registered)
     methodParams = Param(Params._dummy(), "methodParams", "the method's own parameters", typeConverter=dict)
 
     def __init__(self, method: str | None = None, methodParams: Mapping[str, Any] | None = None, **values: Any) -> None:
@@ -361,12 +366,22 @@ class MultiLabelSelectorModel(Saved, _Selection):
         if not isinstance(kind, VectorUDT):
             raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
         names = self._ranking.sort_values("index")["name"].to_numpy()
-        indices = self._place(names, indices, attribute_names(dataset, column), column)
+        found = attribute_names(dataset, column)
+        indices = self._place(names, indices, found, column)
         if not len(indices):  # VectorSlicer refuses to take nothing
             return dataset.withColumn(output, array_to_vector(F.array().cast("array<double>")))
         from pyspark.ml.feature import VectorSlicer
 
-        sliced = VectorSlicer(inputCol=column, outputCol=output, indices=[int(i) for i in indices]).transform(dataset)
+        source, temporary = column, "__spark_mlfs_checked__"
+        if found is None:  # the schema does not tell the width of the vectors
+            parts = F.unwrap_udt(F.col(column))
+            size = F.when(parts["type"] == 0, parts["size"]).otherwise(F.size(parts["values"]))
+            fits = F.col(column).isNull() | (size == len(names))
+            told = f"a vector in {column!r} has not the {len(names)} entries the selection was fitted on"
+            source, wrong = temporary, F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {told}"))
+            dataset = dataset.withColumn(temporary, F.when(fits, F.col(column)).otherwise(wrong))
+        slicer = VectorSlicer(inputCol=source, outputCol=output, indices=[int(i) for i in indices])
+        sliced = slicer.transform(dataset).drop(temporary)
         kept = names[np.sort(self.selectedFeatures)]
         return with_names(sliced, output, kept) if self._extra.get("named") else sliced
 

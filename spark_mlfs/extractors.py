@@ -84,7 +84,7 @@ class _ExtractorEstimator(MultiLabelEstimator, _Output):
             "scans": 1 + cost.scans,
             "distributed": distributed,
         }
-        return self._copyValues(MultiLabelExtractorModel.of(state, extra))
+        return self._learned(MultiLabelExtractorModel.of(state, extra))
 
 
 def _generate(made: type[Extractor]) -> type:

@@ -6,6 +6,7 @@ Parquet, without the JVM), and NumPy functions of rows as columns of a frame.
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -14,10 +15,11 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
+from pyspark.errors import AnalysisException
 from pyspark.ml import Estimator, Model
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import VectorUDT
-from pyspark.ml.param import Param, Params
+from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasFeaturesCol
 from pyspark.ml.util import (
     DefaultParamsReadable,
@@ -78,15 +80,29 @@ def set_params(stage: Any, values: Mapping[str, Any]) -> Any:
     return stage._set(**values)
 
 
-class MultiLabelEstimator(Estimator, HasFeaturesCol, DefaultParamsReadable, MLWritable):
+class Checked(Params):
+    """Params that refuse None where it is no value of theirs; pyspark's own take it unasked."""
+
+    def _set(self, **values: Any) -> Any:
+        for name, value in values.items():
+            if value is None:
+                self.getParam(name).typeConverter(value)
+        return super()._set(**values)
+
+
+def _name_or_none(value: Any) -> str | None:
+    return None if value is None else str(value)
+
+
+class MultiLabelEstimator(Checked, Estimator, HasFeaturesCol, DefaultParamsReadable, MLWritable):
     """Common part of every estimator: the columns it reads and how it runs."""
 
-    labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=str)
+    labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=TypeConverters.toString)
     idCol = Param(
         Params._dummy(),
         "idCol",
         "row id column name: unique and stable; without one a row is known by the hash of its content",
-        typeConverter=lambda value: None if value is None else str(value),
+        typeConverter=_name_or_none,
     )
 
     def __init__(self) -> None:
@@ -116,12 +132,28 @@ class MultiLabelEstimator(Estimator, HasFeaturesCol, DefaultParamsReadable, MLWr
     def write(self) -> MLWriter:
         return Writer(self)
 
+    @classmethod
+    def read(cls) -> MLReader:
+        return Reader(cls)
+
     _progress: Any = None
 
     def onProgress(self, report: Any) -> Any:
-        """Calls `report(what, done, total)` while fitting; returns the estimator."""
+        """Calls `report(what, done, total)` while fitting; returns the estimator. It is not pickled with the estimator."""
         self._progress = report
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_progress"}
+
+    def copy(self, extra: Any = None) -> Any:
+        copied = super().copy(extra)
+        copied._progress = self._progress
+        return copied
+
+    def _learned(self, model: Any) -> Any:
+        """The model as `fit` returns it: with the estimator's uid, as pyspark's own have, and the params that both have."""
+        return self._copyValues(model._resetUid(self.uid))
 
 
 declare(MultiLabelEstimator, FITTING)
@@ -130,7 +162,7 @@ declare(MultiLabelEstimator, FITTING)
 # ---- models made of arrays ----
 
 
-class Saved(Model, MLReadable, MLWritable):
+class Saved(Checked, Model, MLReadable, MLWritable):
     """A model that saves and loads with `Writer` and `Reader`."""
 
     def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
@@ -238,20 +270,44 @@ class Writer(MLWriter):
 
 
 class Reader(MLReader):
-    """Loads a model that `Writer` saved."""
+    """Loads an estimator or a model that `Writer` saved, of the class asked for or one below it. `ParameterError` says what else
+    the path holds and what loads it."""
 
-    def __init__(self, cls: type[Saved]) -> None:
+    def __init__(self, cls: type) -> None:
         super().__init__()
         self.cls = cls
 
     def load(self, path: str) -> Any:
         spark = self.sparkSession
-        metadata = json.loads(spark.read.text(f"{path}/metadata").first()[0])
-        model = self.cls()
-        model._resetUid(metadata["uid"])
-        DefaultParamsReader.getAndSetParams(model, metadata)
-        model._load_data(spark, f"{path}/data", metadata)
-        return model
+        metadata = self._metadata(spark, path)
+        instance = self._class(path, metadata["class"])()
+        instance._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(instance, metadata)
+        if isinstance(instance, Saved):
+            instance._load_data(spark, f"{path}/data", metadata)
+        return instance
+
+    def _metadata(self, spark: SparkSession, path: str) -> dict[str, Any]:
+        try:
+            metadata = json.loads(spark.read.text(f"{path}/metadata").first()[0])
+            return metadata | {"class": str(metadata["class"]), "uid": str(metadata["uid"])}
+        except (AnalysisException, ValueError, TypeError, KeyError) as error:
+            raise ParameterError(
+                f"{path!r} holds nothing that {self.cls.__name__} saved (no metadata to read): give the folder that was saved to"
+            ) from error
+
+    def _class(self, path: str, name: str) -> type:
+        """The class a path holds."""
+        name = name.replace("org.apache.spark", "pyspark")
+        module, _, kind = name.rpartition(".")
+        try:
+            held = getattr(importlib.import_module(module), kind)
+        except (ImportError, AttributeError, ValueError):
+            held = None
+        if isinstance(held, type) and issubclass(held, self.cls):
+            return held
+        where = "spark_mlfs" if module.startswith("spark_mlfs.") else module
+        raise ParameterError(f"{path!r} holds a {kind}, not a {self.cls.__name__}: call {where}.{kind}.load({path!r})")
 
 
 def plain(value: Any) -> Any:

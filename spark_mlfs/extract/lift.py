@@ -244,8 +244,8 @@ class LIFT(Extractor):
 
 
 def distances(x: np.ndarray | sp.csr_matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
-    """(rows, m) Euclidean distances of scaled rows to centres; sparse rows lack the shift by −offset/scale. To 1e-9 of each: where
-    |x|² + |c|² − 2x'c cancels, from the differences."""
+    """(rows, m) Euclidean distances of scaled rows to centres; sparse rows lack the shift by −offset/scale. To 1e-9 of each:
+    where |x|² + |c|² − 2x'c cancels, from the differences."""
     if sp.issparse(x):
         centres = centres + shift
         norms = np.asarray(x.multiply(x).sum(axis=1)).ravel()
