@@ -16,6 +16,7 @@ import dataclasses
 import inspect
 import itertools
 import json
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -194,13 +195,51 @@ def read_toml(file: str) -> dict[str, Any]:
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib
     try:
-        return tomllib.loads(Path(file).read_text(encoding="utf-8"))
+        if Path(file).stat().st_size > MAX_TOML:
+            raise ParameterError(f"{file}: more than {MAX_TOML >> 10} KB; it is no configuration")
+        text = Path(file).read_text(encoding="utf-8")
+        line = _too_deep(text)  # the parser's time and memory grow with the square of the depth
+        if line:
+            raise ParameterError(f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections and keys only")
+        return tomllib.loads(text)
     except FileNotFoundError:
         raise ParameterError(f"{file}: no such configuration file; conf/runs/quickstart.toml is one to start from") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{file}: cannot be read as a configuration: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(f"{file}: not valid TOML: {error}") from None
+        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ParameterError(f"{file}: cannot be read as a configuration: {said}") from None
+    except ParameterError:
+        raise
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers of too many digits
+        raise ParameterError(f"{file}: not valid TOML: {str(error)[:200]}") from None
+
+
+MAX_TOML, MAX_DEPTH = 1 << 20, 16
+_TOKEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[\w+-]+|\s|.", re.DOTALL)
+
+
+def _too_deep(text: str) -> int:
+    """The line where brackets or dotted keys go deeper than `MAX_DEPTH`, 0 where none do. Comments count as text."""
+    line, brackets, parts, dotted = 1, 0, 0, False
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in "[{":
+            brackets, parts = brackets + 1, 0
+        elif token in "]}":
+            brackets, parts = max(brackets - 1, 0), 0
+        elif token == ".":
+            dotted = True
+            continue
+        elif token.isspace():
+            line += token == "\n"
+            if token == "\n":
+                parts, dotted = 0, False
+            continue
+        else:
+            parts = parts + 1 if dotted else 1
+        dotted = False
+        if max(brackets, parts) > MAX_DEPTH:
+            return line
+    return 0
 
 
 def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
@@ -268,13 +307,15 @@ def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -
             home = next((name for name, field in fields.items() if key in _fields(field.annotation)), None)
             hint = f"it belongs in [{home}]; " if home else ""
         return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
+    shown = repr(error["input"])
+    shown = shown if len(shown) <= 120 else shown[:119] + "…"
     what = error["msg"].replace("Input should be", "must be").replace("valid ", "").replace("Field required", "is missing")
     where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file else "--" + (keys or [section])[-1].replace("_", "-")
     if error["type"] == "missing":
         return f"{where} {what}"
     if not keys:
-        return f"{file}: {heading} must be a section (a table of keys), not {error['input']!r}"
-    return f"{where} {what}, not {error['input']!r}"
+        return f"{file}: {heading} must be a section (a table of keys), not {shown}"
+    return f"{where} {what}, not {shown}"
 
 
 def _fields(annotation: Any) -> Mapping[str, Any]:
