@@ -91,9 +91,8 @@ class _ClassifierEstimator(MultiLabelEstimator, _Outputs):
         packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
         try:
             small = SIDE_BY_SIDE_BYTES if found.by_label(checked) else SMALL_BYTES
-            state, cost, distributed = pipeline.compute(
-                packed, Fit(found.name, known), self._progress, small, self.getDriverBytes()
-            )
+            budgets = self.getDriverBytes(), self.getWorkerBytes()
+            state, cost, distributed = pipeline.compute(packed, Fit(found.name, known), self._progress, small, *budgets)
         finally:
             packed.release()
         extra = {

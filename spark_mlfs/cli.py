@@ -170,6 +170,7 @@ def _parser() -> _Parser:
     run = _output_arguments(select)
     run.add_argument("--no-report", action="store_true", help="write no report.html")
     run.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
+    run.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
 
     transform = command("transform", "cut a data set down to the features of a saved selection", _TRANSFORM, _transform)
     transform.add_argument(
@@ -443,6 +444,7 @@ def _select_config(args: argparse.Namespace) -> RunConfig:
             seed=args.seed,
             report=False if args.no_report else None,
             driver_bytes=args.driver_bytes,
+            worker_bytes=args.worker_bytes,
         ),
     }
     return configure(args.config, flags)
@@ -527,7 +529,8 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> tuple[Resul
         rule = config.selection.rule(packed.profile.d, config.run.seed)
         requests = [dataclasses.replace(request, count=kept, rule=rule) for request in requests]
         with stages.stage("statistics and solve"):
-            cells = pipeline.rank(packed, requests, progress=stages.report, driver_bytes=config.run.driver_bytes)
+            budgets = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
+            cells = pipeline.rank(packed, requests, progress=stages.report, **budgets)
     finally:
         packed.release()
     result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))

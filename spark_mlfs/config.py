@@ -4,7 +4,7 @@
     [method]     name, parameters          a registered method and its own parameters
     [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold
     [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
-    [run]        output, overwrite, seed, report, driver_bytes
+    [run]        output, overwrite, seed, report, driver_bytes, worker_bytes
 
 `conf/runs/quickstart.toml` explains each key. A flag that names another format or another method than the file's replaces that
 whole section, since the options and parameters of one are not those of the other.
@@ -29,7 +29,7 @@ from .evaluate.numfeatures import LEVELS, TESTS, Rule
 from .pipeline import Request
 from .read import READERS
 from .registry import method as find_method
-from .statistics.runner import DRIVER_BYTES
+from .statistics.runner import DRIVER_BYTES, WORKER_BYTES
 
 DEFAULT_FEATURES = 50
 
@@ -122,6 +122,7 @@ class RunSettings(Section):
     seed: int = Field(0, description="seed of a method that draws at random")
     report: bool = Field(True, description="write report.html")
     driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20, description="largest statistic the driver takes, in bytes")
+    worker_bytes: int = Field(WORKER_BYTES, ge=1 << 20, description="rows and statistics one worker process holds, in bytes")
 
 
 class RunConfig(Section):

@@ -26,7 +26,11 @@ class BudgetError(SparkMlfsError):
     """A result would not fit into the memory it is allowed; the message names the setting."""
 
 
-_RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError): (.*)")
+class WorkerBudgetError(BudgetError):
+    """One process may not hold all rows and what is asked of them; several tasks may."""
+
+
+_RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError|WorkerBudgetError): (.*)")
 
 
 def from_worker(error: BaseException) -> SparkMlfsError | None:
@@ -36,9 +40,8 @@ def from_worker(error: BaseException) -> SparkMlfsError | None:
     found = _RAISED.search(str(error))
     if not found:
         return None
-    return {"DataError": DataError, "ParameterError": ParameterError, "BudgetError": BudgetError}[found[1]](
-        found[2].split(" SQLSTATE: ")[0].strip()
-    )
+    kinds = {kind.__name__: kind for kind in (DataError, ParameterError, BudgetError, WorkerBudgetError)}
+    return kinds[found[1]](found[2].split(" SQLSTATE: ")[0].strip())
 
 
 @contextmanager

@@ -130,7 +130,8 @@ class _SelectorEstimator(MultiLabelEstimator, _Selection):
         try:
             count = self.keep(packed.profile.d)
             request = pipeline.Request.of(name, given, count, self.getScreen(), self.rule(packed.profile.d))
-            (result,) = pipeline.rank(packed, [request], driver_bytes=self.getDriverBytes(), progress=self._progress)
+            budgets = {"driver_bytes": self.getDriverBytes(), "worker_bytes": self.getWorkerBytes()}
+            (result,) = pipeline.rank(packed, [request], progress=self._progress, **budgets)
         finally:
             packed.release()
         if result.evidence is not None and not result.evidence.kept:
@@ -161,10 +162,10 @@ class MultiLabelSelector(_SelectorEstimator):
         Then possibly none, which is warned of
     numTopFeatures, percentile, fpr, fdr, fwe, combination, stabilityThreshold, selectionSeed : what the selection mode goes by
     screen : a filter that runs first, such as "chi2:10000"; the method sees its best features only
-    idCol, labelsForm, driverBytes : see `explainParams`
+    idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
 
     Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a
-    statistic exceeds ``driverBytes``.
+    statistic exceeds ``driverBytes`` or ``workerBytes``.
     """
 
     method = Param(Params._dummy(), "method", "name of the method", typeConverter=_registered)

@@ -68,7 +68,8 @@ class _ExtractorEstimator(MultiLabelEstimator, _Output):
             many = found.pairs(packed.profile, checked) > pipeline.MANY_PAIRS
             small = 0 if many else pipeline.SMALL_BYTES
             fit = Fit(found.name, checked)
-            state, cost, distributed = pipeline.compute(packed, fit, self._progress, small, self.getDriverBytes())
+            budgets = self.getDriverBytes(), self.getWorkerBytes()
+            state, cost, distributed = pipeline.compute(packed, fit, self._progress, small, *budgets)
         finally:
             packed.release()
         extra = {

@@ -40,11 +40,12 @@ from .prepare.blocks import read_features
 from .prepare.labels import FORMS
 from .schema import attribute_names
 from .statistics.base import State, decode, encode
-from .statistics.runner import DRIVER_BYTES
+from .statistics.runner import DRIVER_BYTES, WORKER_BYTES
 
 FITTING = (
     Parameter("labels_form", "auto", Choice(FORMS), "how an array column holds the labels"),
     Parameter("driver_bytes", DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
+    Parameter("worker_bytes", WORKER_BYTES, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"),
 )
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
 

@@ -25,14 +25,24 @@ import pandas as pd
 from pyspark.sql import DataFrame
 
 from . import params
-from .errors import ParameterError
+from .errors import ParameterError, WorkerBudgetError
 from .evaluate.numfeatures import TESTS, Evidence, Rule, choose, gather
 from .methods.base import Scores
 from .methods.regression import GramMethod, cross_validated, gather_folds
 from .prepare.blocks import Packed, Profile, pack
 from .registry import method as find_method
 from .solvers.ranking import complete
-from .statistics.runner import DRIVER_BYTES, SMALL_BYTES, Cost, LocalEngine, SparkEngine, run_in_one_task
+from .statistics.base import Statistic
+from .statistics.runner import (
+    DRIVER_BYTES,
+    SMALL_BYTES,
+    WORKER_BYTES,
+    Cost,
+    LocalEngine,
+    Outline,
+    SparkEngine,
+    run_in_one_task,
+)
 
 Progress = Callable[[str, int, int], None]
 MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
@@ -125,6 +135,10 @@ class Solve:
 
     requests: tuple[Request, ...]
 
+    def needs(self, engine: Any) -> list[Statistic]:
+        """What the methods will ask for first."""
+        return [s for r in self.requests for s in find_method(r.method).needs(engine, r.parameters)]
+
     def __call__(self, engine: Any) -> tuple[list[tuple[Scores, Evidence | None, float]], Cost]:
         methods = [(find_method(r.method), r) for r in self.requests]
         folds = {r.folds for method, r in methods if r.folds and isinstance(method, GramMethod)}
@@ -133,7 +147,7 @@ class Solve:
         for method, r in methods:
             if r.rule is not None:
                 gather(engine, method, r.rule)
-        wanted = [s for method, r in methods for s in method.needs(engine, r.parameters)]
+        wanted = self.needs(engine)
         wanted += [s for _, r in methods if r.rule is not None for s in r.rule.needs(engine, r.parameters)]
         if wanted:
             engine.run(*wanted)  # the known needs of all methods, in one scan
@@ -177,15 +191,25 @@ def compute(
     progress: Progress | None = None,
     small_bytes: int = SMALL_BYTES,
     driver_bytes: int = DRIVER_BYTES,
+    worker_bytes: int = WORKER_BYTES,
 ) -> tuple[Any, Cost, bool]:
-    """`work(engine) -> (result, engine.cost)` over packed data: in one task where the blocks are below `small_bytes`, else job by
-    job from here. Also says which it was. `work` must be picklable."""
+    """`work(engine) -> (result, engine.cost)` over packed data: in one task where the blocks are below `small_bytes` and one process
+    may hold them with what is asked of them (`worker_bytes`), else job by job from here. Also says which it was. `work` must be
+    picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
+    tried = 0
     if packed.profile.size <= small_bytes:
-        result, cost = run_in_one_task(packed, work, driver_bytes)
-        cost.jobs = 1
-        return result, cost, False
-    engine = SparkEngine(packed, driver_bytes)
+        outline = Outline(packed.profile)
+        if outline.fits(work.needs(outline) if hasattr(work, "needs") else [], worker_bytes):
+            tried = 1
+            try:
+                result, cost = run_in_one_task(packed, work, driver_bytes, worker_bytes)
+                cost.jobs = 1
+                return result, cost, False
+            except WorkerBudgetError:
+                pass  # several tasks may hold what one may not
+    engine = SparkEngine(packed, driver_bytes, worker_bytes)
     engine.progress = progress
+    engine.cost.jobs += tried
     try:
         return *work(engine), True
     finally:
@@ -202,11 +226,13 @@ def rank(
     progress: Progress | None = None,
     small_bytes: int = SMALL_BYTES,
     driver_bytes: int = DRIVER_BYTES,
+    worker_bytes: int = WORKER_BYTES,
 ) -> list[Result]:
     """Rankings of the features of `frame` by each requested method; statistics they share are computed once.
 
-    A frame whose blocks are below `small_bytes` is ranked in one task; a larger one job by job, the driver taking no state above
-    `driver_bytes`. Give a `Packed` to rank the same data again without packing (and release it yourself).
+    A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than `worker_bytes`; a larger one
+    job by job, the driver taking no state above `driver_bytes`, no worker one above `worker_bytes`. Give a `Packed` to rank the
+    same data again without packing (and release it yourself).
     """
     started = time.perf_counter()
     packed = frame if isinstance(frame, Packed) else pack(frame, features, labels, row_id, labels_form)
@@ -220,7 +246,7 @@ def rank(
         results: dict[int, Result] = {}
         for screen, places in groups.items():
             mine = [requests[place] for place in places]
-            found = _rank(packed, mine, screen, progress, small_bytes, driver_bytes)
+            found = _rank(packed, mine, screen, progress, small_bytes, driver_bytes, worker_bytes)
             for place, result in zip(places, found, strict=True):
                 result.seconds = {"prepare": prepared - started, **result.seconds}
                 results[place] = result
@@ -237,6 +263,7 @@ def _rank(
     progress: Progress | None,
     small_bytes: int,
     driver_bytes: int,
+    worker_bytes: int,
 ) -> list[Result]:
     """Results of requests that share a screen."""
     started = time.perf_counter()
@@ -247,7 +274,7 @@ def _rank(
     if screen is not None:
         # a test is of all features, whatever the filter leaves to the method: it is made where the filter runs
         filters = [Request.of(screen.method, rule=rule) for rule in dict.fromkeys(r.rule for r in requests)]
-        found = _rank(packed, filters, None, progress, small_bytes, driver_bytes)
+        found = _rank(packed, filters, None, progress, small_bytes, driver_bytes, worker_bytes)
         first, tested = found[0], {f.rule: result.evidence for f, result in zip(filters, found, strict=True)}
         requests = [r if (e := tested[r.rule]) is None else dataclasses.replace(limited(r, e), rule=None) for r in requests]
         before = Cost(first.jobs - packed.jobs, first.scans - 1, first.driver_bytes)
@@ -256,7 +283,7 @@ def _rank(
         packed = dataclasses.replace(packed, profile=packed.profile.only(survivors))
     pairs = max((find_method(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
     most = 0 if pairs > MANY_PAIRS else small_bytes
-    solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes)
+    solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes, worker_bytes)
     done = time.perf_counter()
     results = []
     for request, (scores, evidence, seconds) in zip(asked, solved, strict=True):

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataError
+from ..errors import BudgetError, DataError, WorkerBudgetError
 from ..params import Choice, Integer, Parameter
 from ..prepare.discretise import MAX_BINS
 from ..solvers import greedy
@@ -39,6 +39,7 @@ LABELS = Parameter(
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 
 PAIR_BYTES = 64 << 20
+PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
 
 class Counting:
@@ -106,7 +107,7 @@ class Counting:
         return self.coding.zero.astype(int) if self.coding.sparse else self.two_way.commonest()
 
     def links(self, features: list[int], target: Any = None) -> dict[int, np.ndarray]:
-        """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features`."""
+        """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their counts fit the budgets."""
         if target is None and self._cells_are_cheaper:
             return {s: self._link_by_cells(s) for s in features}
         commonest = tuple(int(self._commonest[s]) for s in features)
@@ -114,6 +115,11 @@ class Counting:
         if target is not None:
             (two_way,) = self.engine.run(TwoWay(self.coding, target))
         wanted = PairInformation(self.coding, target or self.target, tuple(features), commonest, self.logs, two_way)
+        if len(features) > 1:
+            most = min(self.engine.driver_bytes, self.engine.worker_bytes)
+            if wanted.state_bytes(self.engine.profile) > most:
+                half = len(features) // 2
+                return {**self.links(features[:half], target), **self.links(features[half:], target)}
         return self.engine.once(wanted)[0]
 
     @cached_property
@@ -135,6 +141,15 @@ class Counting:
         if len(labels) < 2:
             return np.zeros((2, self.engine.count))
         target = LabelPairs(labels)
+        budget = self.engine.worker_bytes if self.engine.whole else self.engine.driver_bytes
+        table = 8 * PAIR_COPIES * self.coding.width * target.size  # of one feature, while its informations are summed
+        if table > budget:
+            name = "workerBytes" if self.engine.whole else "driverBytes"
+            error = WorkerBudgetError if self.engine.whole else BudgetError
+            raise error(
+                f"the {target.size} pairs of {len(labels)} labels need {table >> 20} MB for each feature, more than {name} = "
+                f"{budget >> 20} MB: raise {name}, lower numBins, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
+            )
         two_way, logs = self.two_way, self.logs
         if self.engine.profile.has_unknown:  # both labels of a pair must be known: over the rows without unknown labels
             (two_way,) = self.engine.run(TwoWay(self.coding, Labels(self.engine.profile.q, whole=True)))

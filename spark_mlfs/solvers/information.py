@@ -21,11 +21,12 @@ CELLS = 1 << 17  # counts that are looked at together
 
 
 class CountLogs:
-    """c log c in fixed point for counts up to n; `terms` bounds how many are ever added up (about 8 per label)."""
+    """c log c in fixed point for counts up to n, as fine as float64 tells it, where informations n·I of `terms`/8 labels add up
+    within 62 bits. Sums on the way there may overflow: they wrap around, and the differences that matter are exact."""
 
     def __init__(self, n: int, terms: int, correction: str = "none") -> None:
         bits = math.ceil(math.log2(max(2.0, n * math.log(max(n, 2)))))
-        self.shift = min(52 - bits, 61 - bits - math.ceil(math.log2(max(terms, 2))))
+        self.shift = min(52 - bits, 61 - max(bits, math.ceil(math.log2(max(n, 2) * max(terms / 8, 2)))))
         self.scale = 2.0**self.shift
         self.half = 0.5 if correction == "miller-madow" else 0.0
         self.n = n

@@ -99,6 +99,18 @@ def add(left: State, right: State) -> State:
     return {name: _sum(value, right[name]) for name, value in left.items()}
 
 
+def accumulate(state: State, part: State) -> State:
+    """`add` into `state`, whose large arrays are not copied."""
+    for name, value in part.items():
+        own = state.get(name)
+        wide = isinstance(own, np.ndarray) and own.dtype in (np.int64, np.float64)
+        if wide and own.flags.writeable and own.dtype == value.dtype:
+            np.add(own, value, out=own)
+        else:
+            state[name] = value if own is None else _sum(own, value)
+    return state
+
+
 def _sum(a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray) and a.dtype.kind == "i":
         return np.add(a, b, dtype=np.int64)
@@ -167,6 +179,11 @@ class Statistic:
     def key(self) -> Hashable:
         raise NotImplementedError
 
+    @property
+    def exact(self) -> bool:
+        """Whether states merge in any order to the same bits."""
+        return not (self.layout == "spans" and self.ordered)
+
     def lean(self) -> Statistic:
         """The statistic without what only `finish` needs: this is what travels to the workers."""
         return self
@@ -185,7 +202,9 @@ class Statistic:
         """`state` (None: of no rows, may be changed) with one more block. A statistic whose state helps to take in a block
         overrides it; the result is that of `merge` and `partial`."""
         part = self.partial(block, profile)
-        return part if state is None else self.merge(state, part)
+        if state is None:
+            return part
+        return accumulate(state, part) if type(self).merge is Statistic.merge else self.merge(state, part)
 
     def merge(self, left: State, right: State) -> State:
         """The state of two sets of rows together."""

@@ -266,8 +266,8 @@ class Counts:
         return out
 
     def stored(self, labels: bool, limit: int = info.CELLS) -> Iterator[tuple[int, int, info.StoredCounts]]:
-        """(first, last, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows and the `labels`,
-        or else classes: the pieces number the labels, or the classes, from 0."""
+        """(first, last, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows and the
+        `labels`, or else classes: the pieces number the labels, or the classes, from 0."""
         table, offsets = self.table, self.coding.offsets
         before = table.indptr[offsets]
         first = 0

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ..prepare.blocks import GROUPS, Block, Profile, Spans, group_of
 from ..solvers.gram import GramStatistics, GramView
 from ..solvers.l21 import residual_weights
-from .base import State, Statistic, envelope
+from .base import State, Statistic, accumulate, envelope
 from .moments import provisional_centre
 
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
@@ -80,6 +80,10 @@ class Gram(Statistic):
         if self.blocks > 1 and block.n:
             which = int(group_of(block.ids[:1])[0]) * self.blocks // GROUPS
         return {f"{which} {name}": value for name, value in _moments(x, y).items()}
+
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
+        part = self.partial(block, profile)
+        return part if state is None else accumulate(state, part)
 
     def merge(self, left: State, right: State) -> State:
         out = dict(left)

@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from threadpoolctl import ThreadpoolController
 
-from ..errors import BudgetError, DataError, worker_errors
+from ..errors import BudgetError, DataError, WorkerBudgetError, worker_errors
 from ..prepare.blocks import Block, Packed, Profile, Spans, concatenate, persist
 from ..prepare.identity import identified, with_row_value, with_unique_ids
 from ..prepare.discretise import CodedBlock, Coding, code_block, concatenate_coded, inner_edges, plan_coding
@@ -35,6 +35,9 @@ from .quantiles import QuantileBounds, exact_quantiles, quantiles_from_bounds
 SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
 DRIVER_BYTES = 1 << 30  # one merged state that the driver takes
+WORKER_BYTES = 1 << 30  # rows and states that one worker process holds
+MOST_PIECES, PIECE_BYTES = 4096, 4096  # into how many a state is cut at most, and how small
+CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
 CODED_BYTES = 8 << 20
 STATE_SCHEMA = "statistic int, piece int, position bigint, state binary"
 
@@ -68,9 +71,11 @@ class Engine:
     ahead = 1  # how many link vectors a greedy method should ask for at once
     whole = False  # whether all rows are in this process
     driver_bytes = DRIVER_BYTES
+    worker_bytes = WORKER_BYTES
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
+        self.kept_bytes = 0  # of the states whose results are kept, at most
         self.cost = Cost()
         self.progress: Callable[[str, int, int], None] | None = None
         self._results: dict[Hashable, Any] = {}
@@ -86,6 +91,7 @@ class Engine:
         fresh = {s.key(): s for s in statistics if s.key() not in self._results}
         if fresh:
             self._results.update(self._compute(fresh))
+            self.kept_bytes += sum(s.state_bytes(self.profile) for s in fresh.values())
         return [self._results[s.key()] for s in statistics]
 
     def know(self, statistic: Statistic, result: Any) -> None:
@@ -101,8 +107,12 @@ class Engine:
         raise NotImplementedError
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
-        """The sizes of the states; `BudgetError` where one is above the budget."""
-        sizes = [s.state_bytes(self.profile) for s in statistics]
+        """The sizes of the states at most; `BudgetError` where one is above the budget."""
+        sizes = self._sizes(statistics)
+        self._fit_driver(statistics, sizes)
+        return sizes
+
+    def _fit_driver(self, statistics: list[Statistic], sizes: list[int]) -> None:
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.driver_bytes:
                 raise BudgetError(
@@ -110,7 +120,27 @@ class Engine:
                     f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, "
                     "or screen the features first (--screen chi2:10000)"
                 )
+
+    def _sizes(self, statistics: list[Statistic]) -> list[int]:
+        """The sizes of the states at most. Those of sums by labelset follow from the number of labelsets: where that could
+        decide, the labelsets are counted first."""
+        sizes = [s.state_bytes(self.profile) for s in statistics]
+        counts = contingency.LabelsetCounts()
+        undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
+        large = max((size for size, some in zip(sizes, undecided, strict=True) if some), default=0)
+        if not self.profile.labelsets and large > min(DIRECT_BYTES, self.worker_bytes // 4, self.driver_bytes):
+            (sets,) = self.run(counts)
+            self.profile.labelsets = max(1, len(sets.counts))
+            sizes = [s.state_bytes(self.profile) for s in statistics]
         return sizes
+
+    def in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
+        """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""
+        codes = [0]
+        for coding in {id(c): c for s in statistics if (c := getattr(s, "coding", None)) is not None}.values():
+            dense = self.profile.n * -(-len(coding.features) // coding.per_byte)
+            codes.append(CODING_BYTES * self.profile.nonzero if coding.sparse else dense)
+        return 2 * self.profile.size + max(codes) + self.kept_bytes + sum(sizes) + max(sizes, default=0)
 
     def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
         """The discretisation of the training data."""
@@ -160,14 +190,30 @@ class Engine:
         return CountLogs(self.profile.n if n is None else n, 8 * (self.profile.q + 2), correction)
 
 
+class Outline(Engine):
+    """Knows the profile only: what a run will ask for first can be sized before it starts."""
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        low, high = (ends[self.profile.varying][:, None] for ends in (self.profile.low, self.profile.high))
+        return low + (high - low) * shares  # any edges: sizes do not depend on them
+
+    def fits(self, statistics: list[Statistic], worker_bytes: int) -> bool:
+        """Whether one process may hold the rows and these statistics; what grows with the labelsets is left to a process that
+        can count them."""
+        statistics = [s for s in statistics if not s.by_labelset]
+        return self.in_one_process(statistics, [s.state_bytes(self.profile) for s in statistics]) <= worker_bytes
+
+
 class LocalEngine(Engine):
     """All rows in this process: the kernels run on them one after the other, no job in between."""
 
     whole = True
 
-    def __init__(self, profile: Profile, blocks: list[Block], driver_bytes: int = DRIVER_BYTES) -> None:
+    def __init__(
+        self, profile: Profile, blocks: list[Block], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
+    ) -> None:
         super().__init__(profile)
-        self.driver_bytes = driver_bytes
+        self.driver_bytes, self.worker_bytes = driver_bytes, worker_bytes
         self.rows = concatenate(blocks)
         self._identified = False
         self._coded: dict[tuple[int, str], CodedBlock] = {}
@@ -190,6 +236,21 @@ class LocalEngine(Engine):
             self._coded[coding.key] = code_block(self.rows, coding)
         return [[self._coded[coding.key]]]
 
+    def _refuse(self, statistics: list[Statistic]) -> list[int]:
+        """As on the cluster for what is summed over spans; and everything together must fit this process."""
+        sizes = self._sizes(statistics)
+        spans = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "spans"]
+        self._fit_driver([s for s, _ in spans], [size for _, size in spans])
+        size = self.in_one_process(statistics, sizes)
+        if size > self.worker_bytes:
+            largest = type(statistics[int(np.argmax(sizes))]).__name__
+            raise WorkerBudgetError(
+                f"{largest} over {self.count} features and {self.profile.n} rows needs {size >> 20} MB in one worker process, "
+                f"more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are counted, "
+                "or screen the features first (--screen chi2:10000)"
+            )
+        return sizes
+
     def spans(self, spans: Spans) -> list[list[Block]]:
         """All rows, span by span in chunks."""
         if spans not in self._spans:
@@ -198,7 +259,7 @@ class LocalEngine(Engine):
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         self.cost.scans += 1
-        self._refuse([s for s in statistics.values() if s.layout == "spans"])
+        self._refuse(list(statistics.values()))
         out = {}
         for key, statistic in statistics.items():
             state: State | None = None
@@ -217,6 +278,12 @@ class LocalEngine(Engine):
         return self.once(cells.CellInformation(coding, target, selected, logs))[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+        size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
+        if size > self.worker_bytes:
+            raise WorkerBudgetError(
+                f"this needs all {self.profile.n} rows of {self.count} features in one process, {size >> 20} MB, more than "
+                f"workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, sample the rows, or screen the features first"
+            )
         block = _sorted([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)
         x -= x.mean(axis=0)
@@ -248,10 +315,10 @@ class SparkEngine(Engine):
 
     ahead = 8
 
-    def __init__(self, packed: Packed, driver_bytes: int = DRIVER_BYTES) -> None:
+    def __init__(self, packed: Packed, driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES) -> None:
         super().__init__(packed.profile)
         self.packed = packed
-        self.driver_bytes = driver_bytes
+        self.driver_bytes, self.worker_bytes = driver_bytes, worker_bytes
         self.parallelism = max(2, packed.profile.partitions)
         self._frames: dict[Hashable, tuple[DataFrame, bool]] = {}
 
@@ -340,18 +407,33 @@ class SparkEngine(Engine):
                 out[key] = statistic.finish(state, self.profile)
         return out
 
+    def _refuse(self, statistics: list[Statistic]) -> list[int]:
+        sizes = super()._refuse(statistics)
+        for statistic, size in zip(statistics, sizes, strict=True):
+            if size > self.worker_bytes:
+                raise BudgetError(
+                    f"{type(statistic).__name__} over {self.count} features needs {size >> 20} MB in a worker process, more than "
+                    f"workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are counted, or "
+                    "screen the features first (--screen chi2:10000)"
+                )
+        return sizes
+
     def _job(self, frame: DataFrame, statistics: list[Statistic], spans: int) -> list[State]:
         sizes = self._refuse(statistics)
+        if len(statistics) > 1 and sum(sizes) > self.worker_bytes:  # a task holds the states of all: one scan each
+            return [self._job(frame, [statistic], spans)[0] for statistic in statistics]
         copies = spans or self.parallelism
-        direct = sum(sizes) * copies <= DIRECT_BYTES
-        pieces = 1 if direct else min(64, max(self.parallelism, -(-max(sizes) * copies // DIRECT_BYTES)))
+        total, share = sum(sizes) * copies, max(1, min(DIRECT_BYTES, self.worker_bytes // 4))
+        direct = total <= share
+        finest = min(-(-max(sizes) * copies // share), max(sizes) // PIECE_BYTES, MOST_PIECES)
+        pieces = 1 if direct else max(self.parallelism, finest)
         task = Partials([s.lean() for s in statistics], self.profile, pieces, bool(spans))
         rows = frame.mapInArrow(task, STATE_SCHEMA)
         if not direct:
             merge = MergeStates([s.lean() for s in statistics])
-            rows = rows.repartition(min(self.parallelism, pieces * len(statistics)), "statistic", "piece").mapInArrow(
-                merge, STATE_SCHEMA
-            )
+            # what a task merges lies side by side in it
+            tasks = min(max(self.parallelism, 4 * total // self.worker_bytes), pieces * len(statistics))
+            rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
         started = time.perf_counter()
         with worker_errors():
             found = rows.collect()
@@ -375,7 +457,7 @@ class SparkEngine(Engine):
                 f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, sample the rows, or screen the features first"
             )
         self.cost.jobs += 1
-        return run_in_one_task(self.packed, InMemory(work))
+        return run_in_one_task(self.packed, InMemory(work), self.driver_bytes, self.worker_bytes)
 
     def _must_fit(self, where: str) -> None:
         if self.profile.size > self.driver_bytes:
@@ -512,10 +594,18 @@ class MergeStates:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
+        merged: dict[tuple[int, int], State] = {}
         for batch in batches:
             statistic, piece, position = (batch.column(i).to_pylist() for i in range(3))
             for number, data in enumerate(batch.column(3)):
-                held.setdefault((statistic[number], piece[number]), []).append((position[number], data.as_py()))
+                key = statistic[number], piece[number]
+                if self.statistics[key[0]].exact:  # in any order: only the sum is held
+                    part = decode(data.as_py())
+                    merged[key] = self.statistics[key[0]].merge(merged[key], part) if key in merged else part
+                else:
+                    held.setdefault(key, []).append((position[number], data.as_py()))
+        for (index, piece), state in merged.items():
+            yield _state_row(index, piece, 0, state)
         for (index, piece), parts in held.items():
             state: State | None = None
             for _, data in sorted(parts, key=lambda p: p[0]):
@@ -707,20 +797,31 @@ class InOneTask:
     work: Callable[[LocalEngine], Any]
     profile: Profile
     driver_bytes: int
+    worker_bytes: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         blocks = [Block.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
         with one_thread():
-            result = pickle.dumps(self.work(LocalEngine(self.profile, blocks, self.driver_bytes)), protocol=5)
+            try:
+                found = self.work(LocalEngine(self.profile, blocks, self.driver_bytes, self.worker_bytes))
+            except WorkerBudgetError as error:  # an answer: the cluster would run a failed task again
+                found = error
+            result = pickle.dumps(found, protocol=5)
         yield pa.RecordBatch.from_arrays([binary_array(result)], names=["result"])
 
 
-def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Any], driver_bytes: int = DRIVER_BYTES) -> Any:
-    """`work(engine)` over all rows, in one task of one job; its result here."""
+def run_in_one_task(
+    packed: Packed, work: Callable[[LocalEngine], Any], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
+) -> Any:
+    """`work(engine)` over all rows, in one task of one job; its result here. `WorkerBudgetError` where the task may not hold what
+    the work asks for."""
     rows = packed.frame.where("block is not null").select("block").coalesce(1)
     try:
         with worker_errors():
-            (row,) = rows.mapInArrow(InOneTask(work, packed.profile, driver_bytes), "result binary").collect()
+            (row,) = rows.mapInArrow(InOneTask(work, packed.profile, driver_bytes, worker_bytes), "result binary").collect()
     except DataError as error:
         raise with_row_value(error, packed) from None
-    return pickle.loads(bytes(row.result))
+    found = pickle.loads(bytes(row.result))
+    if isinstance(found, WorkerBudgetError):
+        raise found
+    return found

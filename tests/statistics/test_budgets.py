@@ -1,0 +1,172 @@
+"""What one worker process may hold: more runs distributed, with the same bits, or is refused with the setting to change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spark_mlfs import BudgetError, MultiLabelSelector, pipeline
+from spark_mlfs import read as readers
+from spark_mlfs.config import RunSettings
+from spark_mlfs.errors import WorkerBudgetError, from_worker
+from spark_mlfs.prepare.blocks import Block, pack, profile_block
+from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, runner, sample
+
+
+def rows(n=4000, d=40, q=30, seed=0):
+    """Few labelsets, many labels."""
+    rng = np.random.default_rng(seed)
+    sets = rng.random((9, q)) < 0.2
+    y = sp.csr_matrix(sets[rng.integers(0, 9, n)].astype(float))
+    return Block(rng.normal(size=(n, d)), np.arange(n), y.indptr, y.indices)
+
+
+def engine(block, q=30, **budgets):
+    return runner.LocalEngine(profile_block(block, q), [block], **budgets)
+
+
+def test_one_process_holds_its_rows_and_states_within_the_budget():
+    block = rows()
+    large = engine(block)
+    statistic = contingency.TwoWay(large.coding(), large.labels())
+    size = large.in_one_process([statistic], [statistic.state_bytes(large.profile)])
+    assert size > 2 * block.nbytes + 40 * 5 * 31 * 8  # the rows while they are put together, and the table
+    engine(block, worker_bytes=size).run(statistic)
+    with pytest.raises(WorkerBudgetError, match=r"TwoWay over 40 features and 4000 rows.*workerBytes"):
+        engine(block, worker_bytes=size - 1).run(statistic)
+    with pytest.raises(WorkerBudgetError, match=r"435 pairs of 30 labels.*workerBytes"):
+        pipeline.score(engine(block, worker_bytes=9 << 20), pipeline.Request.of("pmu", {"num_bins": 250}))
+    with pytest.raises(WorkerBudgetError, match=r"all 4000 rows of 40 features.*workerBytes"):
+        engine(block, worker_bytes=1 << 20).in_memory(lambda x, block: None)
+
+
+def test_results_that_are_kept_count():
+    block = rows()
+    first, second = moments.GroupMoments(contingency.Labels(30)), quantiles_of(block)
+    held = engine(block)
+    held.run(first)
+    assert held.kept_bytes == first.state_bytes(held.profile)
+    need = held.in_one_process([second], [second.state_bytes(held.profile)])
+    engine(block, worker_bytes=need - 1).run(second)  # alone it fits
+    tight = engine(block, worker_bytes=need - 1)
+    tight.run(first)
+    with pytest.raises(WorkerBudgetError, match="CountsBelow"):
+        tight.run(second)
+
+
+def quantiles_of(block):
+    return quantiles.QuantileBounds.start(profile_block(block, 30), np.array([0.1, 0.5, 0.9])).statistic()
+
+
+def test_labelsets_are_counted_before_sums_over_them_are_refused():
+    block = rows()
+    statistic = labelsets.LabelsetSums(True)
+    held = engine(block, worker_bytes=3 << 20)
+    assert statistic.state_bytes(held.profile) > 2 << 20  # 4000 labelsets might be
+    held = engine(block, worker_bytes=4 * (1 << 20))
+    (found,) = held.run(statistic)
+    assert len(found.sets.counts) == held.profile.labelsets <= 9
+    assert statistic.state_bytes(held.profile) < 20_000
+    assert held.profile.merge(profile_block(rows(seed=1), 30)).labelsets == 0  # of other rows there may be others
+
+
+@pytest.fixture(scope="module")
+def planted(spark):
+    packed = pack(readers.planted(spark, 900, 30, 6, seed=2, num_partitions=3), row_id="id")
+    yield packed
+    packed.release()
+
+
+def within(packed, *methods):
+    """A budget that holds the rows and the first statistic of the methods and not twice as much."""
+    outline = runner.Outline(packed.profile)
+    wanted = pipeline.Solve(tuple(pipeline.Request.of(m) for m in methods)).needs(outline)
+    return outline.in_one_process(wanted, [s.state_bytes(packed.profile) for s in wanted])
+
+
+def bits(results):
+    return [(r.scores.values.tobytes(), r.scores.path and (r.scores.path.picks, r.scores.path.gains)) for r in results]
+
+
+@pytest.mark.parametrize("methods", [("mim", "chi2"), ("jmi",), ("fisher",), ("ridge",), ("gmba",)])
+def test_what_one_task_may_not_hold_runs_distributed_with_the_same_bits(planted, methods):
+    requests = [pipeline.Request.of(m, {}, 6) for m in methods]
+    alone = pipeline.rank(planted, requests)
+    assert not any(r.distributed for r in alone)
+    outline = runner.Outline(planted.profile)
+    wanted = pipeline.Solve(tuple(requests)).needs(outline)
+    wanted += [sample.SampledRows(planted.profile.n)] if methods == ("gmba",) else []
+    if methods == ("jmi",):  # one pick at a time, where eight are asked for ahead of need otherwise
+        coding, labels = outline.coding(), outline.labels()
+        wanted.append(contingency.PairInformation(coding, labels, (0,), (0,), None, None))
+    budget = max(s.state_bytes(planted.profile) for s in wanted)  # one state, with no row beside it
+    spread = pipeline.rank(planted, requests, worker_bytes=budget)
+    assert all(r.distributed for r in spread)
+    if methods != ("ridge",):
+        assert bits(spread) == bits(alone)
+    else:  # its states are merged in one order, but a solver's threads differ
+        assert np.allclose(spread[0].scores.values, alone[0].scores.values, rtol=1e-9)
+
+
+def test_a_task_says_so_when_more_is_asked_for_later(planted):
+    """`jmi` asks for a pair's counts once it has picked: the task returns, and the driver runs it distributed."""
+    requests = [pipeline.Request.of("jmi", {}, 6)]
+    alone = pipeline.rank(planted, requests)
+    spread = pipeline.rank(planted, requests, worker_bytes=within(planted, "jmi"))
+    assert spread[0].distributed and bits(spread) == bits(alone)
+    in_time = pipeline.rank(planted, requests, small_bytes=0)
+    assert spread[0].jobs == in_time[0].jobs + 1  # the task that could not
+
+
+def test_what_no_worker_may_hold_is_refused(planted):
+    for small in (0, 1 << 40):
+        with pytest.raises(BudgetError, match=r"TwoWay over \d+ features needs .* workerBytes = 0 MB: raise workerBytes"):
+            pipeline.rank(planted, [pipeline.Request.of("mim")], small_bytes=small, worker_bytes=1000)
+
+
+def test_several_statistics_share_a_scan_only_within_the_budget(planted):
+    coding = runner.Outline(planted.profile).coding()
+    targets = contingency.Everything(), contingency.Labels(planted.profile.q)
+    found = [contingency.TwoWay(coding, target) for target in targets]
+    sizes = [s.state_bytes(planted.profile) for s in found]
+    together, apart = (runner.SparkEngine(planted, worker_bytes=b) for b in (sum(sizes), sum(sizes) - 1))
+    results = [each.run(*found) for each in (together, apart)]
+    for each in (together, apart):
+        each.release()
+    assert (together.cost.scans, apart.cost.scans) == (1, 2)
+    for one, other in zip(*results, strict=True):
+        assert np.array_equal(one.table, other.table)
+
+
+def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
+    """However many tasks hand in states, what a task merges is cut until it fits."""
+    cuts, state = [], runner.Partials.__init__
+
+    def watched(self, statistics, profile, pieces, ordered):
+        cuts.append(pieces)
+        state(self, statistics, profile, pieces, ordered)
+
+    monkeypatch.setattr(runner.Partials, "__init__", watched)
+    coding = runner.Outline(planted.profile).coding(200)
+    statistic = contingency.TwoWay(coding, contingency.Labels(planted.profile.q))
+    size = statistic.state_bytes(planted.profile)
+    engines = [runner.SparkEngine(planted, worker_bytes=budget) for budget in (64 * size, size)]
+    whole, cut = [each.run(statistic)[0] for each in engines]
+    tasks = engines[1].parallelism
+    for each in engines:
+        each.release()
+    assert cuts[0] == 1 and tasks > 1
+    assert size * tasks / cuts[1] <= size / 4  # the same piece of every task's state
+    assert np.array_equal(whole.table, cut.table) and np.array_equal(whole.totals, cut.totals)
+
+
+def test_the_budget_is_a_setting_everywhere(spark):
+    assert MultiLabelSelector(workerBytes=1 << 22).getWorkerBytes() == 1 << 22
+    assert MultiLabelSelector().getWorkerBytes() == 1 << 30 == RunSettings().worker_bytes
+    assert RunSettings(worker_bytes=1 << 21).worker_bytes == 1 << 21
+    frame = readers.planted(spark, 300, 200, 5, seed=1)
+    with pytest.raises(BudgetError, match="workerBytes = 1 MB"):
+        MultiLabelSelector("mim", workerBytes=1 << 20, numBins=250).fit(frame)
+    assert isinstance(from_worker(WorkerBudgetError("x")), BudgetError)
+    assert type(from_worker(RuntimeError("spark_mlfs.errors.WorkerBudgetError: too much"))) is WorkerBudgetError
