@@ -45,7 +45,7 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
     if "URISyntaxException" in text:
         path = text.rpartition("absolute URI: ")[2].split("\n")[0].strip()
         return DataError(f"{path}: {_COLON}")
-    if "INVALID_PARAMETER_VALUE" in text or "StringIndexOutOfBoundsException" in text and "csv" in text.lower():
+    if "Options`" in text and "INVALID_PARAMETER_VALUE" in text or "csv.CSVOptions" in text and "IndexOutOfBounds" in text:
         said = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
         return DataError(f"reader_options: Spark refuses one of them{': ' + said[1] if said else ''}; correct it")
     return None
@@ -69,6 +69,7 @@ def _unreadable(path: str, text: str) -> DataError:
     if name.endswith(PACKED):
         return DataError(f"{path}: damaged, or not packed as its name says; test it (gzip -t, bzip2 -t) and fetch it again")
     cause = text.rpartition("Caused by: ")[2].split("\n")[0] if "Caused by: " in text else ""
+    cause = re.sub(r"^[\w.$]+: ", "", cause)  # the class of Java's exception
     return DataError(f"{path}: cannot be read, it is damaged or of another format{f' ({_one_line(cause)})' if cause else ''}")
 
 
