@@ -106,7 +106,8 @@ def bare(repeat, work):
 
 def local(frame):
     """All rows of a frame in this process, and their profile: what the bare cost is measured on."""
-    from spark_mlfs.prepare.blocks import Block, concatenate, pack
+    from spark_mlfs.blocks.block import Block, concatenate
+    from spark_mlfs.blocks.pack import pack
 
     packed = pack(frame, row_id="id")
     # block by block: the whole set at once would be evicted on a small heap
@@ -119,7 +120,7 @@ def local(frame):
 def three_way_cost(frame, picks, repeat):
     """Bare cost of the three-way tables N(f = v, s = w, label) of the picks: `np.bincount` per feature over (row, label) pairs,
     and the library's own kernel in one process without Spark."""
-    from spark_mlfs.prepare.discretise import code_block, plan_coding
+    from spark_mlfs.blocks.coding import code_block, plan_coding
     from spark_mlfs.statistics.contingency import Labels, PairInformation, TwoWay, counts_of, groups_of
 
     block, profile = local(frame)
@@ -187,7 +188,7 @@ def empty_job(spark, frame, repeat):
 
 def mim_sparse(spark, name, frame, repeat):
     from spark_mlfs import pipeline
-    from spark_mlfs.prepare.blocks import pack
+    from spark_mlfs.blocks.pack import pack
 
     frame = frame.cache()
     frame.count()
@@ -242,7 +243,7 @@ def one_method(name, packed, method, parameters, repeat):
 def products_cost(packed, anchors, repeat):
     """CPU seconds of the bare matrix products behind an all-pairs pass: anchors × rows × features, once, in blocks of 512 ×
     2048."""
-    from spark_mlfs.prepare.blocks import Block, concatenate
+    from spark_mlfs.blocks.block import Block, concatenate
 
     rows = packed.frame.where("block is not null").select("block").toLocalIterator()
     block = concatenate([Block.decode(bytes(r.block)) for r in rows])
@@ -259,7 +260,7 @@ def products_cost(packed, anchors, repeat):
 
 
 def graph(arff, imdb, repeat):
-    from spark_mlfs.prepare.blocks import pack
+    from spark_mlfs.blocks.pack import pack
 
     for name, files in (("scene", ("scene-train.arff.gz", "scene-test.arff.gz")), ("yeast", ("yeast.arff.gz",))):
         packed = pack(arff(name, *files), row_id="id")
@@ -282,7 +283,7 @@ def neighbours(spark, arff, imdb, repeat):
     from sklearn.neighbors import NearestNeighbors
 
     from spark_mlfs import read
-    from spark_mlfs.solvers.knn import Rows, nearest
+    from spark_mlfs.kernels.knn import Rows, nearest
 
     for name, frame in (
         ("planted 20,000 x 300", read.planted(spark, 20_000, 300, 10, seed=1)),
@@ -323,7 +324,7 @@ def neighbours(spark, arff, imdb, repeat):
 
 
 def regression(arff, repeat):
-    from spark_mlfs.prepare.blocks import pack
+    from spark_mlfs.blocks.pack import pack
 
     packed = pack(arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), row_id="id")
     for method, parameters in (
@@ -339,8 +340,9 @@ def scoring(spark, rows, repeat):
     import tempfile
 
     from spark_mlfs import BRSVMClassifier, MLkNNClassifier, read
-    from spark_mlfs.report.journal import publish
-    from spark_mlfs.scoring import Scorer, score
+    from spark_mlfs.output.journal import publish
+    from spark_mlfs.scoring.corpus import score
+    from spark_mlfs.scoring.scorer import Scorer
 
     with tempfile.TemporaryDirectory() as folder:
         training = read.planted(spark, 10_000, 50, 10, seed=1)

@@ -7,18 +7,18 @@ model.ranking
 """
 
 from . import errors, pipeline, read
-from .classifiers import *  # noqa: F403
-from .classifiers import __all__ as _classifiers
-from .classify.registry import CLASSIFIERS
+from .classify import CLASSIFIERS
 from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
-from .estimator import *  # noqa: F403
-from .estimator import __all__ as _estimators
-from .evaluate.compare import compare
-from .extract.registry import EXTRACTORS
-from .extractors import *  # noqa: F403
-from .extractors import __all__ as _extractors
-from .registry import METHODS
-from .session import local_session
+from .extract import EXTRACTORS
+from .methods import METHODS
+from .ml.classifiers import *  # noqa: F403
+from .ml.classifiers import __all__ as _classifiers
+from .ml.extractors import *  # noqa: F403
+from .ml.extractors import __all__ as _extractors
+from .ml.selectors import *  # noqa: F403
+from .ml.selectors import __all__ as _estimators
+from .report.compare import compare
+from .session.local import local_session
 
 __version__ = "0.1.0"
 

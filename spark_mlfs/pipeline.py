@@ -1,11 +1,11 @@
 """The eight stages of a run, top to bottom. Read this first.
 
     read        a file or table becomes the canonical frame (row id, features, labels, names)     `spark_mlfs.read`
-    prepare     rows are packed into blocks and profiled, once                                   `prepare.blocks.pack`
-    statistics  additive statistics of the blocks, one job for all that is asked                 `statistics.runner`
+    prepare     rows are packed into blocks and profiled, once                                   `blocks.pack`
+    statistics  additive statistics of the blocks, one job for all that is asked                 `engine`
     solve       NumPy on small sufficient statistics, no Spark                                   `solvers`
     rank        one rule for ties, constant features and greedy paths                            `solvers.ranking`
-    transform   the model cuts a frame down to the selected features                             `estimator`
+    transform   the model cuts a frame down to the selected features                             `ml.selectors`
     evaluate    metrics, protocols, significance                                                 `evaluate`
     report      ranking, manifest, figures                                                       `report`
 
@@ -25,24 +25,21 @@ import pandas as pd
 from pyspark.sql import DataFrame
 
 from . import params
-from .errors import ParameterError, WorkerBudgetError
-from .evaluate.numfeatures import TESTS, Evidence, Rule, choose, gather
+from .blocks.pack import Packed, pack
+from .blocks.profile import Profile
+from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost
+from .engine.local import Outline
+from .engine.spark import SparkEngine
+from .engine.tasks import run_in_one_task
+from .errors import WorkerBudgetError
+from .methods import METHODS
 from .methods.base import Scores
 from .methods.regression import GramMethod, cross_validated, gather_folds
-from .prepare.blocks import Packed, Profile, pack
-from .registry import method as find_method
+from .select.choose import choose, gather
+from .select.rules import TESTS, Evidence, Rule
+from .select.screen import Screen
 from .solvers.ranking import complete
 from .statistics.base import Statistic
-from .statistics.runner import (
-    DRIVER_BYTES,
-    SMALL_BYTES,
-    WORKER_BYTES,
-    Cost,
-    LocalEngine,
-    Outline,
-    SparkEngine,
-    run_in_one_task,
-)
 
 Progress = Callable[[str, int, int], None]
 MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
@@ -68,34 +65,11 @@ class Request:
         rule: Rule | None = None,
     ) -> Request:
         """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000"."""
-        found = find_method(name)
+        found = METHODS.create(name)
         screened = Screen.of(screen) if isinstance(screen, str) else screen
         if rule is not None:
             rule.check(found, screened is not None)
         return Request(name, params.check(found.parameters, given or {}, f"method {name!r}"), count, screened, rule=rule)
-
-
-@dataclass(frozen=True)
-class Screen:
-    """A filter that runs first: the method sees the `count` best features by `method` only. The others rank after them, in
-    the filter's order."""
-
-    method: str
-    count: int
-
-    @staticmethod
-    def of(text: str) -> Screen | None:
-        """ "chi2:10000" as a screen, "none" as none."""
-        if text.lower() in ("", "none"):
-            return None
-        name, separator, count = text.partition(":")
-        if not separator or not count.isdigit() or int(count) < 1:
-            raise ParameterError(f"screen must be METHOD:COUNT, such as chi2:10000, not {text!r}")
-        if find_method(name).greedy:
-            raise ParameterError(
-                f"screen {text!r}: {name} picks one by one; screen with a method of one scan, such as mim or chi2"
-            )
-        return Screen(name, int(count))
 
 
 @dataclass
@@ -137,10 +111,10 @@ class Solve:
 
     def needs(self, engine: Any) -> list[Statistic]:
         """What the methods will ask for first."""
-        return [s for r in self.requests for s in find_method(r.method).needs(engine, r.parameters)]
+        return [s for r in self.requests for s in METHODS.create(r.method).needs(engine, r.parameters)]
 
     def __call__(self, engine: Any) -> tuple[list[tuple[Scores, Evidence | None, float]], Cost]:
-        methods = [(find_method(r.method), r) for r in self.requests]
+        methods = [(METHODS.create(r.method), r) for r in self.requests]
         folds = {r.folds for method, r in methods if r.folds and isinstance(method, GramMethod)}
         for count in folds:
             gather_folds(engine, count)
@@ -169,7 +143,7 @@ class Solve:
 
 def score(engine: Any, request: Request) -> Scores:
     """What the requested method finds over an engine's features."""
-    method = find_method(request.method)
+    method = METHODS.create(request.method)
     count = engine.count if request.count is None else min(request.count, engine.count)
     scores = method.score(engine, request.parameters, count)
     if np.isnan(scores.values).any():
@@ -281,7 +255,7 @@ def _rank(
         screened = first.ranking["index"].to_numpy()
         survivors = np.intersect1d(screened[: screen.count], packed.profile.varying)
         packed = dataclasses.replace(packed, profile=packed.profile.only(survivors))
-    pairs = max((find_method(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
+    pairs = max((METHODS.create(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
     most = 0 if pairs > MANY_PAIRS else small_bytes
     solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes, worker_bytes)
     done = time.perf_counter()
@@ -329,4 +303,4 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
     return "rank bigint, index bigint, name string, score double" + further
 
 
-__all__ = ["LocalEngine", "Request", "Result", "Screen", "compute", "rank", "ranking_schema"]
+__all__ = ["Request", "Result", "Screen", "compute", "rank", "ranking_schema"]

@@ -1,85 +1,77 @@
-"""Name to method, one explicit line each."""
+"""Names and what they stand for: one class for methods, extractors and classifiers.
+
+A room lists its entries in its ``__init__``, one line each: the name and where the class is. The class is imported when it is first
+asked for. Entries from outside come through `Registry.register` or, installed, through the room's entry point group.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
 
 from .errors import ParameterError
-from .methods.base import Method
-from .methods.chi2 import Chi2
-from .methods.cmi import CMI
-from .methods.csfs import CSFS
-from .methods.d2f import D2F
-from .methods.deepfs import DeepFS
-from .methods.elastic_net import ElasticNet
-from .methods.enm import ENM
-from .methods.f_statistic import FStatistic
-from .methods.fastcan import FastCan
-from .methods.fimf import FIMF
-from .methods.fisher import Fisher
-from .methods.gmba import GMBA
-from .methods.gmm import GMM
-from .methods.igmf import IGMF
-from .methods.jmi import JMI
-from .methods.lasso import Lasso
-from .methods.lrfs import LRFS
-from .methods.mdmr import MDMR
-from .methods.mifs import MIFS
-from .methods.mim import MIM
-from .methods.mrmr import MRMR
-from .methods.msfs import MSFS
-from .methods.mssl import MSSL
-from .methods.omfs import OMFS
-from .methods.pmu import PMU
-from .methods.ppt_cmi import PPTCMI
-from .methods.relieff import ReliefF
-from .methods.rfs import RFS
-from .methods.ridge import Ridge
-from .methods.scls import SCLS
-from .methods.spec import SPEC
 
-METHODS: dict[str, type[Method]] = {
-    method.name: method
-    for method in (
-        MIM,
-        JMI,
-        CMI,
-        Chi2,
-        PPTCMI,
-        PMU,
-        D2F,
-        MDMR,
-        SCLS,
-        LRFS,
-        FIMF,
-        ENM,
-        GMM,
-        MRMR,
-        IGMF,
-        FastCan,
-        FStatistic,
-        Fisher,
-        SPEC,
-        GMBA,
-        ReliefF,
-        Ridge,
-        Lasso,
-        ElasticNet,
-        RFS,
-        CSFS,
-        MSSL,
-        MIFS,
-        OMFS,
-        MSFS,
-        DeepFS,
-    )
-}
+T = TypeVar("T")
 
 
-def method(name: str) -> Method:
-    """The method of that name; `ParameterError` lists the valid ones."""
-    if name in METHODS:
-        return METHODS[name]()
-    near = get_close_matches(str(name), METHODS, n=1)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ParameterError(f"there is no method {name!r}; {hint}methods are {', '.join(METHODS)}")
+class Registry(Mapping[str, type[T]], Generic[T]):
+    """A mapping of names to classes, in the order of their lines.
+
+    `kind`     what the entries are, in messages: "method"
+    `package`  the room: entries are written "module.Class" relative to it
+    `entries`  name: "module.Class"
+    Entry points of the group `package` (``spark_mlfs.methods``) stand after them: name = "their_package.module:Class".
+    """
+
+    def __init__(self, kind: str, package: str, entries: Mapping[str, str]) -> None:
+        self.kind, self.package = kind, package
+        self._places: dict[str, str] = {name: f"{package}.{place.replace('.', ':')}" for name, place in entries.items()}
+        self._classes: dict[str, type[T]] = {}
+        self._installed = False
+
+    def register(self, cls: type[T]) -> type[T]:
+        """Makes a class of your own known by its `name`; usable as a decorator. `ParameterError` where another class has the name,
+        or it lacks what an entry needs."""
+        for attribute in ("name", "title", "source", "parameters"):
+            if not hasattr(cls, attribute):
+                raise ParameterError(f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see README, Adding a method")
+        name = cls.name  # type: ignore[attr-defined]
+        known = self._classes.get(name) or (self[name] if name in self._all() else None)
+        if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+            raise ParameterError(f"there is a {self.kind} {name!r} already ({known.__module__}); give yours another name")
+        self._classes[name] = cls
+        return cls
+
+    def create(self, name: str) -> T:
+        """A new instance of the class of that name; `ParameterError` lists the valid ones."""
+        if name in self:
+            return self[name]()
+        near = get_close_matches(str(name), self, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ParameterError(f"there is no {self.kind} {name!r}; {hint}{self.kind}s are {', '.join(self)}")
+
+    def __getitem__(self, name: str) -> type[T]:
+        if name not in self._classes:
+            module, _, attribute = self._all()[name].partition(":")
+            self._classes[name] = getattr(import_module(module), attribute)
+        return self._classes[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys((*self._all(), *self._classes)))
+
+    def __len__(self) -> int:
+        return len(set(self._all()) | set(self._classes))
+
+    def __contains__(self, name: Any) -> bool:
+        return name in self._classes or name in self._all()
+
+    def _all(self) -> dict[str, str]:
+        """Where every listed or installed class is."""
+        if not self._installed:
+            self._installed = True
+            for point in entry_points(group=self.package):
+                self._places.setdefault(point.name, point.value)
+        return self._places

@@ -35,7 +35,7 @@ def data_dir() -> Path:
 @pytest.fixture(scope="session")
 def spark():
     """One local session for a test process: few shuffle partitions, no UI (each costs seconds otherwise)."""
-    from spark_mlfs.session import local_session
+    from spark_mlfs.session.local import local_session
 
     session = local_session(
         "tests",

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from spark_mlfs.evaluate.plan import Comparison
-from spark_mlfs.report.comparison import TITLES, curves, main_metric, summary, test_of
+from spark_mlfs.evaluate.summary import TITLES, curves, main_metric, summary, test_of
 
 
 def main(run: str, out: str) -> None:

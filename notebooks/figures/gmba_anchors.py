@@ -16,7 +16,7 @@ import numpy as np  # noqa: E402
 from scipy.stats import spearmanr  # noqa: E402
 
 from spark_mlfs import local_session, pipeline, read  # noqa: E402
-from spark_mlfs.prepare.blocks import pack  # noqa: E402
+from spark_mlfs.blocks.pack import pack  # noqa: E402
 
 COUNTS, SEEDS = (50, 100, 200, 400, 800, 1600), (0, 1, 2)
 SETS = {"emotions": ["emotions.arff.gz"], "yeast": ["yeast.arff.gz"], "scene": ["scene-train.arff.gz", "scene-test.arff.gz"]}

@@ -1,6 +1,6 @@
 """What a classifier is: parameters, a fit on an engine that gives a state of arrays, and a NumPy prediction from that state.
 
-The pyspark.ml classes (`classifiers.py`), saving, names, jobs and checks are the base's business, as for methods.
+The pyspark.ml classes (`ml.classifiers.py`), saving, names, jobs and checks are the base's business, as for methods.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.block import Block
+from ..blocks.codec import State
+from ..blocks.profile import Profile
+from ..engine.base import Engine
 from ..errors import DataError
 from ..params import Choice, Parameter
-from ..prepare.blocks import Block, Profile
-from ..statistics.base import State
-from ..statistics.runner import Engine
 
 SCALING = Parameter("scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first")
 
@@ -73,43 +74,6 @@ def known_rows(block: Block, profile: Profile) -> Block:
     if block.unlabelled is None or not len(block.unlabelled):
         return block
     return block.take(np.setdiff1d(np.arange(block.n), block.unlabelled))
-
-
-def scaling_of(x: np.ndarray | sp.csr_matrix, how: str) -> tuple[np.ndarray, np.ndarray]:
-    """(offset, scale) of the columns of the training rows: x is used as (x − offset) / scale.
-
-    ``"standard"``: mean and population deviation; ``"minmax"``: minimum and range; ``"none"``: 0 and 1. A column without spread
-    has scale 1. Sparse columns are scaled but not moved (offset 0).
-    """
-    d = x.shape[1]
-    if how == "none":
-        return np.zeros(d), np.ones(d)
-    if how == "minmax":
-        low, high = x.min(axis=0), x.max(axis=0)
-        low, high = ((v.toarray().ravel() if sp.issparse(v) else v).astype(np.float64) for v in (low, high))
-        offset, scale = low, high - low
-    elif sp.issparse(x):
-        x = x.astype(np.float64)
-        mean = np.asarray(x.mean(axis=0)).ravel()
-        offset, scale = mean, np.sqrt(np.maximum(np.asarray(x.multiply(x).mean(axis=0)).ravel() - mean**2, 0))
-    else:
-        x = x.astype(np.float64)
-        offset, scale = x.mean(axis=0), x.std(axis=0)
-    scale = np.where(scale > 0, scale, 1.0)
-    return (np.zeros(d) if sp.issparse(x) else offset), scale
-
-
-def scaled(x: np.ndarray | sp.csr_matrix, columns: np.ndarray, offset: np.ndarray, scale: np.ndarray) -> Any:
-    """The columns of x, scaled; float64, CSR stays CSR."""
-    x = x[:, columns] if len(columns) < x.shape[1] else x
-    if sp.issparse(x):
-        x = sp.csr_matrix(x, dtype=np.float64, copy=True)
-        x.data /= scale[x.indices]
-        return x
-    x = x.astype(np.float64)
-    x -= offset
-    x /= scale
-    return x
 
 
 def training_rows(engine: Engine) -> Block:

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.codec import State
+from ..engine.base import Engine
+from ..kernels.knn import Rows, nearest
+from ..kernels.scaling import scaled
 from ..params import Choice, Integer, Parameter
-from ..solvers.knn import Rows, nearest
-from ..statistics.base import State
-from ..statistics.runner import Engine
-from .base import SCALING, Classifier, Predictor, scaled
+from .base import SCALING, Classifier, Predictor
 from .knn import BRkNN, label_counts
 from .svm import LINEAR, LabelMachines, gather_machines
 

@@ -21,14 +21,15 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.block import Block
+from ..blocks.codec import State
+from ..engine.base import Engine
 from ..errors import DataError
+from ..kernels.knn import NONE, Nearest, Rows, nearest
+from ..kernels.scaling import scaled, scaling_of
 from ..params import Integer, Number, Parameter
-from ..prepare.blocks import Block
-from ..solvers.knn import NONE, Nearest, Rows, nearest
-from ..statistics.base import State
 from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
-from ..statistics.runner import Engine
-from .base import SCALING, Classifier, Predictor, refuse_unknown, scaled, scaling_of, training_rows
+from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
 
 
 class _KNN(Classifier):

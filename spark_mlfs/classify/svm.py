@@ -17,11 +17,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.block import Block
+from ..blocks.codec import State
+from ..blocks.profile import Profile
+from ..blocks.rowhash import mix
+from ..engine.base import Engine
+from ..kernels.scaling import scaled, scaling_of
 from ..params import Choice, Flag, Integer, Number, Parameter
-from ..prepare.blocks import Block, Profile, mix
-from ..statistics.base import State
-from ..statistics.runner import Engine
-from .base import SCALING, Classifier, Predictor, known_rows, scaled, scaling_of
+from .base import SCALING, Classifier, Predictor, known_rows
 
 FOLDS = 3
 LINEAR = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,17 +16,18 @@ import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
 
 from .. import read
+from ..blocks.folds import Split
+from ..blocks.pack import Packed, pack
+from ..engine.base import SMALL_BYTES
 from ..errors import DataError
+from ..output.journal import Journal
 from ..pipeline import compute
-from ..prepare.blocks import Packed, pack
-from ..report.journal import Journal
 from ..schema import FEATURES, ID, LABELS
 from ..statistics.contingency import LabelsetCounts
-from ..statistics.runner import SMALL_BYTES
-from .experiment import Candidate, Trial, run_trials
 from .metrics import LARGER_IS_BETTER, label_statistics
-from .plan import FILES, Comparison, DataSet, comparison, read_comparison
-from .protocol import Protocol, Split, marked, noisy
+from .plan import FILES, Comparison, DataSet
+from .split import Protocol, marked, noisy
+from .trials import Candidate, Trial, run_trials
 
 Progress = Callable[[str, int, int], None]
 TAILS = ("tailMicroF1", "tailMacroF1", "headMicroF1", "headMacroF1")
@@ -61,22 +62,12 @@ class Outcome:
     def summary(self, metric: str | None = None, metrics: str | None = None, classifier: str | None = None) -> pd.DataFrame:
         """A metric by data set and method: mean over the splits, at the chosen size or over all sizes. By default the metric that
         parameters are chosen by, its kind, and the first classifier."""
-        from ..report.comparison import main_metric, summary
+        from .summary import main_metric, summary
 
         assert self.plan is not None
         kind, name = main_metric(self.plan)
         judge = classifier or self.plan.design().judges[0].title
         return summary(self.cells, metrics or kind, metric or name, judge, self.methods).mean
-
-    def page(self) -> str:
-        """The comparison as one HTML page."""
-        from ..report.comparison_page import comparison_page
-        from ..report.manifest import now, versions
-
-        assert self.plan is not None
-        spent = {"trials": float(self.trials["wall_seconds"].sum())}
-        about = {"finished": now(), "seconds": spent, "versions": versions(""), "command": [], "trials": len(self.trials)}
-        return comparison_page(self, self.plan, about)
 
 
 class Memory:
@@ -94,16 +85,6 @@ class Memory:
 
     def done(self, number: int, entry: dict[str, Any]) -> None:
         self.parts[number] = {"part": number, **entry}
-
-
-def compare(spark: SparkSession, plan: Mapping[str, Any] | str, progress: Progress | None = None) -> Outcome:
-    """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections (`evaluate.plan`).
-
-    Gives an `Outcome`; raises `ParameterError` for whatever is wrong with the plan. Long ones are better run by ``spark-mlfs
-    compare``, which takes up what was cut short.
-    """
-    checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan)
-    return run(spark, checked, Memory(), None, progress)
 
 
 @dataclass(frozen=True)

@@ -46,10 +46,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ..blocks.codec import binary_array, decode, encode
+from ..blocks.labels import _vector_entries
 from ..errors import DataError, ParameterError, worker_errors
-from ..prepare.labels import _vector_entries
 from ..schema import attribute_names
-from ..statistics.base import binary_array, decode, encode
 from ..statistics.contingency import Labelsets
 
 LARGER_IS_BETTER = {
@@ -371,7 +371,7 @@ class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, Defa
 
     def setParams(self, **values: Any) -> MultiLabelEvaluator:
         """Sets several params."""
-        from ..ml import set_params
+        from ..ml.params import set_params
 
         return set_params(self, values)
 

@@ -21,17 +21,17 @@ from typing import Any
 from pydantic import BaseModel, Field, ValidationError
 
 from .. import params
-from ..classify.registry import classifier
-from ..config import Data, Section, explain, read_toml, reader_option
+from ..classify import CLASSIFIERS
+from ..engine.base import DRIVER_BYTES
 from ..errors import ParameterError
-from ..extract.registry import EXTRACTORS
+from ..extract import EXTRACTORS
+from ..methods import METHODS
 from ..pipeline import Request
 from ..read import READERS
-from ..registry import method as find_method
-from ..statistics.runner import DRIVER_BYTES
-from .experiment import ALL_FEATURES, Candidate, Choosing, Design, Judge, size_of
+from ..read.toml import Data, Section, explain, read_toml, reader_option
 from .metrics import KINDS
-from .protocol import Protocol
+from .split import Protocol
+from .trials import ALL_FEATURES, Candidate, Choosing, Design, Judge, size_of
 
 FILES = "files"  # the protocol of data that come as training and test files
 SIZES = ("10%", "20%", "30%", "40%", "50%", "60%", "70%", "80%", "90%", "100%")
@@ -177,7 +177,7 @@ class Comparison(BaseModel):
         """What all trials share."""
         judges = []
         for entry in self.classifier:
-            found = classifier(entry.name)
+            found = CLASSIFIERS.create(entry.name)
             given = params.check(found.parameters, entry.parameters, f"classifier {found.name!r}")
             judges.append(Judge(entry.title or entry.name, found.name, given))
         how = self.protocol.choose
@@ -191,7 +191,7 @@ class Comparison(BaseModel):
 def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
     """A request for every cell of a method's grid, the last parameter running fastest."""
     given = dict(entry.parameters)
-    if any(p.name == "seed" for p in find_method(entry.name).parameters):
+    if any(p.name == "seed" for p in METHODS.create(entry.name).parameters):
         given.setdefault("seed", seed)
     for name, values in entry.grid.items():
         if not values:

@@ -1,6 +1,6 @@
 """What an extractor is: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from that state.
 
-The pyspark.ml classes (`extractors.py`), saving, names and checks are common. Rows with unknown labels do not take part in a
+The pyspark.ml classes (`ml.extractors.py`), saving, names and checks are common. Rows with unknown labels do not take part in a
 fit, and neither do features that are constant on the other rows; any row can be transformed.
 """
 
@@ -13,12 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.codec import State
+from ..blocks.profile import Profile
+from ..engine.base import Engine
 from ..errors import DataError
 from ..params import Parameter
-from ..prepare.blocks import Profile
-from ..statistics.base import State
 from ..statistics.moments import KnownRows
-from ..statistics.runner import Engine
 
 
 class Extractor:

@@ -13,10 +13,15 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from ..prepare.blocks import Block, Profile, Spans, mix
-from ..statistics.base import State, Statistic, binary_array, envelope
+from ..blocks.block import Block
+from ..blocks.codec import State, binary_array, envelope
+from ..blocks.profile import Profile
+from ..blocks.rowhash import mix
+from ..blocks.spans import Spans
+from ..engine.base import Engine
+from ..engine.spark import SparkEngine
+from ..statistics.base import Statistic
 from ..statistics.neighbours import anchors_of
-from ..statistics.runner import Engine, SparkEngine
 
 Work = Callable[[Block, list[int]], State]
 

@@ -18,13 +18,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.block import Block, concatenate
+from ..blocks.codec import State, decode, envelope
+from ..blocks.profile import Profile
+from ..blocks.rowhash import mix
+from ..engine.base import Engine, one_thread
 from ..errors import BudgetError
 from ..params import Integer, Number, Parameter
-from ..prepare.blocks import Block, Profile, concatenate, mix
-from ..statistics.base import State, Statistic, decode, envelope
+from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments
 from ..statistics.neighbours import Geometry, geometry_of
-from ..statistics.runner import Engine, one_thread
 from ..statistics.sample import rows_bytes
 from .base import Extractor
 from .mddm import SCALING

@@ -25,11 +25,13 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import linalg
 
+from ..blocks.block import Block
+from ..blocks.codec import State
+from ..blocks.profile import Profile
+from ..blocks.rowhash import mix
+from ..engine.base import Engine, one_thread
 from ..errors import BudgetError
 from ..params import Flag, Integer, Number, Parameter
-from ..prepare.blocks import Block, Profile, mix
-from ..statistics.base import State
-from ..statistics.runner import Engine, one_thread
 from .base import Extractor, scaled, signed
 from .labelwise import over_labels
 from .lift import LIFT, distances

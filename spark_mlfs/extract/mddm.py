@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from ..blocks.codec import State
+from ..engine.base import Engine, one_thread
+from ..kernels.gram import SCALINGS
 from ..methods.regression import labelled_view
 from ..params import Choice, Integer, Number, Optional, Parameter
-from ..solvers.gram import SCALINGS
-from ..statistics.base import State
-from ..statistics.runner import Engine, one_thread
 from .base import Linear, signed
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "what is done to the features first")

@@ -18,11 +18,14 @@ import numpy as np
 import scipy.sparse as sp
 from scipy import linalg
 
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from ..blocks.rowhash import GROUPS, group_of, mix
+from ..engine.base import Engine, one_thread
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
-from ..prepare.blocks import GROUPS, Block, Profile, group_of, mix
-from ..statistics.base import State, Statistic, envelope
-from ..statistics.runner import Engine, one_thread
+from ..statistics.base import Statistic
 from .base import Linear, signed
 from .mddm import SCALING
 

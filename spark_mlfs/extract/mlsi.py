@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
+from ..blocks.codec import State
+from ..engine.base import Engine, one_thread
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
-from ..statistics.base import State
-from ..statistics.runner import Engine, one_thread
 from .base import Linear, signed
 from .mddm import SCALING
 

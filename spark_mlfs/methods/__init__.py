@@ -1,0 +1,44 @@
+"""The methods, one file each; here one line each: the name users write, and where the class is."""
+
+from __future__ import annotations
+
+from ..registry import Registry
+from .base import Method
+
+METHODS: Registry[Method] = Registry(
+    "method",
+    __name__,
+    {
+        "mim": "mim.MIM",
+        "jmi": "jmi.JMI",
+        "cmi": "cmi.CMI",
+        "chi2": "chi2.Chi2",
+        "ppt-cmi": "ppt_cmi.PPTCMI",
+        "pmu": "pmu.PMU",
+        "d2f": "d2f.D2F",
+        "mdmr": "mdmr.MDMR",
+        "scls": "scls.SCLS",
+        "lrfs": "lrfs.LRFS",
+        "fimf": "fimf.FIMF",
+        "enm": "enm.ENM",
+        "gmm": "gmm.GMM",
+        "mrmr": "mrmr.MRMR",
+        "igmf": "igmf.IGMF",
+        "fastcan": "fastcan.FastCan",
+        "f-statistic": "f_statistic.FStatistic",
+        "fisher": "fisher.Fisher",
+        "spec": "spec.SPEC",
+        "gmba": "gmba.GMBA",
+        "relieff": "relieff.ReliefF",
+        "ridge": "ridge.Ridge",
+        "lasso": "lasso.Lasso",
+        "elastic-net": "elastic_net.ElasticNet",
+        "rfs": "rfs.RFS",
+        "csfs": "csfs.CSFS",
+        "mssl": "mssl.MSSL",
+        "mifs": "mifs.MIFS",
+        "omfs": "omfs.OMFS",
+        "msfs": "msfs.MSFS",
+        "deepfs": "deepfs.DeepFS",
+    },
+)

@@ -12,11 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ..blocks.profile import Profile
+from ..engine.base import Engine
 from ..params import Parameter
-from ..prepare.blocks import Profile
 from ..solvers.greedy import Path
 from ..statistics.base import Statistic
-from ..statistics.runner import Engine
 
 
 @dataclass

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine
+from ..kernels import information as info
 from ..params import Choice, Parameter
-from ..solvers import information as info
-from ..statistics.runner import Engine
 from .base import Scores
 from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod
 

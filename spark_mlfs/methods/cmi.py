@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine
 from ..errors import DataError
 from ..solvers import greedy
-from ..statistics.runner import Engine
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod
 

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..blocks.coding import MAX_BINS
+from ..engine.base import Engine
 from ..errors import BudgetError, DataError, WorkerBudgetError
+from ..kernels import information as info
 from ..params import Choice, Integer, Parameter
-from ..prepare.discretise import MAX_BINS
 from ..solvers import greedy
-from ..solvers import information as info
 from ..statistics.base import Statistic
 from ..statistics.contingency import (
     CHUNK_BYTES,
@@ -25,7 +26,6 @@ from ..statistics.contingency import (
     PairInformation,
     TwoWay,
 )
-from ..statistics.runner import Engine
 from .base import Method, Scores
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")

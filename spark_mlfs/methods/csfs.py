@@ -8,19 +8,80 @@ family.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from ..engine.base import Engine, one_thread
+from ..kernels.gram import GramStatistics, GramView
 from ..params import Integer, Number, Parameter
 from ..solvers import l21
-from ..solvers.gram import GramView, Solution
 from ..solvers.l21 import FilledLabels
+from ..solvers.linear import Solution
 from ..statistics.base import Statistic
-from ..statistics.gram import AllRowsGram, FilledSums, Gram
-from ..statistics.runner import Engine, one_thread
+from ..statistics.gram import _ARRAYS, Gram, _moments, features_of
+from ..statistics.moments import provisional_centre
 from .base import Method, Scores
 from .regression import SCALING, labelled_view, scores_of
+
+
+@dataclass
+class FilledSums(Statistic):
+    """`csfs` with unknown labels: Σ x f', Σ f, Σ ff' over all rows, where f is the label if known, else
+    clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q), `intercept` (q,): of unscaled features."""
+
+    weights: np.ndarray | None
+    intercept: np.ndarray | None
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "filled sums", None if self.weights is None else (self.weights.tobytes(), self.intercept.tobytes())
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        x, centre = features_of(block, profile)
+        f = block.labels(profile.q).toarray()
+        unknown = block.unknown(profile.q)
+        if unknown is not None and self.weights is not None:
+            rows, columns = unknown.nonzero()
+            guess = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights)
+            f[rows, columns] = np.clip(guess[rows, columns], 0, 1)
+        return {"xf": np.asarray(x.T @ f), "f": f.sum(axis=0), "ff": (f * f).sum(axis=0), "x": np.asarray(x.sum(axis=0)).ravel()}
+
+    def finish(self, state: State, profile: Profile) -> State:
+        return state | {"centre": provisional_centre(profile)}
+
+    def state_bytes(self, profile: Profile) -> int:
+        v, q = len(profile.varying), profile.q
+        return 8 * (v * q + v + 2 * q) + envelope(4)
+
+
+@dataclass
+class AllRowsGram(Gram):
+    """The features' second moments over all rows, labelled or not (labels taken as 0 where unknown)."""
+
+    def key(self) -> Hashable:
+        return "gram of all rows"
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        x, _ = features_of(block, profile)
+        return {f"0 {name}": value for name, value in _moments(x, np.zeros((block.n, 0))).items()}
+
+    def finish(self, state: State, profile: Profile) -> GramStatistics:
+        found = {name: state[f"0 {name}"] for name in _ARRAYS}
+        v = profile.varying
+        return GramStatistics(
+            float(found["n"][0]),
+            *(found[name] for name in _ARRAYS[1:]),
+            provisional_centre(profile),
+            np.zeros(0),
+            profile.low[v],
+            profile.high[v],
+        )
 
 
 class CSFS(Method):

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from ..blocks.block import Block
+from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..params import Integer, Number, Parameter
-from ..prepare.blocks import Block
 from ..solvers import gates
 from ..statistics.moments import known_range
-from ..statistics.runner import Engine, one_thread
 from ..statistics.sample import SampledRows
 from .base import Method, Scores
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..kernels.gram import GramView
 from ..params import Number, Parameter
 from ..solvers import regression
-from ..solvers.gram import GramView, Solution
+from ..solvers.linear import Solution
 from .lasso import GROUP
 from .regression import MAX_ITER, SCALING, GramMethod
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..engine.base import Engine
 from ..solvers.scatter import floored_ratio, overlapping_scatter
 from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments
-from ..statistics.runner import Engine
 from .base import Method, Scores
 
 

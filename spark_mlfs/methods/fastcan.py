@@ -25,11 +25,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..engine.base import Engine, one_thread
 from ..params import Number, Parameter
 from ..solvers import canonical
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
-from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 from .regression import labelled_view
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine
+from ..kernels import information as info
 from ..params import Integer, Parameter
-from ..solvers import information as info
-from ..statistics.runner import Engine
 from .base import Scores
 from .counting import COUNTING, Counting, CountingMethod
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine
 from ..params import Choice, Parameter
 from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter
 from ..statistics.base import Statistic
 from ..statistics.contingency import Classes, LabelsetCounts
 from ..statistics.moments import GroupMoments, known_range
-from ..statistics.runner import Engine
 from .base import Method, Scores
 
 

@@ -42,21 +42,27 @@ tens.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from ..blocks.rowhash import mix
+from ..engine.base import Engine, one_thread
 from ..errors import DataError
+from ..kernels.gram import SCALINGS
+from ..kernels.label_similarity import LabelsetSimilarity
+from ..kernels.margin import Anchors, HingePart, attraction, hinge_part
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter
-from ..prepare.blocks import mix
 from ..solvers import margin
-from ..solvers.gram import SCALINGS
-from ..statistics.base import Statistic
+from ..statistics.base import Statistic, add
 from ..statistics.labelsets import LabelsetSums
 from ..statistics.neighbours import (
     Geometry,
-    HingeSums,
-    MarginAnchors,
     Queries,
     RowsById,
     Want,
@@ -66,9 +72,81 @@ from ..statistics.neighbours import (
     nearest_rows,
     waves,
 )
-from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 from .spec import SIMILARITY
+
+# ---- GMBA ----
+
+
+@dataclass
+class MarginAnchors:
+    """Usable anchors of one wave: their rows, the rows of their hits and margins; made ready once a task."""
+
+    queries: Queries
+    hits: Queries  # distinct rows
+    places: np.ndarray  # (a, k) positions in hits
+    margin: np.ndarray
+    table: LabelsetSimilarity
+    _anchors: list[Anchors] | None = field(default=None, repr=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_anchors": None}
+
+    def batches(self) -> list[Anchors]:
+        if self._anchors is None:
+            hits = self.hits.geometry.points(self.hits.block)
+            self._anchors, first = [], 0
+            for rows in self.queries.batches():
+                part = slice(first, first + len(rows))
+                places = self.places[part]
+                x = hits.x[places.ravel()]
+                self._anchors.append(Anchors.of(rows, x, hits.codes[places], self.margin[part], self.table))
+                first += len(rows)
+        return self._anchors
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+
+@dataclass
+class HingeSums(Statistic):
+    """Sum over misses of `kernels.margin.hinge_part` for the anchors of a wave: `summed` over the anchors, or one vector each.
+    State: 8·v bytes, or 8·v an anchor."""
+
+    anchors: MarginAnchors
+    s_min: float
+    lam: float
+    weights: np.ndarray | None
+    summed: bool
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "hinges", id(self.anchors), None if self.weights is None else self.weights.tobytes(), self.summed
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = self.anchors.queries.geometry.points(block.known())
+        parts = [
+            hinge_part(batch, rows, self.anchors.table, self.s_min, self.lam, self.weights, self.summed, max(1, rows.width))
+            for batch in self.anchors.batches()
+        ]
+        return self._state(parts)
+
+    def _state(self, parts: list[HingePart]) -> State:
+        active = np.array([sum(part.active for part in parts)])
+        if self.summed:
+            total = sum(parts[1:], parts[0])
+            return {"gradient": total.gradient, "loss": np.array([total.loss]), "active": active}
+        gradient = np.concatenate([part.gradient for part in parts])
+        return {"gradient": gradient, "loss": np.concatenate([part.loss for part in parts]), "active": active}
+
+    def finish(self, state: State, profile: Profile) -> State:
+        own = self._state([attraction(batch, self.weights, self.summed) for batch in self.anchors.batches()])
+        return add(own, state)
+
+    def state_bytes(self, profile: Profile) -> int:
+        each = 1 if self.summed else len(self.anchors)
+        return 8 * each * (len(profile.varying) + 1) + 8 + envelope(3)
+
 
 MOST_ANCHORS = 20_000
 

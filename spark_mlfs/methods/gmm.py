@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers.information import small_label_information
-from ..statistics.runner import Engine
+from ..engine.base import Engine
+from ..kernels.information import small_label_information
 from .base import Scores
 from .counting import Counting, CountingMethod
 

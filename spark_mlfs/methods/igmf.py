@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine
 from ..errors import DataError
-from ..solvers import information as info
+from ..kernels import information as info
 from ..statistics.base import Statistic
 from ..statistics.contingency import LabelsetCounts
-from ..statistics.runner import Engine
 from .base import Scores
 from .counting import Counting, CountingMethod
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..kernels.gram import GramView
 from ..params import Flag, Number, Parameter
 from ..solvers import regression
-from ..solvers.gram import GramView, Solution
+from ..solvers.linear import Solution
 from .regression import MAX_ITER, SCALING, GramMethod
 
 GROUP = Parameter("group", False, Flag(), "the ℓ2,1 norm instead of the ℓ1 norm: a feature is in or out for all labels")

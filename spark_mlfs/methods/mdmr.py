@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..statistics.runner import Engine
+from ..engine.base import Engine
 from .base import Scores
 from .counting import Counting, CountingMethod
 

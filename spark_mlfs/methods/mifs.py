@@ -17,15 +17,15 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
+from ..blocks.block import Block
+from ..engine.base import Engine, one_thread
+from ..kernels.gram import GramView
+from ..kernels.knn import NONE
 from ..params import Choice, Integer, Number, Optional, Parameter
-from ..prepare.blocks import Block
 from ..solvers import mifs
-from ..solvers.gram import GramView
-from ..solvers.knn import NONE
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
-from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 from .regression import SCALING, labelled_view, scores_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..statistics.runner import Engine
+from ..engine.base import Engine
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod
 

@@ -30,15 +30,16 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine, one_thread
+from ..kernels.gram import GramView
 from ..params import Choice, Parameter
 from ..solvers import mrmr
-from ..solvers.gram import GramView
 from ..statistics.base import Statistic
 from ..statistics.contingency import Everything, TwoWay
-from ..statistics.gram import AllRowsGram, Gram
-from ..statistics.runner import Engine, one_thread
+from ..statistics.gram import Gram
 from .base import Method, Scores
 from .counting import COUNTING, Counting
+from .csfs import AllRowsGram
 from .regression import labelled_view
 
 Links = Callable[[Sequence[int]], dict[int, np.ndarray]]

@@ -20,17 +20,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.block import Block
+from ..blocks.rowhash import mix
+from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, ParameterError
+from ..kernels.knn import NONE, Nearest, Tile
+from ..kernels.label_similarity import LabelsetSimilarity
 from ..params import Choice, Integer, Number, Optional, Parameter
-from ..prepare.blocks import Block, mix
 from ..solvers import l21, manifold
-from ..solvers.knn import NONE, Nearest, Tile
-from ..solvers.label_similarity import LabelsetSimilarity
 from ..statistics.base import Statistic
 from ..statistics.contingency import LabelsetCounts, Labelsets
 from ..statistics.gram import Gram
-from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows, quadratic_form
-from ..statistics.runner import Engine, one_thread
+from ..statistics.graph import quadratic_form
+from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
 from .base import Method, Scores
 from .regression import MAX_ITER, SCALING, TOL, labelled_view, scores_of
 

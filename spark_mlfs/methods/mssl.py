@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..kernels.gram import GramView
 from ..params import Integer, Number, Parameter
 from ..solvers import l21
-from ..solvers.gram import GramView, Solution
+from ..solvers.linear import Solution
 from .regression import MAX_ITER, SCALING, TOL, GramMethod
 
 

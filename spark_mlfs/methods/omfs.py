@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine, one_thread
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21
 from ..solvers.factorise import FACTORIZERS, factorise
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.labelsets import LabelsetSums
-from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 from .regression import MAX_ITER, SCALING, labelled_view, scores_of
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine
 from ..errors import DataError
 from ..params import Choice, Integer, Parameter
 from ..solvers import ross
 from ..solvers.greedy import Path
 from ..statistics.base import Statistic
 from ..statistics.contingency import Classes, LabelsetCounts
-from ..statistics.runner import Engine
 from .base import Scores
 from .cmi import select_jointly
 from .counting import COUNTING, Counting, CountingMethod

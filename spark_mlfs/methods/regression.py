@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..engine.base import Engine, one_thread
 from ..errors import DataError
+from ..kernels.gram import SCALINGS, GramStatistics, GramView, leave_out, row_norms, total
 from ..params import Choice, Integer, Number, Parameter
-from ..solvers.gram import SCALINGS, GramStatistics, GramView, Solution, leave_out, row_norms, total
+from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.moments import known_range
-from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "z-scores, ranges to [0, 1], or the features as they are")

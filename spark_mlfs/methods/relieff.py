@@ -10,32 +10,112 @@ over all rows whose labels are known (others are left out), neighbours among the
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from ..engine.base import Engine, one_thread
 from ..errors import DataError
+from ..kernels.knn import NONE, Nearest, tiles
+from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_links, hamming_scores, label_pairs
 from ..params import Choice, Integer, Optional, Parameter
-from ..solvers.knn import NONE
-from ..solvers.relief import Links, PairMembership, hamming_links, hamming_scores, label_pairs
 from ..statistics.base import Statistic
 from ..statistics.contingency import LabelsetCounts
-from ..statistics.neighbours import (
-    Geometry,
-    LinkDifferences,
-    PairNearest,
-    Queries,
-    RowsById,
-    Want,
-    anchors_of,
-    geometry_of,
-    nearest_rows,
-    waves,
-)
-from ..statistics.runner import Engine, one_thread
+from ..statistics.neighbours import Geometry, Queries, RowsById, Want, anchors_of, geometry_of, nearest_rows, waves
 from .base import Method, Scores
 from .gmba import MOST_ANCHORS
+
+PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
+
+
+# ---- ReliefF ----
+
+
+@dataclass
+class PairNearest(Statistic):
+    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries in it.
+    Result: a `Links` a batch with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
+
+    queries: Queries
+    membership: PairMembership
+    sizes: np.ndarray
+    k: int
+    layout: str = field(default="spans", init=False)
+    ordered: bool = field(default=False, init=False)
+    divisible: bool = field(default=False, init=False)
+
+    def key(self) -> Hashable:
+        return "pair nearest", id(self.queries), self.k
+
+    def _empty(self) -> list[PairNeighbours]:
+        return [PairNeighbours(batch.codes, self.membership, self.k) for batch in self.queries.batches()]
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        return self.fold(None, block, profile)
+
+    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
+        rows = self.queries.geometry.points(block.known())
+        found = self._empty() if state is None else self._found(state)
+        for batch, best in zip(self.queries.batches(), found, strict=True):
+            for tile, _ in tiles(batch, rows, max(1, rows.width), PAIR_TILE):
+                best.update(tile)
+        return self._pack(found)
+
+    def _pack(self, found: list[PairNeighbours]) -> State:
+        all_ = [getattr(best, side)[pair] for best in found for pair in best.rows for side in ("first", "second")]
+        empty = {"keys": np.zeros((0, self.k)), "ids": np.zeros((0, self.k), np.int64), "squares": np.zeros((0, self.k))}
+        return {name: np.concatenate([zero, *(getattr(each, name) for each in all_)]) for name, zero in empty.items()}
+
+    def merge(self, left: State, right: State) -> State:
+        return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
+
+    def finish(self, state: State, profile: Profile) -> list[Links]:
+        return [best.links(self.sizes) for best in self._found(state)]
+
+    def _found(self, state: State) -> list[PairNeighbours]:
+        found, first = self._empty(), 0
+        for best in found:
+            for pair, rows in best.rows.items():
+                for side in ("first", "second"):
+                    part = {name: state[name][first : first + len(rows)] for name in ("keys", "ids", "squares")}
+                    getattr(best, side)[pair] = Nearest.from_state(part)
+                    first += len(rows)
+        return found
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values()) + envelope(3)
+
+
+@dataclass
+class LinkDifferences(Statistic):
+    """Pass B of ReliefF: Σ_t values_t |x_anchor − x_neighbour| over the links of a wave, (w, v). State: 8·w·v bytes."""
+
+    queries: Queries
+    links: list[Links]
+    width: int
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "link differences", id(self.queries)
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = self.queries.geometry.points(block.known())
+        total = np.zeros((self.width, rows.width))
+        for batch, links in zip(self.queries.batches(), self.links, strict=True):
+            total += links.differences(batch, rows)
+        return {"differences": total}
+
+    def finish(self, state: State, profile: Profile) -> np.ndarray:
+        return state["differences"]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 8 * self.width * len(profile.varying) + envelope(1)
 
 
 class ReliefF(Method):

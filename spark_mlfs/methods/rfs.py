@@ -10,23 +10,60 @@ at 1e-8 of mean‖y_i − ȳ‖. Source: Nie et al. 2010.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from ..engine.base import Engine, one_thread
+from ..kernels.gram import GramStatistics, GramView
 from ..params import Flag, Integer, Number, Parameter
 from ..solvers import l21
-from ..solvers.gram import GramView, Solution
-from ..solvers.l21 import WeightedGram, residual_floor
+from ..solvers.l21 import WeightedGram, residual_floor, residual_weights
+from ..solvers.linear import Solution
 from ..solvers.rfs_newton import rfs_newton
 from ..statistics.base import Statistic
 from ..statistics.contingency import LabelsetCounts
-from ..statistics.gram import Gram, ReweightedGram
+from ..statistics.gram import Gram, _moments, centre_of_labels, features_of, statistics_of
 from ..statistics.neighbours import Geometry, anchors_of
-from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 from .regression import SCALING, labelled_view, scores_of
+
+
+@dataclass
+class ReweightedGram(Statistic):
+    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms.
+
+    `weights` (v, q) and `intercept` (q,) are those of unscaled features.
+    """
+
+    weights: np.ndarray
+    intercept: np.ndarray
+    floor: float
+    layout: str = field(default="spans", init=False)
+
+    def key(self) -> Hashable:
+        return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        block = block.known()
+        x, centre = features_of(block, profile)
+        y = block.labels(profile.q).toarray()
+        residual = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights) - y
+        weights, loss = residual_weights(np.linalg.norm(residual, axis=1), self.floor)
+        return _moments(x, y - centre_of_labels(profile), weights) | {"loss": np.array([loss])}
+
+    def finish(self, state: State, profile: Profile) -> tuple[GramStatistics, float]:
+        return statistics_of(state, profile), float(state["loss"][0])
+
+    def state_bytes(self, profile: Profile) -> int:
+        return Gram().state_bytes(profile) + 8 + envelope(1)
+
 
 PATIENCE = 60  # scans, before Newton steps where they are possible
 

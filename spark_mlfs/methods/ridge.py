@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..kernels.gram import GramView
 from ..params import Number, Parameter
 from ..solvers import regression
-from ..solvers.gram import GramView, Solution
+from ..solvers.linear import Solution
 from .regression import SCALING, GramMethod
 
 

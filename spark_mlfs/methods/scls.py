@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine
 from ..statistics.contingency import Everything
-from ..statistics.runner import Engine
 from .base import Scores
 from .counting import Counting, CountingMethod
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.base import Engine, one_thread
 from ..params import Choice, Integer, Optional, Parameter
 from ..solvers import spectral
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetSums
 from ..statistics.moments import known_range
 from ..statistics.neighbours import labelset_table
-from ..statistics.runner import Engine, one_thread
 from .base import Method, Scores
 
 SIMILARITY = Parameter(

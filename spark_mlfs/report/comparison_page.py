@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ..evaluate.experiment import ALL_FEATURES
+from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER
-from . import comparison as tables
+from ..evaluate.trials import ALL_FEATURES
 from .comparison_figures import COLOURS, critical_differences, heat, lines, scatter
 from .page import document
 from .tables import number, seconds

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-from ..evaluate.numfeatures import COLUMNS, TESTS
+from ..methods import METHODS
 from ..pipeline import Result
-from ..registry import method as find_method
+from ..select.rules import COLUMNS, TESTS
 from .figures import bar, curve, stack
 from .tables import FeatureRow, LabelRow, decimal, feature_rows, figure, label_rows, number, seconds, size
 
@@ -97,7 +97,7 @@ footer{color:var(--soft);font-size:13px;margin-top:22px}
 def page(result: Result, manifest: Mapping[str, Any], kept: int) -> str:
     """The report of a selection run as HTML text; `manifest` is what manifest.json says."""
     data, cost = manifest["data"], manifest["cost"]
-    method = find_method(result.request.method)
+    method = METHODS.create(result.request.method)
     features, labels = feature_rows(result, kept), label_rows(result)
     source = _source(data)
     title = f"{method.name} on {source}"

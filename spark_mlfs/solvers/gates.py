@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import expit
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers.gram import Solution
+from spark_mlfs.solvers.linear import Solution
 
 _LOW, _HIGH, _T = -0.1, 1.1, 2.0 / 3.0
 _SHIFT = _T * np.log(-_LOW / _HIGH)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special
 
 from ..errors import ParameterError
-from .information import CountLogs, label_information
+from ..kernels.information import CountLogs, label_information
 
 COMBINATIONS = ("cauchy", "bonferroni")
 CORRECTIONS = ("fpr", "fdr", "fwe")

@@ -16,37 +16,17 @@ Janson, Annals of Statistics 50 (2022), for s; Chen, Wiesel, Eldar & Hero, IEEE 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from scipy import linalg
 
 from ..errors import DataError, ParameterError
-from .gram import GramStatistics, GramView
+from ..kernels.gram import GramView
+from ..kernels.knockoffs import Sampler
 
 SWEEPS = 20
 SWEEP_WORK = 2e11  # v³ of all sweeps together: minutes of one core
 SHRINK_BELOW = 2  # rows a feature
 FLOOR = 1e-6  # smallest eigenvalue that Σ is brought to: below it nothing can be told from its neighbours
-
-
-@dataclass(frozen=True)
-class Sampler:
-    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the features `places` of a row.
-
-    `shift` (k,), `mean` and `root` (k, k), in the units of the data; `s` (k,) and `shrinkage` for the record.
-    """
-
-    places: np.ndarray
-    shift: np.ndarray
-    mean: np.ndarray
-    root: np.ndarray
-    s: np.ndarray
-    shrinkage: float
-
-    def draw(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Knockoffs (rows, k) of the rows x (rows, k), both less the centre."""
-        return self.shift + x @ self.mean + z @ self.root
 
 
 def shrunk(R: np.ndarray, n: float) -> tuple[np.ndarray, float]:
@@ -126,22 +106,6 @@ def sampler(view: GramView, centre: np.ndarray, sweeps: int | None = None) -> Sa
     mean *= view.scale / view.scale[:, None]
     offset = view.offset - centre[view.varying]
     return Sampler(view.varying, offset - offset @ mean, mean, root * view.scale, s, share)
-
-
-def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> GramStatistics:
-    """Statistics of the features of both side by side; `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The labels are the first's."""
-    return GramStatistics(
-        first.n,
-        np.concatenate([first.sum_x, second.sum_x]),
-        first.sum_y,
-        np.block([[first.xx, cross], [cross.T, second.xx]]),
-        np.concatenate([first.xy, second.xy]),
-        first.yy,
-        np.concatenate([first.centre_x, second.centre_x]),
-        first.centre_y,
-        np.concatenate([first.low, second.low]),
-        np.concatenate([first.high, second.high]),
-    )
 
 
 def statistic(weights: np.ndarray) -> np.ndarray:

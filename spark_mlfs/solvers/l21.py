@@ -31,7 +31,8 @@ import numpy as np
 from scipy import linalg, sparse
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers.gram import GramStatistics, GramView, Solution, copies, solve_positive
+from spark_mlfs.kernels.gram import GramStatistics, GramView
+from spark_mlfs.solvers.linear import Solution, copies, solve_positive
 
 _EPS = 1e-10  # of the largest 2||w_i||: the bound of U
 _MEMORY = 10  # iterates Anderson extrapolation looks back on

@@ -28,9 +28,10 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.kernels.gram import GramView
 from spark_mlfs.solvers.factorise import latent_width, normalise, truncated_svd
-from spark_mlfs.solvers.gram import GramView, Solution, copies, solve_positive
 from spark_mlfs.solvers.l21 import BoxNewton, Memory, factored_step, huber, reweighted_step
+from spark_mlfs.solvers.linear import Solution, copies, solve_positive
 
 CONSTRAINTS = ("orthonormal", "none")
 _EPS = 1e-10

@@ -18,7 +18,8 @@ import numpy as np
 from scipy import linalg
 
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.solvers.gram import GramView, Solution, copies, solve_positive
+from spark_mlfs.kernels.gram import GramView
+from spark_mlfs.solvers.linear import Solution, copies, solve_positive
 
 _BLOCK = 64
 

@@ -21,8 +21,8 @@ import numpy as np
 from scipy import linalg
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers.gram import Solution, copies
 from spark_mlfs.solvers.l21 import BoxNewton, huber, residual_floor
+from spark_mlfs.solvers.linear import Solution, copies
 
 _EPS = 1e-10
 _REWEIGHTINGS = 6  # before the first Newton step

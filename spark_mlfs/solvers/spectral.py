@@ -33,7 +33,7 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
-from spark_mlfs.solvers.label_similarity import BLOCK_BYTES, LabelsetSimilarity
+from spark_mlfs.kernels.label_similarity import BLOCK_BYTES, LabelsetSimilarity
 
 WORST = -2.0  # the largest eigenvalue a normalised Laplacian can have
 EIGENSPACE = 1e-9

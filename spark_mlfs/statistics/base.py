@@ -7,91 +7,17 @@ saved and added to later. The runner decides where that happens.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 import scipy.sparse as sp
 
+from ..blocks.codec import State
+
 if TYPE_CHECKING:
-    from ..prepare.blocks import Profile, Spans
-
-State = dict[str, Any]
-
-_ALIGN = 16
-
-
-def encode(state: State) -> bytearray:
-    """A dict of arrays, CSR matrices and plain values as bytes: a JSON header, then the raw aligned buffers."""
-    header: dict[str, Any] = {}
-    buffers: list[np.ndarray] = []
-    offset = 0
-
-    def put(array: np.ndarray) -> list:
-        nonlocal offset
-        array = np.ascontiguousarray(array)
-        at = offset
-        buffers.append(array)
-        offset += -(-array.nbytes // _ALIGN) * _ALIGN
-        return [array.dtype.str, list(array.shape), at]
-
-    for name, value in state.items():
-        if isinstance(value, np.ndarray):
-            header[name] = {"a": put(value)}
-        elif sp.issparse(value):
-            value = value.tocsr()
-            header[name] = {"s": [put(value.data), put(value.indices), put(value.indptr), list(value.shape)]}
-        else:
-            header[name] = {"v": value}
-    head = json.dumps(header).encode()
-    start = -(-(8 + len(head)) // _ALIGN) * _ALIGN
-    out = bytearray(start + offset)
-    out[:8] = len(head).to_bytes(8, "little")
-    out[8 : 8 + len(head)] = head
-    at = start
-    for array in buffers:
-        out[at : at + array.nbytes] = array.reshape(-1).view(np.uint8).data if array.nbytes else b""
-        at += -(-array.nbytes // _ALIGN) * _ALIGN
-    return out
-
-
-def envelope(arrays: int) -> int:
-    """The bytes of an encoded state beside its arrays' at most: its header and their alignment. A CSR matrix counts as three."""
-    return 64 + 160 * arrays
-
-
-def binary_array(data: bytearray | bytes | None) -> pa.Array:
-    """One binary cell as an Arrow array, without copying it."""
-    if data is None:
-        return pa.array([None], pa.binary())
-    offsets = pa.py_buffer(np.array([0, len(data)], np.int32))
-    return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, pa.py_buffer(data)])
-
-
-def decode(data: Any) -> State:
-    """The inverse of `encode`; the arrays are read-only views into `data`, nothing is copied."""
-    view = memoryview(data)
-    size = int.from_bytes(view[:8], "little")
-    header = json.loads(bytes(view[8 : 8 + size]))
-    start = -(-(8 + size) // _ALIGN) * _ALIGN
-
-    def get(spec: list) -> np.ndarray:
-        dtype, shape, at = np.dtype(spec[0]), spec[1], spec[2]
-        count = int(np.prod(shape, dtype=np.int64))
-        return np.frombuffer(view, dtype, count, start + at).reshape(shape) if count else np.zeros(shape, dtype)
-
-    state: State = {}
-    for name, spec in header.items():
-        if "a" in spec:
-            state[name] = get(spec["a"])
-        elif "s" in spec:
-            values, indices, indptr, shape = spec["s"]
-            state[name] = sp.csr_matrix((get(values), get(indices), get(indptr)), shape=shape)
-        else:
-            state[name] = spec["v"]
-    return state
+    from ..blocks.profile import Profile
+    from ..blocks.spans import Spans
 
 
 def add(left: State, right: State) -> State:
@@ -166,7 +92,7 @@ class Statistic:
         ``"rows"``    raw blocks in any order; integer states only
         ``"coded"``   discretised blocks in any order; integer states only (the statistic has a `coding`)
         ``"cells"``   discretised blocks, every joint cell of `selected` in one block
-        ``"spans"``   raw blocks in an order that depends on the row ids alone (`prepare.blocks.Spans`), states merged in that
+        ``"spans"``   raw blocks in an order that depends on the row ids alone (`blocks.spans.Spans`), states merged in that
                       order: float sums have one value whatever the partitioning
     `key`     equal keys mean equal results: the engines answer a repeated request from their cache.
     """
@@ -190,7 +116,7 @@ class Statistic:
 
     def spans(self, profile: Profile) -> Spans:
         """With layout ``"spans"``: the cut it wants."""
-        from ..prepare.blocks import Spans
+        from ..blocks.spans import Spans
 
         return Spans.of(profile)
 

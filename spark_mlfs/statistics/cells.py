@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..prepare.blocks import Profile
-from ..prepare.discretise import CodedBlock, Coding
-from ..solvers.information import CountLogs
-from .base import State, Statistic, envelope
+from ..blocks.codec import State, envelope
+from ..blocks.coding import CodedBlock, Coding
+from ..blocks.profile import Profile
+from ..kernels.information import CountLogs
+from .base import Statistic
 from .contingency import Classes, Labels, count_state, counts_of, groups_of, table_bytes
 
 

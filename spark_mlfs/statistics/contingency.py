@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..prepare.blocks import Profile
-from ..prepare.discretise import CodedBlock, Coding
-from ..solvers import information as info
-from .base import State, Statistic, envelope
+from ..blocks.codec import State, envelope
+from ..blocks.coding import CodedBlock, Coding
+from ..blocks.profile import Profile
+from ..kernels import information as info
+from .base import Statistic
 
 CHUNK_BYTES = 32 << 20
 PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte at once

@@ -1,6 +1,6 @@
 """Second moments [X, Y, 1]'[X, Y, 1] of the rows whose labels are all known: what the whole regression family needs.
 
-Float sums over chunks of rows in an order that row ids alone decide (`prepare.blocks.Spans`), about a provisional centre, so that
+Float sums over chunks of rows in an order that row ids alone decide (`blocks.spans.Spans`), about a provisional centre, so that
 a large mean with a small spread loses no digits. Rows with an unknown label are left out (`csfs` alone uses them).
 """
 
@@ -13,10 +13,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..prepare.blocks import GROUPS, Block, Profile, Spans, group_of
-from ..solvers.gram import GramStatistics, GramView
-from ..solvers.l21 import residual_weights
-from .base import State, Statistic, accumulate, envelope
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from ..blocks.rowhash import GROUPS, group_of
+from ..blocks.spans import Spans
+from ..kernels.gram import GramStatistics, GramView
+from .base import Statistic, accumulate
 from .moments import provisional_centre
 
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
@@ -102,91 +105,22 @@ class Gram(Statistic):
         return self.blocks * (8 * (1 + v + q + v * v + v * q + q * q) + envelope(6))
 
 
-@dataclass
-class ReweightedGram(Statistic):
-    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms.
-
-    `weights` (v, q) and `intercept` (q,) are those of unscaled features.
-    """
-
-    weights: np.ndarray
-    intercept: np.ndarray
-    floor: float
-    layout: str = field(default="spans", init=False)
-
-    def key(self) -> Hashable:
-        return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        block = block.known()
-        x, centre = features_of(block, profile)
-        y = block.labels(profile.q).toarray()
-        residual = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights) - y
-        weights, loss = residual_weights(np.linalg.norm(residual, axis=1), self.floor)
-        return _moments(x, y - centre_of_labels(profile), weights) | {"loss": np.array([loss])}
-
-    def finish(self, state: State, profile: Profile) -> tuple[GramStatistics, float]:
-        return statistics_of(state, profile), float(state["loss"][0])
-
-    def state_bytes(self, profile: Profile) -> int:
-        return Gram().state_bytes(profile) + 8 + envelope(1)
-
-
-@dataclass
-class FilledSums(Statistic):
-    """`csfs` with unknown labels: Σ x f', Σ f, Σ ff' over all rows, where f is the label if known, else
-    clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q), `intercept` (q,): of unscaled features."""
-
-    weights: np.ndarray | None
-    intercept: np.ndarray | None
-    layout: str = field(default="spans", init=False)
-
-    def key(self) -> Hashable:
-        return "filled sums", None if self.weights is None else (self.weights.tobytes(), self.intercept.tobytes())
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        x, centre = features_of(block, profile)
-        f = block.labels(profile.q).toarray()
-        unknown = block.unknown(profile.q)
-        if unknown is not None and self.weights is not None:
-            rows, columns = unknown.nonzero()
-            guess = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights)
-            f[rows, columns] = np.clip(guess[rows, columns], 0, 1)
-        return {"xf": np.asarray(x.T @ f), "f": f.sum(axis=0), "ff": (f * f).sum(axis=0), "x": np.asarray(x.sum(axis=0)).ravel()}
-
-    def finish(self, state: State, profile: Profile) -> State:
-        return state | {"centre": provisional_centre(profile)}
-
-    def state_bytes(self, profile: Profile) -> int:
-        v, q = len(profile.varying), profile.q
-        return 8 * (v * q + v + 2 * q) + envelope(4)
-
-
-@dataclass
-class AllRowsGram(Gram):
-    """The features' second moments over all rows, labelled or not (labels taken as 0 where unknown)."""
-
-    def key(self) -> Hashable:
-        return "gram of all rows"
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        x, _ = features_of(block, profile)
-        return {f"0 {name}": value for name, value in _moments(x, np.zeros((block.n, 0))).items()}
-
-    def finish(self, state: State, profile: Profile) -> GramStatistics:
-        found = {name: state[f"0 {name}"] for name in _ARRAYS}
-        v = profile.varying
-        return GramStatistics(
-            float(found["n"][0]),
-            *(found[name] for name in _ARRAYS[1:]),
-            provisional_centre(profile),
-            np.zeros(0),
-            profile.low[v],
-            profile.high[v],
-        )
-
-
 def view_of(engine: Any, scaling: str, centred: bool = True) -> GramView:
     """The scaled second moments of an engine's labelled rows."""
     (found,) = engine.run(Gram())
     return found.centred(scaling) if centred else found.uncentred(scaling)
+
+
+@dataclass
+class GroupGrams(Gram):
+    """{group: `GramStatistics`} of the groups of rows that have any, of 60 (`blocks.rowhash.group_of`): half-samples and folds of
+    any division into groups are sums of them. State: 480·(v² + vq + q²) bytes."""
+
+    blocks: int = GROUPS
+
+    def key(self) -> Hashable:
+        return "gram by group"
+
+    def finish(self, state: State, profile: Profile) -> dict[int, GramStatistics]:
+        present = sorted({int(name.split()[0]) for name in state})
+        return {group: statistics_of(state, profile, f"{group} ") for group in present}

@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from ..prepare.blocks import Block, Profile
-from .base import State, Statistic, envelope
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from .base import Statistic
 from .contingency import LabelsetCounts, Labelsets
 from .gram import features_of
 from .moments import Moments, provisional_centre

@@ -1,10 +1,10 @@
 """Nearest neighbours, and sums over pairs of rows, by blocks.
 
 The queries (all rows, or a sample of *anchors*) travel to the tasks in waves of some MB; a task meets them with the chunks of
-rows it holds, tile by tile (`solvers.knn`), and keeps the k best of each query or a sum. So memory is one wave, one chunk and
+rows it holds, tile by tile (`kernels.knn`), and keeps the k best of each query or a sum. So memory is one wave, one chunk and
 the k best, whatever the number of rows, and the driver holds per query its neighbours' ids and distances. Neighbours do not
 depend on the order in which chunks are met; float sums are merged in an order that row ids alone decide
-(`prepare.blocks.Spans`).
+(`blocks.spans.Spans`).
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from ..blocks.spans import Spans
 from ..errors import BudgetError, DataError
-from ..prepare.blocks import Block, Profile, Spans
-from ..solvers.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve, tiles
-from ..solvers.label_similarity import LabelsetSimilarity
-from ..solvers.margin import Anchors, HingePart, attraction, hinge_part
-from ..solvers.relief import Links, PairMembership, PairNeighbours
-from .base import State, Statistic, add, envelope
+from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve
+from ..kernels.label_similarity import LabelsetSimilarity
+from .base import Statistic
 from .contingency import Labelsets
 from .moments import Moments, known_range, provisional_centre
 from .sample import SampledRows, rows_bytes
 
-PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
 WAVE_BYTES = 16 << 20  # of query rows that travel with one job
 
 
@@ -277,238 +277,6 @@ class RowsById(Statistic):
 
     def state_bytes(self, profile: Profile) -> int:
         return rows_bytes(profile, 2 * len(self.ids))
-
-
-# ---- GMBA ----
-
-
-@dataclass
-class MarginAnchors:
-    """Usable anchors of one wave: their rows, the rows of their hits and margins; made ready once a task."""
-
-    queries: Queries
-    hits: Queries  # distinct rows
-    places: np.ndarray  # (a, k) positions in hits
-    margin: np.ndarray
-    table: LabelsetSimilarity
-    _anchors: list[Anchors] | None = field(default=None, repr=False)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_anchors": None}
-
-    def batches(self) -> list[Anchors]:
-        if self._anchors is None:
-            hits = self.hits.geometry.points(self.hits.block)
-            self._anchors, first = [], 0
-            for rows in self.queries.batches():
-                part = slice(first, first + len(rows))
-                places = self.places[part]
-                x = hits.x[places.ravel()]
-                self._anchors.append(Anchors.of(rows, x, hits.codes[places], self.margin[part], self.table))
-                first += len(rows)
-        return self._anchors
-
-    def __len__(self) -> int:
-        return len(self.queries)
-
-
-@dataclass
-class HingeSums(Statistic):
-    """Sum over misses of `solvers.margin.hinge_part` for the anchors of a wave: `summed` over the anchors, or one vector each.
-    State: 8·v bytes, or 8·v an anchor."""
-
-    anchors: MarginAnchors
-    s_min: float
-    lam: float
-    weights: np.ndarray | None
-    summed: bool
-    layout: str = field(default="spans", init=False)
-
-    def key(self) -> Hashable:
-        return "hinges", id(self.anchors), None if self.weights is None else self.weights.tobytes(), self.summed
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        rows = self.anchors.queries.geometry.points(block.known())
-        parts = [
-            hinge_part(batch, rows, self.anchors.table, self.s_min, self.lam, self.weights, self.summed, max(1, rows.width))
-            for batch in self.anchors.batches()
-        ]
-        return self._state(parts)
-
-    def _state(self, parts: list[HingePart]) -> State:
-        active = np.array([sum(part.active for part in parts)])
-        if self.summed:
-            total = sum(parts[1:], parts[0])
-            return {"gradient": total.gradient, "loss": np.array([total.loss]), "active": active}
-        gradient = np.concatenate([part.gradient for part in parts])
-        return {"gradient": gradient, "loss": np.concatenate([part.loss for part in parts]), "active": active}
-
-    def finish(self, state: State, profile: Profile) -> State:
-        own = self._state([attraction(batch, self.weights, self.summed) for batch in self.anchors.batches()])
-        return add(own, state)
-
-    def state_bytes(self, profile: Profile) -> int:
-        each = 1 if self.summed else len(self.anchors)
-        return 8 * each * (len(profile.varying) + 1) + 8 + envelope(3)
-
-
-# ---- ReliefF ----
-
-
-@dataclass
-class PairNearest(Statistic):
-    """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries in it.
-    Result: a `Links` a batch with ±1/(N_ab k) as values. State: 48·k bytes a query and pair."""
-
-    queries: Queries
-    membership: PairMembership
-    sizes: np.ndarray
-    k: int
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
-
-    def key(self) -> Hashable:
-        return "pair nearest", id(self.queries), self.k
-
-    def _empty(self) -> list[PairNeighbours]:
-        return [PairNeighbours(batch.codes, self.membership, self.k) for batch in self.queries.batches()]
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        return self.fold(None, block, profile)
-
-    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        rows = self.queries.geometry.points(block.known())
-        found = self._empty() if state is None else self._found(state)
-        for batch, best in zip(self.queries.batches(), found, strict=True):
-            for tile, _ in tiles(batch, rows, max(1, rows.width), PAIR_TILE):
-                best.update(tile)
-        return self._pack(found)
-
-    def _pack(self, found: list[PairNeighbours]) -> State:
-        all_ = [getattr(best, side)[pair] for best in found for pair in best.rows for side in ("first", "second")]
-        empty = {"keys": np.zeros((0, self.k)), "ids": np.zeros((0, self.k), np.int64), "squares": np.zeros((0, self.k))}
-        return {name: np.concatenate([zero, *(getattr(each, name) for each in all_)]) for name, zero in empty.items()}
-
-    def merge(self, left: State, right: State) -> State:
-        return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
-
-    def finish(self, state: State, profile: Profile) -> list[Links]:
-        return [best.links(self.sizes) for best in self._found(state)]
-
-    def _found(self, state: State) -> list[PairNeighbours]:
-        found, first = self._empty(), 0
-        for best in found:
-            for pair, rows in best.rows.items():
-                for side in ("first", "second"):
-                    part = {name: state[name][first : first + len(rows)] for name in ("keys", "ids", "squares")}
-                    getattr(best, side)[pair] = Nearest.from_state(part)
-                    first += len(rows)
-        return found
-
-    def state_bytes(self, profile: Profile) -> int:
-        return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values()) + envelope(3)
-
-
-@dataclass
-class LinkDifferences(Statistic):
-    """Pass B of ReliefF: Σ_t values_t |x_anchor − x_neighbour| over the links of a wave, (w, v). State: 8·w·v bytes."""
-
-    queries: Queries
-    links: list[Links]
-    width: int
-    layout: str = field(default="spans", init=False)
-
-    def key(self) -> Hashable:
-        return "link differences", id(self.queries)
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        rows = self.queries.geometry.points(block.known())
-        total = np.zeros((self.width, rows.width))
-        for batch, links in zip(self.queries.batches(), self.links, strict=True):
-            total += links.differences(batch, rows)
-        return {"differences": total}
-
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["differences"]
-
-    def state_bytes(self, profile: Profile) -> int:
-        return 8 * self.width * len(profile.varying) + envelope(1)
-
-
-# ---- graphs of rows ----
-
-
-@dataclass
-class EdgeProducts(Statistic):
-    """X'SX of a symmetric sparse S over the rows, the columns of S met wave by wave: Σ_i x_i (Σ_j S_ij x_j)' over the j of the
-    wave. State: 8·v² bytes."""
-
-    queries: Queries
-    ids: np.ndarray  # of the rows of S, sorted
-    columns: sp.csr_matrix  # S[:, wave]
-    layout: str = field(default="spans", init=False)
-
-    def key(self) -> Hashable:
-        return "edges", id(self.queries)
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        rows = self.queries.geometry.points(block.known())
-        part = self.columns[np.searchsorted(self.ids, rows.ids)]
-        wave = self.queries.geometry.points(self.queries.block)
-        product = part @ wave.x
-        out = rows.x.T @ product
-        return {"product": out.toarray() if sp.issparse(out) else np.asarray(out)}
-
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["product"]
-
-    def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(profile.varying) ** 2 + envelope(1)
-
-
-@dataclass
-class WeightedSquares(Statistic):
-    """X'DX of the scaled features for row weights D. State: 8·v² bytes."""
-
-    geometry: Geometry
-    ids: np.ndarray  # sorted
-    weights: np.ndarray
-    layout: str = field(default="spans", init=False)
-
-    def key(self) -> Hashable:
-        return "weighted squares", self.weights.tobytes()
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        rows = self.geometry.points(block.known())
-        weights = self.weights[np.searchsorted(self.ids, rows.ids)]
-        if rows.sparse:
-            return {"product": (rows.x.T @ rows.x.multiply(weights[:, None]).tocsr()).toarray()}
-        half = rows.x * np.sqrt(weights)[:, None]
-        return {"product": half.T @ half}
-
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["product"]
-
-    def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(profile.varying) ** 2 + envelope(1)
-
-
-def quadratic_form(engine: Any, block: Block, geometry: Geometry, S: sp.csr_matrix) -> np.ndarray:
-    """X'LX (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block` (all rows, in the order of their ids):
-    Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2."""
-    S = sp.csr_matrix(S)
-    degree = np.asarray(S.sum(axis=1, dtype=np.float64)).ravel()
-    order = np.argsort(block.ids)
-    ids = block.ids[order]
-    (total,) = engine.once(WeightedSquares(geometry, ids, degree[order]))
-    first = 0
-    S = S[order]
-    for wave in waves(block):
-        queries = Queries(wave, geometry)
-        total = total - engine.once(EdgeProducts(queries, ids, S[:, first : first + wave.n].tocsr()))[0]
-        first += wave.n
-    return (total + total.T) / 2
 
 
 def labelset_table(sets: Labelsets, q: int, similarity: str = "overlap") -> LabelsetSimilarity:

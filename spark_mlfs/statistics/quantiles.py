@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..prepare.blocks import Block, Profile
-from .base import State, Statistic, envelope
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.profile import Profile
+from .base import Statistic
 
 PARTS = 64
 

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..prepare.blocks import GROUPS, Block, Profile, concatenate, mix
-from .base import State, Statistic, decode, envelope
+from ..blocks.block import Block, concatenate
+from ..blocks.codec import State, decode, envelope
+from ..blocks.profile import Profile
+from ..blocks.rowhash import GROUPS, mix
+from .base import Statistic
 
 PART = 64  # rows of a part, about: spans and chunks are larger
 

@@ -13,13 +13,15 @@ from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 
 import spark_mlfs
-from spark_mlfs.classifiers import ESTIMATORS, MultiLabelClassificationModel
-from spark_mlfs.classify.base import scaling_of
-from spark_mlfs.classify.registry import classifier
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.classify import CLASSIFIERS
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.prepare.blocks import Block, pack
+from spark_mlfs.kernels.scaling import scaling_of
+from spark_mlfs.ml.classifiers import ESTIMATORS, MultiLabelClassificationModel
 from spark_mlfs.schema import attribute_names, with_names
-from spark_mlfs.statistics.runner import LocalEngine, SparkEngine
 
 SCHEMA = T.StructType(
     [
@@ -141,7 +143,7 @@ def test_calibrated_scores_are_plattish(spark):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_one_answer_whatever_the_layout(spark, name, sparse):
     x, y = data(sparse=sparse)
-    found = classifier(name)
+    found = CLASSIFIERS.create(name)
     p = {each.name: each.default for each in found.parameters}
     states = []
     for partitions in (1, 5):
@@ -251,7 +253,8 @@ def test_scaling():
     [("mlknn", False), ("brknn", True), pytest.param("mlknn", True, marks=pytest.mark.slow)],
 )
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
-    from spark_mlfs import blockjoin, classifiers
+    from spark_mlfs.ml import classifiers
+    from spark_mlfs.ml import join as blockjoin
 
     x, y = data(sparse=sparse)
     z, u = data(90, seed=1, sparse=sparse)
@@ -318,11 +321,14 @@ def test_neighbours_over_the_cluster_with_equal_and_unlabelled_rows(spark):
     x[60:80], y[60:80] = x[:20], y[:20]
     rows = [(Vectors.dense(a), None if i % 9 == 4 else Vectors.dense(b)) for i, (a, b) in enumerate(zip(x, y, strict=True))]
     frame = spark.createDataFrame(rows, T.StructType(SCHEMA.fields[1:])).repartition(3)
-    p = {each.name: each.default for each in classifier("mlknn").parameters}
+    p = {each.name: each.default for each in CLASSIFIERS.create("mlknn").parameters}
     packed = pack(frame, "features", "labels")
     blocks = [Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()]
     engine = SparkEngine(packed)
-    here, there = classifier("mlknn").fit(LocalEngine(packed.profile, blocks), p), classifier("mlknn").fit(engine, p)
+    here, there = (
+        CLASSIFIERS.create("mlknn").fit(LocalEngine(packed.profile, blocks), p),
+        CLASSIFIERS.create("mlknn").fit(engine, p),
+    )
     engine.release()
     packed.release()
     assert here["x"].shape[0] == 80

@@ -14,9 +14,10 @@ from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 
 from spark_mlfs import METHODS, pipeline
-from spark_mlfs.prepare.blocks import Block, concatenate, pack
+from spark_mlfs.blocks.block import Block, concatenate
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.schema import with_names
-from spark_mlfs.statistics.runner import LocalEngine
 
 N, D, Q = 200, 12, 4
 COPY_OF, COPY, BINARY, COUNTS, CONSTANT, ZERO = 1, 6, 7, 8, 9, 4
@@ -81,7 +82,7 @@ def block_of(x, y, ids=None):
 
 def engine_of(x, y, ids=None):
     """An engine over the rows, without Spark: what a small run uses inside its one task."""
-    from spark_mlfs.prepare.blocks import profile_block
+    from spark_mlfs.blocks.profile import profile_block
 
     block = block_of(x, y, ids)
     return LocalEngine(profile_block(block, y.shape[1]), [block])

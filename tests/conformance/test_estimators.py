@@ -14,12 +14,15 @@ from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 
 import spark_mlfs
-from spark_mlfs import DataError, ParameterError, classifiers, estimator, extractors
-from spark_mlfs.classify.registry import CLASSIFIERS
-from spark_mlfs.extract.registry import EXTRACTORS
-from spark_mlfs.ml import FITTING, Reader
+from spark_mlfs import DataError, ParameterError
+from spark_mlfs.classify import CLASSIFIERS
+from spark_mlfs.extract import EXTRACTORS
+from spark_mlfs.methods import METHODS
+from spark_mlfs.ml import classifiers, extractors
+from spark_mlfs.ml import selectors as estimator
+from spark_mlfs.ml.params import FITTING
+from spark_mlfs.ml.persistence import Reader
 from spark_mlfs.params import Choice, Flag, Integer, Number, Optional, Text
-from spark_mlfs.registry import METHODS
 from spark_mlfs.schema import attribute_names, with_names
 
 N, D, Q, CONSTANT = 48, 6, 3, 4
@@ -58,9 +61,7 @@ def test_the_registries_are_whole():
     for classes, registry, model, _ in KINDS.values():
         assert list(classes) == list(registry)
         assert getattr(spark_mlfs, model.__name__) is model
-    public = {
-        name for name in spark_mlfs.__all__ if isinstance(made := getattr(spark_mlfs, name), type) and hasattr(made, "fit")
-    }
+    public = {name for name in spark_mlfs.__all__ if isinstance(made := getattr(spark_mlfs, name), type) and hasattr(made, "fit")}
     assert public == {stage.made.__name__ for stage in STAGES.values()} | {"MultiLabelSelector"}
 
 

@@ -10,11 +10,11 @@ from pyspark.ml.linalg import Vectors
 
 from spark_mlfs import METHODS, DataError, pipeline
 from spark_mlfs import read as readers
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.engine import spark as runner
+from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.methods.counting import CountingMethod
-from spark_mlfs.prepare.blocks import pack
 from spark_mlfs.read.samples import planted_truth
-from spark_mlfs.statistics import runner
-from spark_mlfs.statistics.runner import SparkEngine
 
 
 def same_bits(one, other):

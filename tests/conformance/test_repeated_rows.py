@@ -13,12 +13,12 @@ from tables import SETS, Table
 
 import spark_mlfs
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, DataError, pipeline
-from spark_mlfs.classifiers import ESTIMATORS
-from spark_mlfs.evaluate.numfeatures import Rule
-from spark_mlfs.evaluate.protocol import Protocol, collect_labels, held_out, training
-from spark_mlfs.extractors import ESTIMATORS as EXTRACTING
-from spark_mlfs.prepare.blocks import pack
-from spark_mlfs.prepare.identity import identified, occurrence_ids
+from spark_mlfs.blocks.identity import identified, occurrence_ids
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.evaluate.split import Protocol, collect_labels, held_out, training
+from spark_mlfs.ml.classifiers import ESTIMATORS
+from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
+from spark_mlfs.select.rules import Rule
 
 FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
 ANCHORS = 200  # on sparse rows, of which most are equally far apart
@@ -188,7 +188,7 @@ def test_methods_over_rows_equal_their_oracles(case):
 def test_mlknn_learns_from_other_places(case, small, monkeypatch):
     """Also distributed: a row's twin is its neighbour, the row itself is not."""
     table = case("emotions").table
-    monkeypatch.setattr("spark_mlfs.classifiers.SMALL_BYTES", small)
+    monkeypatch.setattr("spark_mlfs.ml.classifiers.SMALL_BYTES", small)
     model = spark_mlfs.MLkNNClassifier().fit(table.frame)
     oracle = MLkNN().fit(table.x, table.y)
     state = model.state

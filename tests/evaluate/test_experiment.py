@@ -11,20 +11,20 @@ from oracles.mlknn import MLkNN
 from pyspark.ml.linalg import Vectors
 from sklearn import metrics as sk
 
-from spark_mlfs.classify.registry import classifier
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.evaluate import experiment
-from spark_mlfs.evaluate.experiment import Candidate, Choosing, Design, Judge, Trial, run_trials, size_of
-from spark_mlfs.evaluate.protocol import Protocol, marked
+from spark_mlfs.evaluate import trials as experiment
+from spark_mlfs.evaluate.split import Protocol, marked
+from spark_mlfs.evaluate.trials import Candidate, Choosing, Design, Judge, Trial, run_trials, size_of
 from spark_mlfs.params import check
 from spark_mlfs.pipeline import Request
-from spark_mlfs.prepare.blocks import pack
 
 N, D, Q = 240, 12, 4
 
 
 def judge(name="mlknn", **parameters):
-    return Judge(name, name, check(classifier(name).parameters, parameters, name))
+    return Judge(name, name, check(CLASSIFIERS.create(name).parameters, parameters, name))
 
 
 def rows(seed=0, n=N):
@@ -210,7 +210,7 @@ def test_sizes():
 
 def test_a_marked_split_needs_marked_rows(spark, data):
     *_, packed = data
-    from spark_mlfs.evaluate.protocol import Marked, Split
+    from spark_mlfs.blocks.folds import Marked, Split
 
     ids, x, y = rows(2, 40)
     odd = pack(frame_of(spark, ids * 2 + 1, x, y), row_id="id")

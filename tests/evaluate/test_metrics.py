@@ -202,7 +202,7 @@ def test_in_a_cross_validator(spark, data_dir):
     from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 
     from spark_mlfs import read
-    from spark_mlfs.classifiers import MLkNNClassifier
+    from spark_mlfs.ml.classifiers import MLkNNClassifier
 
     path = data_dir / "emotions"
     frame = read.load(spark, str(path / "emotions-train.arff.gz"), "arff", labels=str(path / "emotions.xml")).limit(120).cache()

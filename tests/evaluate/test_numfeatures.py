@@ -18,14 +18,18 @@ from scipy import stats
 
 import spark_mlfs
 from spark_mlfs import pipeline
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.blocks.rowhash import group_of, normal
+from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.evaluate.numfeatures import PAIRS, Rule, choose, error_bound, half_sample, halves, passing
-from spark_mlfs.evaluate.protocol import normal
-from spark_mlfs.prepare.blocks import Block, group_of, pack, profile_block
-from spark_mlfs.registry import METHODS, method
-from spark_mlfs.solvers.gram import GramStatistics
+from spark_mlfs.kernels.gram import GramStatistics
+from spark_mlfs.methods import METHODS
+from spark_mlfs.select.choose import choose
+from spark_mlfs.select.rules import Rule, passing
+from spark_mlfs.select.stability import PAIRS, error_bound, half_sample, halves
 from spark_mlfs.solvers.knockoffs import sampler, statistic
-from spark_mlfs.statistics.runner import LocalEngine
 
 N, D, Q, RELEVANT = 400, 30, 3, 8
 
@@ -52,7 +56,7 @@ def engine_of(x, y, ids):
 
 def evidence(x, y, ids, name, rule, **given):
     request = pipeline.Request.of(name, given, rule=rule)
-    return choose(engine_of(x, y, ids), method(name), request.parameters, rule)
+    return choose(engine_of(x, y, ids), METHODS.create(name), request.parameters, rule)
 
 
 # ---- the evidence ----
@@ -149,7 +153,7 @@ def test_frequencies_of_other_methods_are_those_of_runs_on_half_of_the_rows(name
     for half in halves(0):
         rows = half[group_of(ids)]
         engine = engine_of(x[rows], y[rows], ids[rows])
-        scores = method(name).score(engine, pipeline.Request.of(name).parameters, 5)
+        scores = METHODS.create(name).score(engine, pipeline.Request.of(name).parameters, 5)
         best = scores.path.picks if scores.path else np.argsort(-scores.values, kind="stable")
         times[engine.profile.varying[best[:5]]] += 1
     times[9] = np.nan
@@ -216,7 +220,7 @@ def test_rules_that_cannot_be_are_refused_before_any_work():
     engine = engine_of(x, y, ids)
     engine.whole = False
     with pytest.raises(ParameterError, match="in one task.*ridge"):
-        choose(engine, method("jmi"), pipeline.Request.of("jmi").parameters, Rule("stability", 0.6, 5))
+        choose(engine, METHODS.create("jmi"), pipeline.Request.of("jmi").parameters, Rule("stability", 0.6, 5))
 
 
 # ---- on Spark ----

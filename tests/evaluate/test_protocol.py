@@ -12,13 +12,18 @@ from pyspark.ml.linalg import Vectors
 from scipy import stats
 
 from spark_mlfs import pipeline
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.folds import Split
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.blocks.rowhash import group_of, mix, normal
+from spark_mlfs.engine.local import LocalEngine, part_of
+from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.evaluate import protocol
-from spark_mlfs.evaluate.protocol import Protocol, Split, held_out, noisy, normal, stratify, training
-from spark_mlfs.prepare.blocks import Block, group_of, mix, pack, profile_block
-from spark_mlfs.solvers.gram import leave_out
+from spark_mlfs.evaluate import split as protocol
+from spark_mlfs.evaluate.split import Protocol, held_out, noisy, stratify, training
+from spark_mlfs.kernels.gram import leave_out
 from spark_mlfs.statistics.gram import Gram
-from spark_mlfs.statistics.runner import LocalEngine, SparkEngine
 
 N, D, Q = 300, 6, 5
 
@@ -91,7 +96,7 @@ def test_every_training_set_of_every_repeat_comes_from_one_scan_of_grams():
     for split in Protocol.of("2x5-fold", seed=1).splits()[::3] + Protocol.of("70/30").splits():
         assert set(split.groups) == set(group_of(ids[split.of(ids)]))
         rest = leave_out(parts, split.groups)
-        (want,) = protocol.part_of(engine, split, False).run(Gram())
+        (want,) = part_of(engine, split, False).run(Gram())
         assert rest.n == want.n
         np.testing.assert_allclose(rest.centred().G, want.centred().G, rtol=1e-9, atol=1e-7)
     assert engine.cost.scans == 1
@@ -255,7 +260,7 @@ def test_engines_agree_on_a_part(data):
     split = Protocol.of("4-fold").splits()[0]
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
-    local = protocol.part_of(LocalEngine(profile_block(block, Q), [block]), split, False)
+    local = part_of(LocalEngine(profile_block(block, Q), [block]), split, False)
     part = training(packed, split)
     engine = SparkEngine(part)
     np.testing.assert_array_equal(engine.run(Gram())[0].xx, local.run(Gram())[0].xx)

@@ -14,11 +14,11 @@ import scipy.sparse as sp
 
 import spark_mlfs
 from spark_mlfs import params
-from spark_mlfs.extract import lift_rsm
-from spark_mlfs.extract.registry import EXTRACTORS
-from spark_mlfs.extractors import Project
-from spark_mlfs.prepare.blocks import Block, profile_block
-from spark_mlfs.statistics.runner import LocalEngine
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.extract import EXTRACTORS, lift_rsm
+from spark_mlfs.ml.extractors import Project
 
 GIVEN = {"mlnb": {"generations": 2}, "lift": {"max_iter": 3}, "lift-rsm": {"max_iter": 3}}
 SAMPLE = 60

@@ -15,16 +15,18 @@ from scipy.linalg import subspace_angles
 
 import spark_mlfs
 from spark_mlfs import params, pipeline
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.blocks.rowhash import mix
+from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
-from spark_mlfs.extract import lift_rsm, mlnb
+from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
-from spark_mlfs.extract.registry import EXTRACTORS
-from spark_mlfs.extractors import ESTIMATORS, Fit, Project
+from spark_mlfs.ml.extractors import ESTIMATORS, Fit, Project
 from spark_mlfs.pipeline import compute
-from spark_mlfs.prepare.blocks import Block, mix, pack, profile_block
 from spark_mlfs.schema import attribute_names, with_names
-from spark_mlfs.statistics.runner import LocalEngine
 
 SCHEMA = T.StructType(
     [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]
@@ -51,7 +53,7 @@ def engine_of(x, y, sparse=False, unlabelled=None, **options):
 
 
 def fitted(name, x, y, sparse=False, **given):
-    extractor = EXTRACTORS[name]()
+    extractor = EXTRACTORS.create(name)
     state = extractor.fit(engine_of(x, y, sparse), params.check(extractor.parameters, given, name))
     out = Project(extractor, state, "o")(sp.csr_matrix(x) if sparse else x)["o"]
     return state, out
@@ -159,6 +161,7 @@ def test_a_label_without_positives_gets_centres_on_all_rows():
     y[:, 1] = 0
     state, out = fitted("lift", x, y)
     assert np.diff(state["slices"])[1] == 50 and out.shape[1] == state["slices"][-1]
+
 
 @pytest.mark.parametrize("sparse", [False, True])
 def test_distances_near_zero_keep_their_digits(sparse):
@@ -270,7 +273,7 @@ def test_rows_without_labels_do_not_take_part(name, sparse):
     x[:75, 4] = 0.1
     given = {"generations": 3} if name == "mlnb" else {}
     alone, _ = fitted(name, x[:75], y[:75], sparse, **given)
-    extractor = EXTRACTORS[name]()
+    extractor = EXTRACTORS.create(name)
     y[75:] = 0
     engine = engine_of(x, y, sparse, unlabelled=np.arange(75, 90))
     state = extractor.fit(engine, params.check(extractor.parameters, given, name))
@@ -300,10 +303,12 @@ def test_what_cannot_be_learned_from_is_told():
 def test_what_does_not_fit_is_told():
     x, y = data(300)
     with pytest.raises(BudgetError, match="cluster centres of 8 features.*lower ratio"):
-        EXTRACTORS["lift"]().fit(engine_of(x, y, driver_bytes=8000), {"ratio": 1.0, "max_iter": 5, "seed": 0, "scaling": "none"})
+        EXTRACTORS.create("lift").fit(
+            engine_of(x, y, driver_bytes=8000), {"ratio": 1.0, "max_iter": 5, "seed": 0, "scaling": "none"}
+        )
     p = params.check(EXTRACTORS["lift-rsm"].parameters, {"ratio": 0.5}, "lift-rsm")
     with pytest.raises(BudgetError, match="lift-rsm: 300 rows.*lower ratio"):
-        EXTRACTORS["lift-rsm"]().fit(engine_of(x, y, driver_bytes=200_000), p)
+        EXTRACTORS.create("lift-rsm").fit(engine_of(x, y, driver_bytes=200_000), p)
 
 
 @pytest.mark.slow
@@ -341,7 +346,7 @@ def test_naive_bayes_equals_scikit_learn():
     (found,) = engine.once(moments)
     population = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]], bool)
     (loss,) = engine.once(mlnb.PopulationLoss(moments, *mlnb.bayes(found, 3), population))
-    from spark_mlfs.prepare.blocks import group_of
+    from spark_mlfs.blocks.rowhash import group_of
 
     fold, Z = group_of(np.arange(150)) * 5 // 60, X @ P
     for i, mask in enumerate(population):

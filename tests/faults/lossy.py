@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_mlfs import pipeline, read
-from spark_mlfs.prepare.blocks import pack
-from spark_mlfs.session import local_session
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.engine.spark import SparkEngine
+from spark_mlfs.session.local import local_session
 from spark_mlfs.statistics.contingency import Labels, TwoWay
 from spark_mlfs.statistics.moments import GroupMoments
-from spark_mlfs.statistics.runner import SparkEngine
 
 
 def kill(loss: str, driver: int, note: str) -> None:

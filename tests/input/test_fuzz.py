@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from spark_mlfs.config import configure
+from spark_mlfs.cli.config import configure
 from spark_mlfs.errors import SparkMlfsError
 from spark_mlfs.read.arff import Plan, _parse, label_names_of_xml, labels_of_relation, parse_header
 from spark_mlfs.read.lines import Lines

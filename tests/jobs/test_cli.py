@@ -13,8 +13,8 @@ import pytest
 from pyspark.sql import functions as F
 
 import spark_mlfs
-from spark_mlfs import cli
-from spark_mlfs.report import output as report_output
+from spark_mlfs.cli import commands as cli
+from spark_mlfs.output import folder as report_output
 from spark_mlfs.schema import attribute_names
 
 VOID = {"meta", "br", "img", "line", "polyline", "polygon", "link", "hr", "input"}
@@ -199,7 +199,7 @@ def test_output_is_refused_replaced_and_kept_on_failure(run, refused, table, tmp
         raise RuntimeError("disk on fire")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spark_mlfs.report.manifest.as_json", broken)
+        patch.setattr("spark_mlfs.output.manifest.as_json", broken)
         code, _, err = run(*base, "--overwrite")
     assert code == 1 and "disk on fire" in err and "Traceback" in err
     assert snapshot(out) == before and [p.name for p in tmp_path.iterdir()] == ["out"]
@@ -226,7 +226,7 @@ def test_interrupt_leaves_nothing(run, table, tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spark_mlfs.report.manifest.as_json", interrupted)
+    monkeypatch.setattr("spark_mlfs.output.manifest.as_json", interrupted)
     code, _, err = run("select", "--data", table, *TABLE, "--output", tmp_path / "out")
     assert code == 130 and "interrupted" in err and "Traceback" not in err
     assert list(tmp_path.iterdir()) == []

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from spark_mlfs import cli
+from spark_mlfs.cli import commands as cli
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import compare
+from spark_mlfs.evaluate import summary as tables
 from spark_mlfs.evaluate.plan import comparison, read_comparison
 from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
-from spark_mlfs.report import comparison as tables
-from spark_mlfs.report.journal import Journal
+from spark_mlfs.output.journal import Journal
 
 ROWS = "options = { num_rows = 150, num_features = 10, num_relevant = 4, num_redundant = 1, num_labels = 4, seed = %d }"
 PLAN = """

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spark_mlfs.config import configure, pairs, reader_option
+from spark_mlfs.cli.config import configure, pairs
 from spark_mlfs.errors import ParameterError
+from spark_mlfs.read.toml import reader_option
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUNS = [
@@ -126,14 +127,14 @@ def test_mistaken_flags_are_named_as_flags():
 
 
 def test_seed_goes_to_methods_that_take_one(monkeypatch):
-    from spark_mlfs import registry
+    from spark_mlfs.methods import METHODS
     from spark_mlfs.params import Integer, Parameter
 
-    class Seeded(registry.METHODS["mim"]):
+    class Seeded(METHODS["mim"]):
         name = "seeded"
-        parameters = (*registry.METHODS["mim"].parameters, Parameter("seed", 0, Integer(0), "seed"))
+        parameters = (*METHODS["mim"].parameters, Parameter("seed", 0, Integer(0), "seed"))
 
-    monkeypatch.setitem(registry.METHODS, "seeded", Seeded)
+    monkeypatch.setitem(METHODS._classes, "seeded", Seeded)
     flags = {"data": {"format": "numbers"}, "run": {"output": "x", "seed": 5}, "method": {"name": "seeded"}}
     assert configure(None, flags).request().parameters["seed"] == 5
     flags["method"]["parameters"] = {"seed": "7"}

@@ -10,7 +10,7 @@ import pytest
 import tomllib
 import yaml
 
-from spark_mlfs import cli
+from spark_mlfs.cli import commands as cli
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "conf" / "databricks"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
-from spark_mlfs import cli
+from spark_mlfs.cli import commands as cli
 from spark_mlfs.read.made import MADE
 
 CONF = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf" / "runs"
@@ -42,7 +42,7 @@ def test_from_raw_to_scored(spark, tmp_path, kind, config, column):
 
 @pytest.mark.parametrize("config", ["gmba-paper", "omfs-paper", "msfs-paper"])
 def test_the_papers_configurations_are_valid(config):
-    from spark_mlfs.config import configure
+    from spark_mlfs.cli.config import configure
 
     found = configure(str(CONF / f"{config}.toml"), {})
     requests = found.requests()

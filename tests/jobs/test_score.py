@@ -17,7 +17,8 @@ from pyspark.ml import PipelineModel
 from pyspark.sql import functions as F
 
 import spark_mlfs
-from spark_mlfs import cli, scoring
+from spark_mlfs.cli import commands as cli
+from spark_mlfs.scoring import corpus as scoring
 
 LABELS = ["l0", "l1", "l2", "l3"]
 

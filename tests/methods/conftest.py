@@ -10,7 +10,7 @@ from pyspark.sql import types as T
 
 from spark_mlfs import pipeline
 from spark_mlfs import read as readers
-from spark_mlfs.prepare.blocks import pack
+from spark_mlfs.blocks.pack import pack
 
 SCHEMA = T.StructType(
     [T.StructField("id", T.LongType()), T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())]

@@ -12,7 +12,7 @@ from sklearn.metrics import mutual_info_score
 
 from spark_mlfs import METHODS, pipeline
 from spark_mlfs import read as readers
-from spark_mlfs.prepare.blocks import pack
+from spark_mlfs.blocks.pack import pack
 
 GREEDY = ("jmi", "cmi", "d2f", "pmu", "mdmr", "scls", "lrfs")
 # (method, parameters): everything that counts, with each way to take the labels

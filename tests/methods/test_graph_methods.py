@@ -12,10 +12,10 @@ from oracles.neighbours import label_similarity
 from oracles.regression import standardise
 from scipy.stats import spearmanr
 
+from spark_mlfs.blocks.rowhash import mix
+from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError
-from spark_mlfs.prepare.blocks import mix
 from spark_mlfs.statistics.neighbours import labelset_table
-from spark_mlfs.statistics.runner import LocalEngine
 
 SETS = ["emotions", "flags", "planted", "planted-sparse"]
 BOTH = pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
@@ -146,7 +146,7 @@ def test_sampled_anchors_are_exactly_as_many_and_keyed_by_row(rows, method):
 def test_planted_features_come_first(frame_of, method, parameters):
     """Three clusters of labelsets that three features tell apart, among nine of noise."""
     from spark_mlfs import pipeline
-    from spark_mlfs.prepare.blocks import pack
+    from spark_mlfs.blocks.pack import pack
 
     rng = np.random.default_rng(4)
     kind = rng.integers(0, 3, 150)
@@ -177,7 +177,8 @@ def test_similarity_is_one_for_equal_labelsets_only(kit_engine, seed, jaccard):
 def kit_engine():
     import scipy.sparse as sp
 
-    from spark_mlfs.prepare.blocks import Block, profile_block
+    from spark_mlfs.blocks.block import Block
+    from spark_mlfs.blocks.profile import profile_block
     from spark_mlfs.statistics.contingency import LabelsetCounts
 
     def make(y):
@@ -191,7 +192,7 @@ def kit_engine():
 
 def test_what_cannot_be_ranked_is_told(frame_of, rows):
     from spark_mlfs import pipeline
-    from spark_mlfs.prepare.blocks import pack
+    from spark_mlfs.blocks.pack import pack
 
     x, y = np.random.default_rng(0).normal(size=(8, 3)), np.eye(8)[:, :4]
     packed = pack(frame_of(x, y), row_id="id")

@@ -23,11 +23,13 @@ from sklearn.metrics import mutual_info_score
 
 import spark_mlfs
 from spark_mlfs import pipeline
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
-from spark_mlfs.prepare.blocks import Block, pack, profile_block
 from spark_mlfs.solvers import canonical, mrmr
 from spark_mlfs.statistics.gram import Gram
-from spark_mlfs.statistics.runner import LocalEngine
 
 PACKAGE = {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}
 CHOICES = [dict(zip(PACKAGE, c, strict=True)) for c in product(("mi", "f"), ("mi", "correlation"), ("difference", "quotient"))]

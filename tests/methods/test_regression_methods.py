@@ -11,14 +11,15 @@ from oracles.regression import standardise
 from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet
 
 from spark_mlfs import pipeline
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.rowhash import mix
+from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import BudgetError, ParameterError
+from spark_mlfs.kernels.gram import leave_out, total
 from spark_mlfs.methods import rfs
 from spark_mlfs.methods.base import Scores
 from spark_mlfs.methods.msfs import MSFS
-from spark_mlfs.prepare.blocks import mix, pack
-from spark_mlfs.solvers.gram import leave_out, total
 from spark_mlfs.statistics.gram import Gram
-from spark_mlfs.statistics.runner import SparkEngine
 
 SETS = ["emotions", "planted", "planted-sparse"]
 BOTH = pytest.mark.parametrize("small", [True, False], ids=["one task", "distributed"])
@@ -296,7 +297,7 @@ def test_folds_are_sums_of_block_grams(rows, blocks):
     assert len(parts) == blocks
     added = total(parts)
     agrees(added.xx, whole.xx, 1e-12)
-    from spark_mlfs.prepare.blocks import GROUPS, group_of
+    from spark_mlfs.blocks.rowhash import GROUPS, group_of
 
     out = group_of(np.arange(len(data.x))) * blocks // GROUPS == 0
     rest = leave_out(parts, [0]).centred("standard")
@@ -364,8 +365,8 @@ def test_a_screen_runs_first(rows):
 @pytest.mark.parametrize("method, parameters", [("ridge", {"alpha": 30.0}), ("lasso", {"alpha": 0.02}), ("csfs", {"mu": 5.0})])
 def test_the_loss_of_a_grid_is_that_of_the_folds(rows, method, parameters):
     """Against a fit on the rows of four folds and a prediction of the fifth's."""
+    from spark_mlfs.blocks.rowhash import GROUPS, group_of
     from spark_mlfs.methods.regression import GramMethod
-    from spark_mlfs.prepare.blocks import GROUPS, group_of
 
     data = rows("emotions")
     requests = [pipeline.Request(method, pipeline.Request.of(method, parameters).parameters, folds=5)]

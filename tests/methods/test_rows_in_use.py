@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spark_mlfs import METHODS, pipeline
+from spark_mlfs import pipeline
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.blocks.rowhash import GROUPS, group_of
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.methods import METHODS
 from spark_mlfs.methods.regression import GramMethod, cross_validated, gather_folds, held_out_error
-from spark_mlfs.prepare.blocks import GROUPS, Block, group_of, profile_block
-from spark_mlfs.registry import method as find_method
 from spark_mlfs.solvers.ranking import complete
 from spark_mlfs.statistics.gram import Gram
-from spark_mlfs.statistics.runner import LocalEngine
 
 N, D, Q, FLAT = 150, 9, 4, 3
 FEW = {"deepfs": {"epochs": 8}, "msfs": {"steps": 20}, "rfs": {"tol": 1e-12}, "mifs": {"tol": 1e-11}}
@@ -85,14 +87,14 @@ def test_a_feature_that_is_constant_where_a_label_is_known_tells_nothing_about_i
     assert got[FLAT] == 0 and 0 < np.delete(got, FLAT).min() and got.max() < 1e6
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if isinstance(find_method(name), GramMethod)])
+@pytest.mark.parametrize("name", [name for name in METHODS if isinstance(METHODS.create(name), GramMethod)])
 def test_a_feature_that_is_constant_on_the_rest_of_a_fold_has_no_weight(name):
     """Cross-validation fits on rows over which a feature may be constant that varies in the fold held out."""
     x, y = table(4)
     fold = group_of(np.arange(N)) * 5 // GROUPS
     assert set(fold) == set(range(5))
     x[:, FLAT] = np.where(fold == 2, x[:, FLAT], 0.1)
-    method, p = find_method(name), pipeline.Request.of(name, {}).parameters
+    method, p = METHODS.create(name), pipeline.Request.of(name, {}).parameters
     losses = []
     for columns in (np.arange(D), np.delete(np.arange(D), FLAT)):
         engine = engine_of(x[:, columns], y)

@@ -7,7 +7,8 @@ import pytest
 from scipy import sparse
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers.gram import GramStatistics, leave_out, row_norms, solve_positive, total
+from spark_mlfs.kernels.gram import GramStatistics, leave_out, row_norms, total
+from spark_mlfs.solvers.linear import solve_positive
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from spark_mlfs.errors import ParameterError
+from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.gtest import combine, corrected, g_tests
-from spark_mlfs.solvers.information import CountLogs
 
 
 def counted(codes, y, width):

@@ -13,9 +13,9 @@ from oracles.mlknn import MLkNN
 from oracles.regression import standardise
 
 from spark_mlfs.errors import DataError
-from spark_mlfs.solvers import knn
-from spark_mlfs.solvers.knn import NONE, Nearest, Reference, Rows, Sieve, Tile, nearest, tiles
-from spark_mlfs.solvers.label_similarity import LabelsetSimilarity, labelset_codes
+from spark_mlfs.kernels import knn
+from spark_mlfs.kernels.knn import NONE, Nearest, Reference, Rows, Sieve, Tile, nearest, tiles
+from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
 
 
 def cut(X, sizes, ids=None, codes=None, sparse=False):

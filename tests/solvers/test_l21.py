@@ -8,8 +8,8 @@ from oracles import graphs_msfs
 from oracles import regression as oracle
 
 from spark_mlfs.errors import ParameterError
+from spark_mlfs.kernels.gram import GramStatistics, row_norms
 from spark_mlfs.solvers import l21
-from spark_mlfs.solvers.gram import GramStatistics, row_norms
 from spark_mlfs.solvers.regression import elastic_net, ridge
 
 

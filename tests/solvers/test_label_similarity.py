@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from oracles import neighbours as oracle
 
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.solvers.label_similarity import LabelsetSimilarity, labelset_codes
+from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
 
 label_matrices = hnp.arrays(np.int8, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(0, 1))
 

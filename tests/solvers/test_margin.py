@@ -13,9 +13,10 @@ from oracles.regression import standardise
 from scipy.stats import spearmanr
 
 from spark_mlfs.errors import ParameterError
+from spark_mlfs.kernels import margin as hinges
+from spark_mlfs.kernels.knn import Nearest, Rows, tiles
+from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
 from spark_mlfs.solvers import margin
-from spark_mlfs.solvers.knn import Nearest, Rows, tiles
-from spark_mlfs.solvers.label_similarity import LabelsetSimilarity, labelset_codes
 
 
 class InBlocks:
@@ -41,12 +42,12 @@ class InBlocks:
             usable = np.flatnonzero((hits.found == k) & (misses.found == 1))
             margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
             ids = hits.ids[usable]
-            self.batches.append(margin.Anchors.of(batch.take(usable), x[ids.ravel()], codes[ids], margins, self.table))
+            self.batches.append(hinges.Anchors.of(batch.take(usable), x[ids.ravel()], codes[ids], margins, self.table))
 
     def _parts(self, batch, weights, summed):
-        total = margin.attraction(batch, weights, summed)
+        total = hinges.attraction(batch, weights, summed)
         for block in self.blocks:
-            total = total + margin.hinge_part(batch, block, self.table, self.s_min, self.lam, weights, summed, tile=self.tile)
+            total = total + hinges.hinge_part(batch, block, self.table, self.s_min, self.lam, weights, summed, tile=self.tile)
         return total
 
     def gradients(self, weights=None):

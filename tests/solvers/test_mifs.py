@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers.gram import GramStatistics
+from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.solvers.mifs import _ExplicitLatent, heat_laplacian, mifs
 
 

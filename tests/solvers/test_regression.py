@@ -10,7 +10,7 @@ from oracles import regression as oracle
 from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet, Ridge
 
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.solvers.gram import GramStatistics
+from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.solvers.regression import alpha_max, elastic_net, lasso, ridge, ridge_path
 
 

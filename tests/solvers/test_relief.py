@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from oracles import relieff as oracle
 from oracles.loader import load
 
-from spark_mlfs.solvers import relief
-from spark_mlfs.solvers.knn import NONE, Nearest, Rows, tiles
-from spark_mlfs.solvers.label_similarity import labelset_codes
+from spark_mlfs.kernels import relief
+from spark_mlfs.kernels.knn import NONE, Nearest, Rows, tiles
+from spark_mlfs.kernels.label_similarity import labelset_codes
 
 
 def blocks_of(X, codes, size, sparse):

@@ -10,8 +10,8 @@ from oracles import spec as oracle
 from oracles.loader import load
 
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
+from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
 from spark_mlfs.solvers import spectral
-from spark_mlfs.solvers.label_similarity import LabelsetSimilarity, labelset_codes
 from spark_mlfs.solvers.spectral import LabelsetSums, spec_scores
 
 CRITERIA = ("phi1", "phi2", "phi3")

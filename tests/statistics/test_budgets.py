@@ -8,10 +8,15 @@ import scipy.sparse as sp
 
 from spark_mlfs import BudgetError, MultiLabelSelector, pipeline
 from spark_mlfs import read as readers
-from spark_mlfs.config import RunSettings
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.cli.config import RunSettings
+from spark_mlfs.engine.local import LocalEngine, Outline
+from spark_mlfs.engine.spark import SparkEngine
+from spark_mlfs.engine.tasks import Partials
 from spark_mlfs.errors import WorkerBudgetError, from_worker
-from spark_mlfs.prepare.blocks import Block, pack, profile_block
-from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, runner, sample
+from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, sample
 
 
 def rows(n=4000, d=40, q=30, seed=0):
@@ -23,7 +28,7 @@ def rows(n=4000, d=40, q=30, seed=0):
 
 
 def engine(block, q=30, **budgets):
-    return runner.LocalEngine(profile_block(block, q), [block], **budgets)
+    return LocalEngine(profile_block(block, q), [block], **budgets)
 
 
 def test_one_process_holds_its_rows_and_states_within_the_budget():
@@ -80,7 +85,7 @@ def planted(spark):
 
 def within(packed, *methods):
     """A budget that holds the rows and the first statistic of the methods and not twice as much."""
-    outline = runner.Outline(packed.profile)
+    outline = Outline(packed.profile)
     wanted = pipeline.Solve(tuple(pipeline.Request.of(m) for m in methods)).needs(outline)
     return outline.in_one_process(wanted, [s.state_bytes(packed.profile) for s in wanted])
 
@@ -94,7 +99,7 @@ def test_what_one_task_may_not_hold_runs_distributed_with_the_same_bits(planted,
     requests = [pipeline.Request.of(m, {}, 6) for m in methods]
     alone = pipeline.rank(planted, requests)
     assert not any(r.distributed for r in alone)
-    outline = runner.Outline(planted.profile)
+    outline = Outline(planted.profile)
     wanted = pipeline.Solve(tuple(requests)).needs(outline)
     wanted += [sample.SampledRows(planted.profile.n)] if methods == ("gmba",) else []
     if methods == ("jmi",):  # one pick at a time, where eight are asked for ahead of need otherwise
@@ -126,11 +131,11 @@ def test_what_no_worker_may_hold_is_refused(planted):
 
 
 def test_several_statistics_share_a_scan_only_within_the_budget(planted):
-    coding = runner.Outline(planted.profile).coding()
+    coding = Outline(planted.profile).coding()
     targets = contingency.Everything(), contingency.Labels(planted.profile.q)
     found = [contingency.TwoWay(coding, target) for target in targets]
     sizes = [s.state_bytes(planted.profile) for s in found]
-    together, apart = (runner.SparkEngine(planted, worker_bytes=b) for b in (sum(sizes), sum(sizes) - 1))
+    together, apart = (SparkEngine(planted, worker_bytes=b) for b in (sum(sizes), sum(sizes) - 1))
     results = [each.run(*found) for each in (together, apart)]
     for each in (together, apart):
         each.release()
@@ -141,17 +146,17 @@ def test_several_statistics_share_a_scan_only_within_the_budget(planted):
 
 def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
     """However many tasks hand in states, what a task merges is cut until it fits."""
-    cuts, state = [], runner.Partials.__init__
+    cuts, state = [], Partials.__init__
 
     def watched(self, statistics, profile, pieces, ordered):
         cuts.append(pieces)
         state(self, statistics, profile, pieces, ordered)
 
-    monkeypatch.setattr(runner.Partials, "__init__", watched)
-    coding = runner.Outline(planted.profile).coding(200)
+    monkeypatch.setattr(Partials, "__init__", watched)
+    coding = Outline(planted.profile).coding(200)
     statistic = contingency.TwoWay(coding, contingency.Labels(planted.profile.q))
     size = statistic.state_bytes(planted.profile)
-    engines = [runner.SparkEngine(planted, worker_bytes=budget) for budget in (64 * size, size)]
+    engines = [SparkEngine(planted, worker_bytes=budget) for budget in (64 * size, size)]
     whole, cut = [each.run(statistic)[0] for each in engines]
     tasks = engines[1].parallelism
     for each in engines:

@@ -17,19 +17,24 @@ import pytest
 import scipy.sparse as sp
 
 import spark_mlfs
-from spark_mlfs.classify.registry import classifier
-from spark_mlfs.evaluate.experiment import PredictionSums
-from spark_mlfs.evaluate.numfeatures import Rule, choose, gather
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.codec import decode, encode
+from spark_mlfs.blocks.coding import code_block, plan_coding
+from spark_mlfs.blocks.profile import Profile, profile_block
+from spark_mlfs.blocks.rowhash import group_of
+from spark_mlfs.classify import CLASSIFIERS
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.evaluate.trials import PredictionSums
+from spark_mlfs.extract import EXTRACTORS, labelwise, lift, mlnb
 from spark_mlfs.extract import base as extract_base
-from spark_mlfs.extract import labelwise, lift, mlnb
-from spark_mlfs.extract.registry import EXTRACTORS
+from spark_mlfs.kernels.information import CountLogs
+from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
 from spark_mlfs.params import check
-from spark_mlfs.prepare.blocks import Block, Profile, group_of, profile_block
-from spark_mlfs.prepare.discretise import code_block, plan_coding
-from spark_mlfs.registry import method as find_method
-from spark_mlfs.statistics import cells, contingency, gram, knockoffs, labelsets, moments, neighbours, quantiles, sample
-from spark_mlfs.statistics.base import Statistic, compact, cut, decode, encode, paste
-from spark_mlfs.statistics.runner import CountLogs, LocalEngine
+from spark_mlfs.select import knockoffs
+from spark_mlfs.select.choose import choose, gather
+from spark_mlfs.select.rules import Rule
+from spark_mlfs.statistics import cells, contingency, gram, graph, labelsets, moments, neighbours, quantiles, sample
+from spark_mlfs.statistics.base import Statistic, compact, cut, paste
 
 PARTS = 5
 
@@ -136,21 +141,21 @@ def engine_of(name):
 
 @cache
 def asked_by_method(name, method, *given):
-    engine, found = engine_of(name), find_method(method)
+    engine, found = engine_of(name), METHODS.create(method)
     found.score(engine, check(found.parameters, dict(given), method), 3)
     return engine.asked
 
 
 @cache
 def asked_by_extractor(name, extractor, *given):
-    engine, found = engine_of(name), EXTRACTORS[extractor]()
+    engine, found = engine_of(name), EXTRACTORS.create(extractor)
     found.fit(engine, check(found.parameters, dict(given), extractor))
     return engine.asked
 
 
 @cache
 def asked_by_rule(name):
-    engine, rule, found = engine_of(name), Rule("knockoffs", 0.2), find_method("ridge")
+    engine, rule, found = engine_of(name), Rule("knockoffs", 0.2), METHODS.create("ridge")
     gather(engine, found, rule)
     choose(engine, found, check(found.parameters, {}, "ridge"), rule)
     return engine.asked
@@ -228,7 +233,7 @@ def quantile_steps(profile, name):
 
 
 def predictions(name):
-    engine, found = engine_of(name), classifier("mlknn")
+    engine, found = engine_of(name), CLASSIFIERS.create("mlknn")
     predictor = found.predictor(found.fit(engine, check(found.parameters, {}, "mlknn")))
     return [(PredictionSums(predictor, ("standard",)), case(name)[1])]
 
@@ -255,10 +260,10 @@ EXAMPLES = {
     cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(joint(cells.CellInformation))),
     cells.CellCounts: (("dense", "thin", "wide", "wide_dense"), on(joint(cells.CellCounts))),
     gram.Gram: (FEW, on(lambda p, name: [gram.Gram(), gram.Gram(5)])),
-    gram.ReweightedGram: (FEW, on(lambda p, name: [gram.ReweightedGram(*weights(p), 1e-6)])),
-    gram.FilledSums: (FEW, on(lambda p, name: [gram.FilledSums(None, None), gram.FilledSums(*weights(p))])),
-    gram.AllRowsGram: (FEW, on(lambda p, name: [gram.AllRowsGram()])),
-    knockoffs.GroupGrams: (FEW, on(lambda p, name: [knockoffs.GroupGrams()])),
+    rfs.ReweightedGram: (FEW, on(lambda p, name: [rfs.ReweightedGram(*weights(p), 1e-6)])),
+    csfs.FilledSums: (FEW, on(lambda p, name: [csfs.FilledSums(None, None), csfs.FilledSums(*weights(p))])),
+    csfs.AllRowsGram: (FEW, on(lambda p, name: [csfs.AllRowsGram()])),
+    gram.GroupGrams: (FEW, on(lambda p, name: [gram.GroupGrams()])),
     knockoffs.KnockoffGram: (FEW, lambda name: of(knockoffs.KnockoffGram, asked_by_rule(name))),
     labelsets.LabelsetSums: (
         (*FEW, "many_sets", "wide", "wide_dense"),
@@ -272,11 +277,11 @@ EXAMPLES = {
     sample.SampledRows: (EVERY, on(lambda p, name: [sample.SampledRows(k, 1) for k in (1, 40, p.n // 2, p.n + 1)])),
     neighbours.NearestRows: (FEW, by_method(neighbours.NearestRows, *GMBA, RELIEFF[1], ("msfs",))),
     neighbours.RowsById: (FEW, by_method(neighbours.RowsById, *GMBA, RELIEFF[1])),
-    neighbours.HingeSums: (FEW, by_method(neighbours.HingeSums, *GMBA)),
-    neighbours.PairNearest: (FEW, by_method(neighbours.PairNearest, RELIEFF[0])),
-    neighbours.LinkDifferences: (FEW, by_method(neighbours.LinkDifferences, *RELIEFF)),
-    neighbours.EdgeProducts: (FEW, by_method(neighbours.EdgeProducts, ("msfs",))),
-    neighbours.WeightedSquares: (FEW, by_method(neighbours.WeightedSquares, ("msfs",))),
+    gmba.HingeSums: (FEW, by_method(gmba.HingeSums, *GMBA)),
+    relieff.PairNearest: (FEW, by_method(relieff.PairNearest, RELIEFF[0])),
+    relieff.LinkDifferences: (FEW, by_method(relieff.LinkDifferences, *RELIEFF)),
+    graph.EdgeProducts: (FEW, by_method(graph.EdgeProducts, ("msfs",))),
+    graph.WeightedSquares: (FEW, by_method(graph.WeightedSquares, ("msfs",))),
     extract_base.KnownRows: (EVERY, on(lambda p, name: [extract_base.KnownRows()])),
     labelwise.SmallestHashes: (EVERY, on(lambda p, name: [labelwise.SmallestHashes(k, 1) for k in (1, 100, p.n + 5)])),
     lift.FirstRows: (FEW, by_extractor(lift.FirstRows, ("lift",))),

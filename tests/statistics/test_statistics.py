@@ -14,11 +14,18 @@ from hypothesis import strategies as st
 import spark_mlfs
 from spark_mlfs import BudgetError, pipeline
 from spark_mlfs import read as readers
-from spark_mlfs.prepare.blocks import Block, Profile, concatenate, group_of, pack, profile_block
-from spark_mlfs.prepare.discretise import code_block, plan_coding
+from spark_mlfs.blocks.block import Block, concatenate
+from spark_mlfs.blocks.codec import decode, encode
+from spark_mlfs.blocks.coding import code_block, plan_coding
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import Profile, profile_block
+from spark_mlfs.blocks.rowhash import group_of
+from spark_mlfs.engine import spark as runner
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.ranking import significant
-from spark_mlfs.statistics import cells, contingency, moments, quantiles, runner
-from spark_mlfs.statistics.base import cut, decode, encode, paste
+from spark_mlfs.statistics import cells, contingency, moments, quantiles
+from spark_mlfs.statistics.base import cut, paste
 
 PACKAGE = Path(spark_mlfs.__file__).parent
 
@@ -82,7 +89,7 @@ def test_partial_states_merge(sparse, first, second, seed):
     labels = contingency.Labels(4)
     coded = [code_block(x, coding) for x in (a, b, both)]
     selected = (0, min(1, len(profile.varying) - 1))
-    logs = runner.CountLogs(profile.n, 50)
+    logs = CountLogs(profile.n, 50)
     found = [
         contingency.TwoWay(coding, labels),
         contingency.PairInformation(coding, labels, selected, (0, 0), None, None),
@@ -128,7 +135,7 @@ def test_a_large_mean_loses_no_variance(spark):
     labels = sp.csr_matrix(np.ones((12, 1)))
     block = Block(values[:, None], np.arange(12), labels.indptr, labels.indices)
     profile = profile_block(block, 1)
-    found = runner.LocalEngine(profile, [block]).run(moments.GroupMoments(contingency.Everything()))[0]
+    found = LocalEngine(profile, [block]).run(moments.GroupMoments(contingency.Everything()))[0]
     assert abs(found.square[0, 0] / 12 - (found.total[0, 0] / 12) ** 2 - 2 / 3) < 1e-12
 
 

@@ -9,12 +9,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.metrics import mutual_info_score
 
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.coding import code_block, plan_coding
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.kernels import information as info
 from spark_mlfs.methods.counting import Counting
-from spark_mlfs.prepare.blocks import Block, profile_block
-from spark_mlfs.prepare.discretise import code_block, plan_coding
-from spark_mlfs.solvers import information as info
 from spark_mlfs.statistics import contingency
-from spark_mlfs.statistics.runner import LocalEngine
 
 
 def rows(values, n=900, d=60, q=25, seed=0, crowded=False):

@@ -1,0 +1,227 @@
+"""Discretisation: features to small integer codes, and the coded blocks the counting kernels read.
+
+Equal width: code = min(b - 1, floor((x - min) * b / (max - min))), in this order of operations. Quantile: the number of distinct
+inner quantiles (linear interpolation) below x. A feature that holds only 0 and 1 keeps its two values. Constant features leave.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .block import Block, LabelledRows, concatenate_labels
+from .codec import State, decode, encode
+from .profile import Profile
+
+SPARSE_DENSITY = 0.15  # below this share of non-zeros the sparse kernel is the cheaper one
+MAX_BINS = 250
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How values become codes. Over the varying features, in order.
+
+    `low`, `high` (v,) training range; `binary` (v,); `edges` (v, b-1) inner quantiles padded with +inf, or None for equal width;
+    `zero` (v,) the code of 0 (the code that is not stored in the sparse layout); `sparse` whether blocks are coded sparsely.
+    """
+
+    num_bins: int
+    binning: str
+    features: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    binary: np.ndarray
+    edges: np.ndarray | None
+    sparse: bool
+    zero: np.ndarray
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.num_bins, self.binning
+
+    @cached_property
+    def bins(self) -> np.ndarray:
+        """(v,) codes of each feature: 2 for a binary one, else num_bins."""
+        return np.where(self.binary, 2, self.num_bins)
+
+    @property
+    def width(self) -> int:
+        """Codes a table has room for."""
+        return int(self.bins.max())
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """(v + 1,) first slot of each feature in the sparse layout: one slot per code but the code of 0."""
+        return np.concatenate([[0], np.cumsum(self.bins - 1)])
+
+    @cached_property
+    def per_byte(self) -> int:
+        """How many features the dense layout packs into one byte: base `width` digits."""
+        count = 1
+        while self.width ** (count + 1) <= 256:
+            count += 1
+        return count
+
+    @cached_property
+    def last(self) -> np.ndarray:
+        """(v,) uint8 highest code of each feature."""
+        return (self.bins - 1).astype(np.uint8)
+
+    def column_codes(self, values: np.ndarray, columns: np.ndarray | slice) -> np.ndarray:
+        """Codes, as uint8, of training values whose last axis (or every entry) belongs to `columns` of the varying features."""
+        if self.edges is None:
+            scaled = np.subtract(values, self.low[columns], dtype=np.float64)
+            scaled *= self.num_bins
+            scaled /= self.high[columns] - self.low[columns]
+            codes = scaled.astype(np.int32).astype(np.uint8)  # not negative, so truncation is floor; via int32 it is vectorised
+        else:
+            codes = np.zeros(np.broadcast_shapes(values.shape, self.low[columns].shape), np.uint8)
+            for j in range(self.edges.shape[1]):
+                codes += self.edges[columns, j] < values
+            binary = self.binary[columns]
+            if binary.any():
+                codes = np.where(binary, values != 0, codes).astype(np.uint8)
+        # the maximum belongs to the last bin, and 1 of a binary feature is code 1
+        return np.minimum(codes, self.last[columns], out=codes)
+
+
+def plan_coding(profile: Profile, num_bins: int, binning: str, edges: np.ndarray | None = None) -> Coding:
+    """The coding the training data's profile leads to (`edges` for quantile bins, from `statistics.quantiles`)."""
+    v = profile.varying
+    coding = Coding(
+        num_bins,
+        binning,
+        v,
+        profile.low[v],
+        profile.high[v],
+        profile.binary[v],
+        edges,
+        profile.density < SPARSE_DENSITY,
+        np.zeros(len(v), np.uint8),
+    )
+    # 0 may lie outside the range of a feature without zeros; then any code serves as the unstored one
+    return replace(coding, zero=coding.column_codes(np.clip(0.0, coding.low, coding.high), slice(None)))
+
+
+def inner_edges(quantiles: np.ndarray) -> np.ndarray:
+    """(v, b-1) inner quantiles with repeated ones replaced by +inf, so that only distinct ones are counted."""
+    edges = np.sort(quantiles, axis=1)
+    repeated = np.zeros(edges.shape, bool)
+    repeated[:, 1:] = edges[:, 1:] == edges[:, :-1]
+    return np.where(repeated, np.inf, edges)
+
+
+@dataclass
+class CodedBlock(LabelledRows):
+    """Some rows, coded. Dense: `codes` (ceil(v / per_byte), n) uint8, several features to a byte, one row a byte column.
+    Sparse: `onehot` CSR (n, slots) of the codes that are not the code of 0. Labels as in `Block`."""
+
+    n: int
+    codes: np.ndarray | None
+    onehot: sp.csr_matrix | None
+    label_indptr: np.ndarray
+    label_indices: np.ndarray
+    unknown_indptr: np.ndarray | None = None
+    unknown_indices: np.ndarray | None = None
+    unlabelled: np.ndarray | None = None
+
+    def encode(self) -> bytearray:
+        state: State = {"n": self.n, "lp": self.label_indptr, "li": self.label_indices}
+        if self.onehot is not None:
+            state |= {"oi": self.onehot.indices, "op": self.onehot.indptr, "ow": self.onehot.shape[1]}
+        optional = {
+            "codes": self.codes,
+            "up": self.unknown_indptr,
+            "ui": self.unknown_indices,
+            "ul": self.unlabelled,
+        }
+        return encode(state | {name: value for name, value in optional.items() if value is not None})
+
+    @staticmethod
+    def decode(data: Any) -> CodedBlock:
+        return CodedBlock.from_state(decode(data))
+
+    @staticmethod
+    def from_state(s: State) -> CodedBlock:
+        onehot = None
+        if "oi" in s:
+            onehot = _ones(s["oi"], s["op"], (s["n"], s["ow"]))
+        return CodedBlock(s["n"], s.get("codes"), onehot, s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"))
+
+    def take(self, rows: np.ndarray) -> CodedBlock:
+        """The block of some of the rows, in the given order."""
+        codes = None if self.codes is None else self.codes[:, rows]
+        onehot = None if self.onehot is None else self.onehot[rows]
+        return CodedBlock(len(rows), codes, onehot, *self.take_labels(rows))
+
+    def feature(self, coding: Coding, index: int) -> np.ndarray:
+        """(n,) codes of one feature."""
+        if self.codes is not None:
+            byte, digit = divmod(index, coding.per_byte)
+            return (self.codes[byte] // np.uint8(coding.width**digit)) % np.uint8(coding.width)
+        codes = np.full(self.n, coding.zero[index], np.uint8)
+        first, last = coding.offsets[index], coding.offsets[index + 1]
+        found = np.flatnonzero((self.onehot.indices >= first) & (self.onehot.indices < last))
+        rows = np.searchsorted(self.onehot.indptr, found, side="right") - 1
+        slots = self.onehot.indices[found] - first
+        codes[rows] = slots + (slots >= coding.zero[index])
+        return codes
+
+
+def _ones(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sp.csr_matrix:
+    return sp.csr_matrix((np.ones(len(indices), np.int32), indices, indptr), shape=shape)
+
+
+def code_block(block: Block, coding: Coding) -> CodedBlock:
+    """The coded form of a raw block."""
+    labels = (block.label_indptr, block.label_indices, block.unknown_indptr, block.unknown_indices, block.unlabelled)
+    if coding.sparse:
+        return CodedBlock(block.n, None, _onehot(block.csr(), coding), *labels)
+    per, width = coding.per_byte, coding.width
+    count = len(coding.features)
+    packed = np.empty((-(-count // per), block.n), np.uint8)
+    everything = count == block.d
+    step = max(1, (1 << 18) // max(1, count))  # so that the float temporaries stay in the cache
+    for a in range(0, block.n, step):
+        x = block.x[a : a + step]
+        x = x.toarray() if sp.issparse(x) else x
+        codes = coding.column_codes(x if everything else x[:, coding.features], slice(None))
+        out = codes[:, ::per].copy()
+        for digit in range(1, per):
+            part = codes[:, digit::per]
+            out[:, : part.shape[1]] += part * np.uint8(width**digit)
+        packed[:, a : a + step] = out.T
+    return CodedBlock(block.n, packed, None, *labels)
+
+
+def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
+    place = np.full(x.shape[1], -1, np.int64)
+    place[coding.features] = np.arange(len(coding.features))
+    column = place[x.indices]
+    rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
+    inside = column >= 0
+    column, rows = column[inside], rows[inside]
+    codes = coding.column_codes(x.data[inside].astype(float), column).astype(np.int64)
+    zero = coding.zero[column]
+    stored = codes != zero
+    column, rows, codes, zero = column[stored], rows[stored], codes[stored], zero[stored]
+    slots = (coding.offsets[column] + codes - (codes > zero)).astype(np.int32)
+    indptr = np.zeros(x.shape[0] + 1, np.int32)
+    np.cumsum(np.bincount(rows, minlength=x.shape[0]), out=indptr[1:])
+    return _ones(slots, indptr, (x.shape[0], int(coding.offsets[-1])))
+
+
+def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:
+    """One coded block of all rows, in the given order."""
+    if len(blocks) == 1:
+        return blocks[0]
+    return CodedBlock(
+        sum(b.n for b in blocks),
+        np.concatenate([b.codes for b in blocks], axis=1) if blocks[0].codes is not None else None,
+        sp.vstack([b.onehot for b in blocks], format="csr") if blocks[0].onehot is not None else None,
+        *concatenate_labels(blocks),
+    )

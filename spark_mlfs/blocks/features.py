@@ -1,0 +1,73 @@
+"""Feature cells of Arrow batches as a dense matrix or CSR, in the narrowest type that holds every value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from .labels import _vector_entries
+
+
+def read_features(column: pa.Array, vectors: bool, narrow: bool = True) -> tuple[Any, tuple[str, int, int | None] | None]:
+    """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them, or what is wrong with them as (what, row,
+    slot)."""
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        return None, ("its feature cell is null; fill or drop such rows", row, None)
+    rows = len(column)
+    if vectors:
+        kind, _, _, values = column.flatten()
+        kinds = kind.to_numpy(zero_copy_only=False)
+        if not kinds.all():  # some sparse row
+            positions, slots, flat, width, problem = _vector_entries(column)
+            if problem is not None:
+                what, row = problem
+                return None, (what.replace("label", "feature"), row, None)
+            bad = ~np.isfinite(flat)
+            if bad.any():
+                at = int(np.flatnonzero(bad)[0])
+                return None, (_not_finite(flat[at]), int(positions[at]), int(slots[at]))
+            keep = flat != 0
+            indptr = np.zeros(rows + 1, np.int64)
+            np.cumsum(np.bincount(positions[keep], minlength=rows), out=indptr[1:])
+            data = _narrow(flat[keep]) if narrow else flat[keep]
+            return sp.csr_matrix((data, slots[keep].astype(np.int32), indptr.astype(np.int32)), shape=(rows, width)), None
+        lists = values
+    else:
+        lists = column
+    lengths = np.diff(np.asarray(lists.offsets, np.int64))
+    width = int(lengths[0])
+    if (lengths != width).any():
+        row = int(np.flatnonzero(lengths != width)[0])
+        return None, (f"its feature vector has size {lengths[row]} where others have {width}", row, None)
+    flat = lists.flatten()
+    if flat.null_count:
+        at = int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0])
+        return None, (_not_finite(np.nan), at // width, at % width)
+    x = flat.to_numpy(zero_copy_only=False).reshape(rows, width)
+    if not np.isfinite(x.sum()):  # cheap: the sum is finite when every entry is (overflow aside)
+        bad = np.flatnonzero(~np.isfinite(x.reshape(-1)))
+        if len(bad):
+            return None, (_not_finite(x.reshape(-1)[bad[0]]), int(bad[0]) // width, int(bad[0]) % width)
+    return _narrow(x) if narrow else np.asarray(x, np.float64), None
+
+
+def _not_finite(value: float) -> str:
+    if np.isnan(value):
+        return "is missing (NaN or null); fill it first (the readers take missing='mean', 'zero' or 'drop')"
+    return f"is {value:g}; features must be finite numbers"
+
+
+def _narrow(x: np.ndarray) -> np.ndarray:
+    """`x` in the narrowest of uint8, float32 and float64 that holds every value exactly."""
+    probe = x.reshape(-1)[:4096]
+    with np.errstate(invalid="ignore", over="ignore"):
+        for dtype in (np.uint8, np.float32):
+            if (probe.astype(dtype) == probe).all():
+                narrow = x.astype(dtype)
+                if (narrow == x).all():
+                    return narrow
+    return np.ascontiguousarray(x, np.float64)

@@ -1,0 +1,113 @@
+"""Which fold a row is in, from its id, its labels and a seed alone: the same on any cluster and in NumPy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataError, ParameterError
+from .block import LabelledRows
+from .rowhash import GROUPS, group_of, mix
+
+# ---- folds of rows ----
+
+
+@dataclass(frozen=True)
+class Hashed:
+    """Folds by hash: `shares` of the rows, summing to 1, drawn by (seed, repeat)."""
+
+    shares: tuple[float, ...]
+    seed: int
+    repeat: int
+
+    @property
+    def draw(self) -> int:
+        """The seed of this repeat."""
+        return int(mix(np.array([self.repeat]), self.seed)[0])
+
+    @cached_property
+    def groups(self) -> np.ndarray | None:
+        """(60,) the fold of each group of rows; None where the shares are no sixtieths."""
+        edges = np.cumsum(self.shares) * GROUPS
+        if np.abs(edges - np.rint(edges)).max() > 1e-6:
+            return None
+        place = np.empty(GROUPS, np.int64)
+        place[np.argsort(mix(np.arange(GROUPS), self.draw), kind="stable")] = np.arange(GROUPS)
+        return np.searchsorted(np.rint(edges), place, side="right")
+
+    def of(self, rows: Any) -> np.ndarray:
+        if self.groups is not None:
+            return self.groups[group_of(rows.ids)]
+        u = (mix(rows.ids, self.draw) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+        return np.minimum(np.searchsorted(np.cumsum(self.shares), u, side="right"), len(self.shares) - 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Listed:
+    """Folds by list: of `ids` (n,), ascending, the `folds` (n,)."""
+
+    ids: np.ndarray
+    folds: np.ndarray
+
+    def of(self, rows: Any) -> np.ndarray:
+        at = np.minimum(np.searchsorted(self.ids, rows.ids), len(self.ids) - 1)
+        strange = self.ids[at] != rows.ids
+        if strange.any():
+            raise DataError(f"row {rows.ids[strange][0]} was not among the rows the folds were made of; make them of all rows")
+        return self.folds[at].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ByLabelset:
+    """Folds by labelset: of `hashes` (m,), ascending, where each fold ends among the row hashes, `ends` (m, folds − 1), and which
+    fold each such interval is, `order` (m, folds)."""
+
+    hashes: np.ndarray
+    ends: np.ndarray
+    order: np.ndarray
+    draw: int
+
+    def of(self, rows: Any) -> np.ndarray:
+        at = np.minimum(np.searchsorted(self.hashes, rows.labelset_hash), len(self.hashes) - 1)
+        interval = (mix(rows.ids, self.draw)[:, None] > self.ends[at]).sum(axis=1)
+        return self.order[at, interval].astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Training and test rows that came in files of their own, as `marked` put them together: an odd id is a test row."""
+
+    def of(self, rows: Any) -> np.ndarray:
+        return 1 - (rows.ids & 1)
+
+
+@dataclass(frozen=True)
+class Split:
+    """One division into training and test rows: the test rows are those of `fold` (of a random split, fold 0)."""
+
+    name: str
+    repeat: int
+    fold: int
+    folds: Hashed | Listed | ByLabelset | Marked
+
+    def of(self, rows: Any) -> np.ndarray:
+        """(n,) whether each row is a test row. `rows`: a block, or row ids where the split is not `ByLabelset`."""
+        if not isinstance(rows, LabelledRows):
+            if isinstance(self.folds, ByLabelset):
+                raise ParameterError(f"{self.name} is divided by labelset: give blocks, ids do not tell the fold")
+            rows = _Ids(np.asarray(rows, np.int64))
+        return self.folds.of(rows) == self.fold
+
+    @property
+    def groups(self) -> list[int] | None:
+        """The groups of rows (of 60, `blocks.rowhash.group_of`) that are tested; None where groups are divided."""
+        found = self.folds.groups if isinstance(self.folds, Hashed) else None
+        return None if found is None else [int(g) for g in np.flatnonzero(found == self.fold)]
+
+
+@dataclass(frozen=True)
+class _Ids:
+    ids: np.ndarray

@@ -1,0 +1,251 @@
+"""Packing: rows of a DataFrame become blocks, once.
+
+A block holds some thousands of instances as raw buffers in one binary cell: features as a dense matrix (in the narrowest of
+uint8, float32, float64 that holds every value exactly) or CSR, label lists, row ids. The blocks are persisted; every statistic
+reads them through ``mapInArrow``, which moves a buffer at memory speed where rows of vectors cost fifty times as much.
+
+The same pass profiles the data: sizes, per-feature minimum, maximum and whether only 0 and 1 occur, label counts, and the first
+thing that is wrong with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ..errors import DataError, ParameterError, worker_errors
+from ..schema import attribute_names
+from .block import Block
+from .codec import binary_array
+from .features import read_features
+from .labels import LabelSource, label_source, read_labels
+from .profile import Profile, profile_block
+
+BLOCK_BYTES = 4 << 20
+SMALL_SUMMARY = 1 << 16
+BLOCK_SCHEMA = "number bigint, block binary, summary binary"
+
+
+@dataclass(frozen=True)
+class Pack:
+    """Arrow batches of (x, y, i, h) to blocks, numbered within the partition; the last row carries the partition's profile."""
+
+    source: LabelSource
+    vectors: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        total, number = Profile(partitions=1), 0
+        for batch in batches:
+            if batch.num_rows:
+                for block, profile in self.blocks(batch):
+                    # counted once a partition; an empty partition is none
+                    total = profile if not total.n and not total.problem else total.merge(profile)
+                    if block.n:
+                        yield block_row(number, block.encode(), None)
+                        number += 1
+        if total.n or total.problem:
+            total.partitions = 1
+            yield block_row(number, None, total.encode())
+
+    def blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[Block, Profile]]:
+        ids = batch.column(2).to_numpy(zero_copy_only=False)
+        x, problem = read_features(batch.column(0), self.vectors)
+        if problem is not None:
+            what, row, slot = problem
+            yield _nothing(), Profile(n=len(ids), problem=(what, int(ids[row]), slot))
+            return
+        labels = read_labels(batch.column(1), self.source)
+        block = Block(x, ids, labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled)
+        pieces = max(1, -(-block.nbytes // BLOCK_BYTES))
+        cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
+        for a, z in zip(cuts[:-1], cuts[1:], strict=True):
+            piece = block if len(cuts) == 2 else block.part(a, z)
+            profile = profile_block(piece, labels.width)
+            hashes = batch.column(3).to_numpy(zero_copy_only=False)[a:z].astype(np.int64).view(np.uint64)
+            with np.errstate(over="ignore"):
+                profile.fingerprint = int(hashes.sum(dtype=np.uint64))
+            if labels.problem is not None:
+                what, row = labels.problem
+                profile.problem = (what, int(ids[row]), None)
+            yield piece, profile
+
+
+def _nothing() -> Block:
+    return Block(np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
+
+
+def block_row(number: int, block: bytes | None, summary: bytes | None) -> pa.RecordBatch:
+    """A row of a packed frame: the number of the block within its partition, and the block, or the partition's profile."""
+    return pa.RecordBatch.from_arrays(
+        [pa.array([number], pa.int64()), binary_array(block), binary_array(summary)],
+        names=["number", "block", "summary"],
+    )
+
+
+@dataclass
+class Packed:
+    """The packed data: the persisted frame of blocks, its profile, and the names. `release` gives the memory back.
+
+    `source` the frame that was packed, its id column, and the expression that made ids of it; None where the ids are hashes of
+    the rows' content. `unique` whether no two rows share an id, `memo` what `blocks.identity.identified` worked out.
+    """
+
+    frame: DataFrame
+    profile: Profile
+    feature_names: list[str]
+    label_names: list[str]
+    named: bool  # whether the features' names came with the data
+    persisted: bool
+    jobs: int
+    source: tuple[DataFrame, str, Column] | None = None
+    unique: bool = False
+    memo: list[tuple[DataFrame, bool, int]] = field(default_factory=list, repr=False)
+
+    def release(self) -> None:
+        if self.persisted:
+            self.frame.unpersist()
+        for frame, persisted, _ in self.memo:
+            if persisted:
+                frame.unpersist()
+        self.memo.clear()
+
+
+def persist(frame: DataFrame) -> bool:
+    """Persist where the platform allows it (Databricks serverless does not); says whether it did."""
+    try:
+        frame.persist()
+        return True
+    except Exception as error:  # the platform's own message: anything else must not be hidden
+        if "PERSIST" in str(error).upper() and "SUPPORT" in str(error).upper():
+            return False
+        raise
+
+
+def pack(
+    frame: DataFrame,
+    features: str = "features",
+    labels: str = "labels",
+    row_id: str | None = None,
+    labels_form: str = "auto",
+) -> Packed:
+    """Pack and profile `frame` in one job (one more for tag vocabularies and undecided ``array<int>`` labels).
+
+    Raises `ParameterError` for a column that is absent or of the wrong type, `DataError` for values that cannot be used,
+    naming the row id and the feature.
+    """
+    for column in filter(None, (features, labels, row_id)):
+        if column not in frame.columns:
+            from difflib import get_close_matches
+
+            near = get_close_matches(column, frame.columns, n=1)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            raise ParameterError(f"there is no column {column!r}; {hint}the columns are {', '.join(frame.columns)}")
+    kind = frame.schema[features].dataType
+    vectors = isinstance(kind, VectorUDT)
+    if not vectors and not (isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType)):
+        raise ParameterError(
+            f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers "
+            "(pyspark.ml.feature.VectorAssembler makes one of numeric columns)"
+        )
+    source, label_column = label_source(frame, labels, labels_form)
+    jobs = 1 + (source.kind == "tags") + (source.kind in ("ids", "multihot") and labels_form == "auto")
+    x = F.col(features) if vectors else F.col(features).cast("array<double>")
+    fingerprint = F.xxhash64(F.col(features), F.col(labels))
+    if row_id is None:
+        identity = fingerprint
+    else:
+        whole = isinstance(frame.schema[row_id].dataType, T.IntegralType)
+        identity = F.coalesce(F.col(row_id).cast("bigint") if whole else F.xxhash64(F.col(row_id)), F.lit(0))
+    rows = frame.select(x.alias("x"), label_column.alias("y"), identity.alias("i"), fingerprint.alias("h"))
+    blocks = rows.mapInArrow(Pack(source, vectors), BLOCK_SCHEMA)
+    persisted = persist(blocks)
+    summaries = blocks.where("summary is not null").select(
+        F.length("summary").alias("size"),
+        F.when(F.length("summary") <= SMALL_SUMMARY, F.col("summary")).alias("summary"),
+    )
+    with worker_errors():
+        found = summaries.collect()
+        if any(row.summary is None for row in found):
+            jobs += 1
+            profile = _collect_wide(blocks, sum(row.size for row in found))
+        else:
+            profile = _merge([bytes(row.summary) for row in found])
+    names = attribute_names(frame, features) if vectors else None
+    profile.named_ids = row_id is not None
+    origin = None if row_id is None else (frame, row_id, identity)
+    packed = Packed(blocks, profile, names or [], list(source.names or []), names is not None, persisted, jobs, origin)
+    try:
+        _refuse(packed, features, labels)
+    except DataError:
+        packed.release()
+        raise
+    return packed
+
+
+def _merge(summaries: list[bytes]) -> Profile:
+    profile = Profile()
+    for summary in summaries:
+        profile = profile.merge(Profile.decode(summary))
+    return profile
+
+
+def _collect_wide(blocks: DataFrame, size: int, limit: int = 256 << 20) -> Profile:
+    """Wide profiles: straight to the driver while they fit, else merged pairwise on the executors first."""
+    rows = blocks.where("summary is not null").select("summary")
+    if size > limit:
+        rows = rows.repartition(max(2, int((size / limit) ** 0.5) + 1)).mapInArrow(_merge_batches, "summary binary")
+    return _merge([bytes(row.summary) for row in rows.collect()])
+
+
+def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    profile = Profile()
+    for batch in batches:
+        profile = profile.merge(_merge([value.as_py() for value in batch.column(0)]))
+    if profile.n:
+        yield pa.RecordBatch.from_arrays([binary_array(profile.encode())], names=["summary"])
+
+
+def _refuse(packed: Packed, features: str, labels: str) -> None:
+    """Fill in the names, and raise what is wrong with the data."""
+    p = packed.profile
+    if p.problem is not None:
+        what, row, slot = p.problem
+        named = packed.feature_names
+        where = "" if row == -1 else f"row {row}: "
+        if slot is not None:
+            where += f"feature {named[slot] if slot < len(named) else slot} "
+        raise DataError(f"{where}{what}")
+    if p.n == 0:
+        raise DataError("the data have no rows; check the path and the filters before this step")
+    if p.n == 1:
+        raise DataError("the data have one row; nothing varies, so nothing can be ranked: give at least two")
+    if p.d == 0:
+        raise DataError(f"the vectors in {features!r} have no entries; give at least one feature")
+    if packed.label_names and p.q > len(packed.label_names):
+        raise DataError(f"label number {p.q - 1} occurs but the metadata of {labels!r} names {len(packed.label_names)} labels")
+    q = max(p.q, len(packed.label_names))
+    if q > p.q:
+        p.positive, p.unknown, p.q = np.pad(p.positive, (0, q - p.q)), np.pad(p.unknown, (0, q - p.q)), q
+    if not p.positive.any():
+        raise DataError(f"no row has a label in {labels!r}; check the column and the labels' coding")
+    if not ((p.positive > 0) & (p.positive < p.observed)).any():
+        raise DataError(f"no label in {labels!r} takes both values; a ranking needs positive and negative rows")
+    if not len(p.varying):
+        raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")
+    if not packed.feature_names:
+        packed.feature_names = [f"{features}_{index}" for index in range(p.d)]
+    if len(packed.feature_names) != p.d:
+        raise DataError(f"the metadata of {features!r} names {len(packed.feature_names)} features, its vectors have {p.d}")
+    if not packed.label_names:
+        packed.label_names = [f"{labels}_{index}" for index in range(p.q)]
+    for column, names in ((features, packed.feature_names), (labels, packed.label_names)):
+        if len(set(names)) < len(names):
+            twice = next(name for index, name in enumerate(names) if name in set(names[:index]))
+            raise DataError(f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection")

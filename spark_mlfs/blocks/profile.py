@@ -1,0 +1,217 @@
+"""The profile of the data: what one pass over the blocks tells, merged in any order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import comb
+from typing import Any
+
+import numpy as np
+
+from .block import Block
+from .codec import decode, encode
+
+THIN = 0.3  # share of a dense block's cells that are not zero, from which it counts as full
+
+
+@dataclass
+class Profile:
+    """What one pass tells about the data. Merges by `merge`; the merge does not depend on the order.
+
+    n rows, d features, q labels; `low`, `high` (d,) and `binary` (d,) whether a feature holds only 0 and 1; `nonzero` stored
+    entries; `positive`, `unknown` (q,) rows per label; `unlabelled` rows with a null label cell; `size` bytes of the blocks;
+    `fingerprint` sum of the rows' 64-bit hashes; `problem` the first thing wrong, as (what, row id, feature or None); `named_ids`
+    whether the row ids come from a column of the user's.
+
+    What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not zero; `widest` features that
+    are not zero in one row, `most_labels` and `most_unknown` labels of one row; `met` and `met_unknown` Σ over rows of features
+    that are not zero times (unknown) labels, `unlabelled_stored` of the former in rows with a null label cell. A dense block
+    counts as full. `labelsets` distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
+    """
+
+    n: int = 0
+    d: int = 0
+    q: int = 0
+    low: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    high: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    binary: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
+    nonzero: int = 0
+    positive: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    unknown: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    unlabelled: int = 0
+    labelled: int = 0
+    size: int = 0
+    partitions: int = 0
+    sparse: bool = False
+    fingerprint: int = 0
+    problem: tuple | None = None
+    named_ids: bool = False
+    stored: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    widest: int = 0
+    most_labels: int = 0
+    most_unknown: int = 0
+    met: int = 0
+    met_unknown: int = 0
+    unlabelled_stored: int = 0
+    labelsets: int = 0
+
+    @cached_property
+    def varying(self) -> np.ndarray:
+        """Indices of the features that are not constant."""
+        return np.flatnonzero(self.high > self.low)
+
+    def only(self, features: np.ndarray) -> Profile:
+        """The same rows, of which every statistic reads the given features only: ascending indices of varying ones."""
+        out = replace(self)
+        out.__dict__["varying"] = np.asarray(features)
+        return out
+
+    @property
+    def density(self) -> float:
+        """Share of the cells that are not zero."""
+        return self.nonzero / max(1, self.n * self.d)
+
+    @property
+    def observed(self) -> np.ndarray:
+        """(q,) rows in which the label is known."""
+        return self.n - self.unlabelled - self.unknown
+
+    @property
+    def has_unknown(self) -> bool:
+        return bool(self.unlabelled or self.unknown.any())
+
+    @property
+    def most_labelsets(self) -> int:
+        """How many distinct labelsets the rows whose labels are all known have at most."""
+        if self.labelsets:
+            return self.labelsets
+        sets = 0
+        for size in range(min(self.q, self.most_labels) + 1):
+            sets += comb(self.q, size)
+            if sets > self.labelled:
+                return min(self.n, self.labelled + 1)  # one more has no label
+        return min(self.n, sets)
+
+    def rows_bytes(self, rows: int) -> int:
+        """How many bytes so many rows have as blocks at most, headers and alignment of a block aside."""
+        features = 12 * min(self.widest, self.d) + 4 if self.sparse else 8 * self.d
+        unknown = 4 * self.most_unknown + 4 + (8 if self.unlabelled else 0)
+        return min(rows, self.n) * (features + 8 + 4 * self.most_labels + 4 + unknown)
+
+    def merge(self, other: Profile) -> Profile:
+        if not other.n:
+            return self if self.n or not other.problem else other
+        if not self.n:
+            return other
+        problem = min((p for p in (self.problem, other.problem) if p), key=lambda p: p[1], default=None)
+        if self.d != other.d:  # a part that could not be read has d = 0 and says why
+            problem = problem or (f"feature vectors of size {self.d} and of size {other.d}", -1, None)
+            return Profile(n=self.n + other.n, problem=problem)
+        q = max(self.q, other.q)
+
+        def longer(a: np.ndarray) -> np.ndarray:
+            return np.pad(a, (0, q - len(a)))
+
+        return Profile(
+            self.n + other.n,
+            self.d,
+            q,
+            np.minimum(self.low, other.low),
+            np.maximum(self.high, other.high),
+            self.binary & other.binary,
+            self.nonzero + other.nonzero,
+            longer(self.positive) + longer(other.positive),
+            longer(self.unknown) + longer(other.unknown),
+            self.unlabelled + other.unlabelled,
+            self.labelled + other.labelled,
+            self.size + other.size,
+            self.partitions + other.partitions,
+            self.sparse or other.sparse,
+            (self.fingerprint + other.fingerprint) & (2**64 - 1),
+            problem,
+            self.named_ids or other.named_ids,
+            self.stored + other.stored,
+            max(self.widest, other.widest),
+            max(self.most_labels, other.most_labels),
+            max(self.most_unknown, other.most_unknown),
+            self.met + other.met,
+            self.met_unknown + other.met_unknown,
+            self.unlabelled_stored + other.unlabelled_stored,
+        )
+
+    def encode(self) -> bytearray:
+        return encode({k: v for k, v in vars(self).items() if k != "varying"})
+
+    @staticmethod
+    def decode(data: Any) -> Profile:
+        found = decode(data)
+        found["problem"] = tuple(found["problem"]) if found["problem"] else None
+        return Profile(**found)
+
+
+def profile_block(block: Block, width: int) -> Profile:
+    """The profile of one block whose rows tell `width` labels (0: not told)."""
+    x, d = block.x, block.d
+    if block.sparse:
+        columns = x.tocsc()
+        low, high, binary = np.zeros(d), np.zeros(d), np.ones(d, bool)
+        counts = np.diff(columns.indptr)
+        filled = np.flatnonzero(counts)
+        if len(filled):
+            starts = columns.indptr[filled]
+            low[filled] = np.minimum.reduceat(columns.data, starts)
+            high[filled] = np.maximum.reduceat(columns.data, starts)
+            binary[filled] = np.logical_and.reduceat((columns.data == 1) | (columns.data == 0), starts)
+            partial = filled[counts[filled] < block.n]  # the zeros that are not stored count too
+            low[partial] = np.minimum(low[partial], 0)
+            high[partial] = np.maximum(high[partial], 0)
+        nonzero = int(np.count_nonzero(x.data))
+        stored, in_row = counts.astype(np.int64), np.diff(x.indptr).astype(np.int64)
+    else:
+        low, high = x.min(axis=0).astype(float), x.max(axis=0).astype(float)
+        binary = (low >= 0) & (high <= 1)
+        if x.dtype == np.uint8:
+            binary &= high <= 1
+        else:
+            some = np.flatnonzero(binary & (((low != 0) & (low != 1)) | ((high != 0) & (high != 1))))
+            binary[some] = False
+            some = np.flatnonzero(binary)
+            if len(some):
+                part = x[:, some] if len(some) < d else x
+                binary[some] = ((part == 0) | (part == 1)).all(axis=0)
+        nonzero = int(np.count_nonzero(x))
+        if nonzero < THIN * x.size:
+            filled = x != 0
+            stored, in_row = filled.sum(axis=0), filled.sum(axis=1)
+        else:  # told exactly only where it can matter: dense rows are counted in full tables
+            stored, in_row = np.full(d, block.n, np.int64), np.full(block.n, d, np.int64)
+    labels = np.diff(block.label_indptr)
+    unknown_labels = np.zeros(1, np.int64) if block.unknown_indptr is None else np.diff(block.unknown_indptr)
+    q = max(width, int(block.label_indices.max(initial=-1)) + 1)
+    unknown = np.zeros(q, np.int64)
+    if block.unknown_indices is not None:
+        unknown = np.bincount(block.unknown_indices, minlength=q).astype(np.int64)
+    return Profile(
+        block.n,
+        d,
+        q,
+        low,
+        high,
+        binary,
+        nonzero,
+        np.bincount(block.label_indices, minlength=q).astype(np.int64),
+        unknown,
+        0 if block.unlabelled is None else len(block.unlabelled),
+        int(np.count_nonzero(np.diff(block.label_indptr))),
+        block.nbytes,
+        0,
+        block.sparse,
+        stored=stored,
+        widest=int(in_row.max(initial=0)),
+        most_labels=int(labels.max(initial=0)),
+        most_unknown=int(unknown_labels.max(initial=0)),
+        met=int(in_row @ labels),
+        met_unknown=0 if block.unknown_indptr is None else int(in_row @ unknown_labels),
+        unlabelled_stored=0 if block.unlabelled is None else int(in_row[block.unlabelled].sum()),
+    )

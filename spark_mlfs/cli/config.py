@@ -1,0 +1,231 @@
+"""Configuration of a run: a TOML file, flags laid over it, and one line for whatever is wrong with either.
+
+    [data]       path, format, options     what `spark_mlfs.read.load` takes
+    [method]     name, parameters          a registered method and its own parameters
+    [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold
+    [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
+    [run]        output, overwrite, seed, report, driver_bytes, worker_bytes
+
+`conf/runs/quickstart.toml` explains each key. A flag that names another format or another method than the file's replaces that
+whole section, since the options and parameters of one are not those of the other.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+
+from ..engine.base import DRIVER_BYTES, WORKER_BYTES
+from ..errors import ParameterError
+from ..methods import METHODS
+from ..pipeline import Request
+from ..read import READERS
+from ..read.toml import Data, Section, explain, read_toml, reader_option
+from ..select.rules import LEVELS, TESTS, Rule
+
+DEFAULT_FEATURES = 50
+
+
+class MethodChoice(Section):
+    """What to rank with."""
+
+    name: str = Field("jmi", description="name of a method")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
+    screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
+    grid: dict[str, list[Any]] = Field(default_factory=dict, description="values of the method's parameters to try")
+    folds: Literal[0, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60] = Field(5, description="folds that the grid is judged by")
+
+
+class ClassifierChoice(Section):
+    """What predicts the labels from the selected features; nothing: no pipeline is fitted."""
+
+    name: str | None = Field(None, description="name of a classifier")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="the classifier's own parameters")
+
+    def checked(self) -> dict[str, Any]:
+        """Every parameter of the classifier; `ParameterError` for a wrong name or value."""
+        from .. import params
+        from ..classify import CLASSIFIERS
+
+        found = CLASSIFIERS.create(self.name or "")
+        return params.check(found.parameters, self.parameters, f"classifier {found.name!r}")
+
+
+RATES = {"fpr": ("fpr",), "fdr": ("fdr", "knockoffs"), "fwe": ("fwe",), "stability_threshold": ("stability",)}
+
+
+class Selection(Section):
+    """How many features to keep: a number or a share of them, not both; or the rule that says which are worth keeping."""
+
+    mode: Literal["fpr", "fdr", "fwe", "knockoffs", "stability"] | None = Field(None, description="rule instead of a number")
+
+    num_features: int | None = Field(
+        None, ge=1, description=f"features to keep; {DEFAULT_FEATURES} (at most all) if nothing is said"
+    )
+    percentile: float | None = Field(None, gt=0, le=1, description="share of the features to keep")
+    fpr: float | None = Field(None, gt=0, le=1, description="largest p-value of a kept feature (mode fpr)")
+    fdr: float | None = Field(None, gt=0, le=1, description="share of false features among the kept (mode fdr or knockoffs)")
+    fwe: float | None = Field(None, gt=0, le=1, description="probability of any false feature (mode fwe)")
+    combination: Literal["cauchy", "bonferroni"] | None = Field(None, description="of a feature's p-values with each label")
+    stability_threshold: float | None = Field(
+        None, gt=0.5, le=1, description="share of half-samples that choose a feature (mode stability)"
+    )
+
+    def rule(self, width: int, seed: int) -> Rule | None:
+        """Which of `width` features are worth keeping, if that is asked."""
+        if self.mode is None:
+            return None
+        rate = next(name for name, modes in RATES.items() if self.mode in modes)
+        given = getattr(self, rate)
+        level = LEVELS[self.mode] if given is None else given
+        return Rule(self.mode, level, self.count(width), self.combination or "cauchy", seed)
+
+    def count(self, width: int) -> int:
+        """How many of `width` features are kept; `ParameterError` where more are asked for than there are. With a rule: K of
+        stability, or how many a greedy method picks at most."""
+        if self.percentile is not None:
+            return max(1, int(self.percentile * width))
+        if self.num_features is None:
+            return min(DEFAULT_FEATURES, width)
+        if self.num_features > width:
+            raise ParameterError(f"num_features = {self.num_features} but the data have {width} features; give at most {width}")
+        return self.num_features
+
+
+class RunSettings(Section):
+    """Where the results go, and how."""
+
+    output: str | None = Field(None, description="folder to write")
+    overwrite: bool = Field(False, description="replace the output of an earlier run")
+    seed: int = Field(0, description="seed of a method that draws at random")
+    report: bool = Field(True, description="write report.html")
+    driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20, description="largest statistic the driver takes, in bytes")
+    worker_bytes: int = Field(WORKER_BYTES, ge=1 << 20, description="rows and statistics one worker process holds, in bytes")
+
+
+class RunConfig(Section):
+    """A run of `select`."""
+
+    data: Data = Field(default_factory=Data)
+    method: MethodChoice = Field(default_factory=MethodChoice)
+    selection: Selection = Field(default_factory=Selection)
+    classifier: ClassifierChoice = Field(default_factory=ClassifierChoice)
+    run: RunSettings = Field(default_factory=RunSettings)
+
+    def request(self) -> Request:
+        """The checked method and parameters; the run's seed goes to a method that takes one and was not given its own."""
+        given = dict(self.method.parameters)
+        if any(p.name == "seed" for p in METHODS.create(self.method.name).parameters):
+            given.setdefault("seed", self.run.seed)
+        rule = self.selection.rule(1 << 62, self.run.seed)  # its count is known with the data
+        return Request.of(self.method.name, given, screen=self.method.screen, rule=rule)
+
+    def requests(self) -> list[Request]:
+        """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""
+        base = self.request()
+        if not self.method.grid:
+            return [base]
+        names = list(self.method.grid)
+        for name, values in self.method.grid.items():
+            if not values:
+                raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
+        cells = [dict(zip(names, cell, strict=True)) for cell in itertools.product(*self.method.grid.values())]
+        given = dict(base.parameters)
+        out = [Request.of(base.method, {**given, **cell}, screen=base.screen, rule=base.rule) for cell in cells]
+        return [dataclasses.replace(request, folds=self.method.folds) for request in out]
+
+
+def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:
+    """The configuration of `file` (or the defaults) with `flags` laid over it, complete and checked.
+
+    `flags` has the sections of the file and holds only what was given. Raises `ParameterError` naming the file and key, or
+    the flag.
+    """
+    below = _validated(read_toml(file), file) if file else {}
+    above = _validated(flags, None)
+    merged = {section: _laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.model_fields}
+    merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
+    config = RunConfig(**merged)
+    if config.data.format is None:
+        where = f"[data] format in {file}" if file else "--format"
+        raise ParameterError(f"which format do the data have? give {where}: {', '.join(READERS)}")
+    if config.run.output is None:
+        raise ParameterError(
+            "where should the results go? give " + (f"[run] output in {file}, or --output DIR" if file else "--output DIR")
+        )
+    config.data.options = {k: reader_option(config.data.format, k, v) for k, v in config.data.options.items()}
+    return config
+
+
+def _laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    kind = {"data": "format", "method": "name", "classifier": "name"}.get(section)
+    if kind and kind in above and above[kind] != below.get(kind, above[kind]):
+        return dict(above)
+    merged = {**below, **above}
+    for inner in ("options", "parameters"):
+        if inner in below and inner in above:
+            merged[inner] = {**below[inner], **above[inner]}
+    return merged
+
+
+def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+    """What a layer gives, in its proper types."""
+    try:
+        given = RunConfig.model_validate(dict(layer)).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise ParameterError(explain(error.errors()[0], file, RunConfig)) from None
+    selection = given.get("selection", {})
+    if selection.get("num_features") is not None and selection.get("percentile") is not None:
+        where = f"{file}: [selection]" if file else "--num-features and --percentile"
+        raise ParameterError(f"{where}: give num_features or percentile, not both")
+    return given
+
+
+def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | None) -> dict[str, Any]:
+    """The flags' selection laid over the file's. A rate without a mode means the mode of its name; flags that mean another way of
+    selecting than the file's replace its whole section."""
+
+    def mode(layer: Mapping[str, Any], default: str | None = None) -> str | None:
+        if layer.get("mode") is not None:
+            return layer["mode"]
+        for rate, modes in RATES.items():
+            if layer.get(rate) is not None:
+                return default if default in modes else modes[0]
+        if layer.get("percentile") is not None or (layer.get("num_features") is not None and default != "stability"):
+            return None
+        return default
+
+    first = mode(below)
+    chosen = mode(above, first)
+    counted = "percentile" in above or ("num_features" in above and chosen is None)
+    merged = dict(above) if counted or chosen != first else {**below, **above}
+    merged["mode"] = chosen
+    where = f"{file}: [selection] " if file and not above else "selection: "
+    for rate, modes in RATES.items():
+        if merged.get(rate) is not None and chosen not in modes:
+            raise ParameterError(f"{where}{rate} goes with mode {' or '.join(modes)}, not {chosen or 'a number of features'}")
+    if merged.get("combination") is not None and chosen not in TESTS:
+        raise ParameterError(f"{where}combination goes with mode {', '.join(TESTS)}, not {chosen or 'a number of features'}")
+    if chosen is not None and merged.get("percentile") is not None:
+        raise ParameterError(f"{where}give percentile or mode {chosen}, not both")
+    if chosen not in (None, "stability") and merged.get("num_features") is not None:
+        raise ParameterError(f"{where}mode {chosen} says itself how many features are kept; leave num_features out")
+    return merged
+
+
+def pairs(given: Sequence[str], flag: str) -> dict[str, Any]:
+    """``key=value`` arguments as a dict; a key given several times has the list of its values."""
+    found: dict[str, Any] = {}
+    for item in given:
+        key, separator, value = item.partition("=")
+        if not separator or not key.strip():
+            raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
+        key = key.strip()
+        if key in found:
+            value = [*(found[key] if isinstance(found[key], list) else [found[key]]), value]
+        found[key] = value
+    return found

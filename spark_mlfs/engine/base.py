@@ -1,0 +1,179 @@
+"""Where statistics are computed: what a method may ask of the data.
+
+`Engine` is the interface: a method asks for statistics and gets results. `engine.local` holds all rows in one process, `engine.spark`
+runs one ``mapInArrow`` job per request over persisted blocks, whatever the number of statistics in it. Both give the same bits."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from threadpoolctl import ThreadpoolController
+
+from ..blocks.block import Block
+from ..blocks.codec import State
+from ..blocks.coding import Coding, inner_edges, plan_coding
+from ..blocks.profile import Profile
+from ..errors import BudgetError
+from ..kernels.information import CountLogs
+from ..statistics import contingency
+from ..statistics.base import Statistic
+
+SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
+DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
+DRIVER_BYTES = 1 << 30  # one merged state that the driver takes
+WORKER_BYTES = 1 << 30  # rows and states that one worker process holds
+CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS on one thread inside a task: Spark already runs one task per core."""
+    with _thread_pools(len(sys.modules)).limit(limits=1):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _thread_pools(modules: int) -> ThreadpoolController:
+    """The libraries with threads of this process. Finding them takes as long as a small task: once for what is imported."""
+    return ThreadpoolController()
+
+
+@dataclass
+class Cost:
+    """What a run has cost so far: Spark jobs started and passes over the data, bytes taken to the driver."""
+
+    jobs: int = 0
+    scans: int = 0
+    driver_bytes: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+class Engine:
+    """What a method may ask of the data. Features are the varying ones, numbered 0..v-1 in their order."""
+
+    ahead = 1  # how many link vectors a greedy method should ask for at once
+    whole = False  # whether all rows are in this process
+    driver_bytes = DRIVER_BYTES
+    worker_bytes = WORKER_BYTES
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self.kept_bytes = 0  # of the states whose results are kept, at most
+        self.cost = Cost()
+        self.progress: Callable[[str, int, int], None] | None = None
+        self._results: dict[Hashable, Any] = {}
+        self._codings: dict[tuple[int, str], Coding] = {}
+
+    @property
+    def count(self) -> int:
+        """Number of varying features."""
+        return len(self.profile.varying)
+
+    def run(self, *statistics: Statistic) -> list[Any]:
+        """The results of the statistics, in order; those not computed before share one scan."""
+        fresh = {s.key(): s for s in statistics if s.key() not in self._results}
+        if fresh:
+            self._results.update(self._compute(fresh))
+            self.kept_bytes += sum(s.state_bytes(self.profile) for s in fresh.values())
+        return [self._results[s.key()] for s in statistics]
+
+    def know(self, statistic: Statistic, result: Any) -> None:
+        """`result` answers `statistic` from now on: it was had in another way."""
+        self._results[statistic.key()] = result
+
+    def once(self, *statistics: Statistic) -> list[Any]:
+        """As `run`, for results nobody asks for twice: they are not kept."""
+        found = self._compute({s.key(): s for s in statistics})
+        return [found[s.key()] for s in statistics]
+
+    def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
+        raise NotImplementedError
+
+    def _refuse(self, statistics: list[Statistic]) -> list[int]:
+        """The sizes of the states at most; `BudgetError` where one is above the budget."""
+        sizes = self._sizes(statistics)
+        self._fit_driver(statistics, sizes)
+        return sizes
+
+    def _fit_driver(self, statistics: list[Statistic], sizes: list[int]) -> None:
+        for statistic, size in zip(statistics, sizes, strict=True):
+            if size > self.driver_bytes:
+                raise BudgetError(
+                    f"{type(statistic).__name__} over {self.count} features needs {size >> 20} MB on the driver, more than "
+                    f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, "
+                    "or screen the features first (--screen chi2:10000)"
+                )
+
+    def _sizes(self, statistics: list[Statistic]) -> list[int]:
+        """The sizes of the states at most. Those of sums by labelset follow from the number of labelsets: where that could
+        decide, the labelsets are counted first."""
+        sizes = [s.state_bytes(self.profile) for s in statistics]
+        counts = contingency.LabelsetCounts()
+        undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
+        large = max((size for size, some in zip(sizes, undecided, strict=True) if some), default=0)
+        if not self.profile.labelsets and large > min(DIRECT_BYTES, self.worker_bytes // 4, self.driver_bytes):
+            (sets,) = self.run(counts)
+            self.profile.labelsets = max(1, len(sets.counts))
+            sizes = [s.state_bytes(self.profile) for s in statistics]
+        return sizes
+
+    def in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
+        """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""
+        codes = [0]
+        for coding in {id(c): c for s in statistics if (c := getattr(s, "coding", None)) is not None}.values():
+            dense = self.profile.n * -(-len(coding.features) // coding.per_byte)
+            codes.append(CODING_BYTES * self.profile.nonzero if coding.sparse else dense)
+        return 2 * self.profile.size + max(codes) + self.kept_bytes + sum(sizes) + max(sizes, default=0)
+
+    def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
+        """The discretisation of the training data."""
+        key = (num_bins, binning)
+        if key not in self._codings:
+            edges = None
+            if binning == "quantile":
+                shares = np.arange(1, num_bins) / num_bins
+                edges = inner_edges(self.quantiles(shares))
+            self._codings[key] = plan_coding(self.profile, num_bins, binning, edges)
+        return self._codings[key]
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        """(v, len(shares)) exact quantiles of the varying features, linear interpolation."""
+        raise NotImplementedError
+
+    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+        """(v,) I(f; target | X_S) in nats, S = `selected` jointly."""
+        raise NotImplementedError
+
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+        """`work(values (rows, w), groups (rows,))` over slices of complete columns of the varying features, for the rows that
+        `target` puts into a group; its results end to end."""
+        raise NotImplementedError
+
+    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+        """`work(x, block)` with all rows in one memory: x (n, v) standardised, rows in the order of their ids."""
+        raise NotImplementedError
+
+    def gathered(self) -> Block:
+        """All rows in the order of their ids, in this process; `BudgetError` where they exceed its budget."""
+        raise NotImplementedError
+
+    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        """`work(all rows in the order of their ids, some labels)` until every label has had its turn: side by side where there
+        are several tasks, each of which then holds all rows."""
+        raise NotImplementedError
+
+    def labels(self) -> contingency.Labels:
+        """Binary relevance: all rows, each label, and each label's unknown rows where there are any."""
+        p = self.profile
+        watch = range(p.q) if p.unlabelled else np.flatnonzero(p.unknown)
+        return contingency.Labels(p.q, tuple(int(i) for i in watch))
+
+    def logs(self, n: int | None = None, correction: str = "none") -> CountLogs:
+        """Fixed-point c log c for counts up to n (all rows)."""
+        return CountLogs(self.profile.n if n is None else n, 8 * (self.profile.q + 2), correction)

@@ -1,0 +1,157 @@
+"""All rows in this process: what a small run uses inside its one task, and arrays without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..blocks.block import Block, concatenate
+from ..blocks.codec import State
+from ..blocks.coding import CodedBlock, Coding, code_block
+from ..blocks.folds import Split
+from ..blocks.identity import with_unique_ids
+from ..blocks.profile import Profile, profile_block
+from ..blocks.spans import Spans
+from ..errors import DataError, WorkerBudgetError
+from ..kernels.information import CountLogs
+from ..statistics import cells
+from ..statistics.base import Statistic
+from ..statistics.quantiles import exact_quantiles
+from .base import DRIVER_BYTES, WORKER_BYTES, Engine
+
+
+def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
+    """An engine over the training or test rows of one that holds all rows: folds inside one task."""
+    rows = engine.identified()
+    block = rows.take(np.flatnonzero(split.of(rows) == tested))
+    if not block.n:
+        raise DataError(f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer folds")
+    return LocalEngine(profile_block(block, engine.profile.q), [block], engine.driver_bytes)
+
+
+class Outline(Engine):
+    """Knows the profile only: what a run will ask for first can be sized before it starts."""
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        low, high = (ends[self.profile.varying][:, None] for ends in (self.profile.low, self.profile.high))
+        return low + (high - low) * shares  # any edges: sizes do not depend on them
+
+    def fits(self, statistics: list[Statistic], worker_bytes: int) -> bool:
+        """Whether one process may hold the rows and these statistics; what grows with the labelsets is left to a process that
+        can count them."""
+        statistics = [s for s in statistics if not s.by_labelset]
+        return self.in_one_process(statistics, [s.state_bytes(self.profile) for s in statistics]) <= worker_bytes
+
+
+class LocalEngine(Engine):
+    """All rows in this process: the kernels run on them one after the other, no job in between."""
+
+    whole = True
+
+    def __init__(
+        self, profile: Profile, blocks: list[Block], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
+    ) -> None:
+        super().__init__(profile)
+        self.driver_bytes, self.worker_bytes = driver_bytes, worker_bytes
+        self.rows = concatenate(blocks)
+        self._identified = False
+        self._coded: dict[tuple[int, str], CodedBlock] = {}
+        self._spans: dict[Spans, list[list[Block]]] = {}
+
+    def identified(self) -> Block:
+        """All rows, with ids that no two of them share (`blocks.identity`)."""
+        if not self._identified:
+            self.rows, self._identified = with_unique_ids(self.rows, self.profile.named_ids), True
+        return self.rows
+
+    def _blocks(self, statistic: Statistic) -> list[list[Any]]:
+        """The blocks of a statistic, span by span."""
+        if statistic.layout == "rows":
+            return [[self.rows]]
+        if statistic.layout == "spans":
+            return self.spans(statistic.spans(self.profile))
+        coding = statistic.coding
+        if coding.key not in self._coded:
+            self._coded[coding.key] = code_block(self.rows, coding)
+        return [[self._coded[coding.key]]]
+
+    def _refuse(self, statistics: list[Statistic]) -> list[int]:
+        """As on the cluster for what is summed over spans; and everything together must fit this process."""
+        sizes = self._sizes(statistics)
+        spans = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "spans"]
+        self._fit_driver([s for s, _ in spans], [size for _, size in spans])
+        size = self.in_one_process(statistics, sizes)
+        if size > self.worker_bytes:
+            largest = type(statistics[int(np.argmax(sizes))]).__name__
+            raise WorkerBudgetError(
+                f"{largest} over {self.count} features and {self.profile.n} rows needs {size >> 20} MB in one worker process, "
+                f"more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are counted, "
+                "or screen the features first (--screen chi2:10000)"
+            )
+        return sizes
+
+    def spans(self, spans: Spans) -> list[list[Block]]:
+        """All rows, span by span in chunks."""
+        if spans not in self._spans:
+            self._spans[spans] = [list(spans.chunks(block)) for _, block in spans.split(self.identified())]
+        return self._spans[spans]
+
+    def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
+        self.cost.scans += 1
+        self._refuse(list(statistics.values()))
+        out = {}
+        for key, statistic in statistics.items():
+            state: State | None = None
+            for span in self._blocks(statistic):  # merged within a span first, as tasks do
+                inner: State | None = None
+                for block in span:
+                    inner = statistic.fold(inner, block, self.profile)
+                state = inner if state is None else statistic.merge(state, inner)
+            out[key] = statistic.finish(state, self.profile)
+        return out
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        return exact_quantiles(self.rows.x, self.profile.varying, shares)
+
+    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+        return self.once(cells.CellInformation(coding, target, selected, logs))[0]
+
+    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+        size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
+        if size > self.worker_bytes:
+            raise WorkerBudgetError(
+                f"this needs all {self.profile.n} rows of {self.count} features in one process, {size >> 20} MB, more than "
+                f"workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, sample the rows, or screen the features first"
+            )
+        block = _sorted([self.identified()])
+        x = block.dense()[:, self.profile.varying].astype(np.float64)
+        x -= x.mean(axis=0)
+        x /= x.std(axis=0)
+        return work(x, block)
+
+    def gathered(self) -> Block:
+        return _sorted([self.identified()])
+
+    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        return [work(self.gathered(), list(range(self.profile.q)))]
+
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+        block = self.identified()
+        rows, groups = target.groups(block)
+        order = np.argsort(block.ids[rows], kind="stable")
+        x = block.x[rows[order]]
+        features = self.profile.varying
+        step = max(1, (32 << 20) // (8 * max(1, len(rows))))
+        out = []
+        for a in range(0, len(features), step):
+            part = x[:, features[a : a + step]]
+            out.append(work((part.toarray() if sp.issparse(part) else part).astype(np.float64), groups[order]))
+        return np.concatenate(out)
+
+
+def _sorted(blocks: list[Block]) -> Block:
+    block = concatenate(blocks)
+    return block.take(np.argsort(block.ids, kind="stable"))

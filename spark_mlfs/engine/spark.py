@@ -1,0 +1,267 @@
+"""Persisted blocks on the executors: every request is one job.
+
+States are merged in each task, then on the driver, or, when they are many or large, by key on the executors first."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ..blocks.block import Block
+from ..blocks.codec import State, decode
+from ..blocks.coding import Coding
+from ..blocks.identity import identified
+from ..blocks.pack import Packed, persist
+from ..blocks.spans import Spans
+from ..errors import BudgetError, worker_errors
+from ..kernels.information import CountLogs
+from ..statistics import cells
+from ..statistics.base import Statistic, paste
+from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
+from .base import DIRECT_BYTES, DRIVER_BYTES, WORKER_BYTES, Engine
+from .local import _sorted
+from .tasks import (
+    STATE_SCHEMA,
+    GatherSpans,
+    InMemory,
+    MergeStates,
+    OverLabels,
+    Partials,
+    Recode,
+    SpreadCells,
+    SpreadColumns,
+    SpreadSpans,
+    WorkOnColumns,
+    gather_coded,
+    run_in_one_task,
+)
+
+MOST_PIECES, PIECE_BYTES = 4096, 4096  # into how many a state is cut at most, and how small
+
+
+class SparkEngine(Engine):
+    """Persisted blocks on the executors; every request is one job."""
+
+    ahead = 8
+
+    def __init__(self, packed: Packed, driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES) -> None:
+        super().__init__(packed.profile)
+        self.packed = packed
+        self.driver_bytes, self.worker_bytes = driver_bytes, worker_bytes
+        self.parallelism = max(2, packed.profile.partitions)
+        self._frames: dict[Hashable, tuple[DataFrame, bool]] = {}
+
+    def release(self) -> None:
+        for layout in {key[0] for key in self._frames}:
+            self._drop(layout)
+
+    def _keep(self, key: Hashable, frame: DataFrame) -> DataFrame:
+        if key not in self._frames:
+            self._frames[key] = (frame, persist(frame))
+        return self._frames[key][0]
+
+    def raw(self) -> DataFrame:
+        """The blocks as they were packed: equal rows may share an id."""
+        return self.packed.frame.where("block is not null").select("block")
+
+    def identified(self) -> DataFrame:
+        """The blocks with ids that no two rows share (`blocks.identity`)."""
+        if not self.packed.unique:
+            known = bool(self.packed.memo)
+            self.packed = identified(self.packed)
+            self.cost.jobs += 0 if known else self.packed.memo[0][2]
+        return self.raw()
+
+    def coded(self, coding: Coding) -> DataFrame:
+        return self._keep(("coded", coding.key), self.raw().mapInArrow(Recode(coding), "block binary"))
+
+    def in_spans(self, spans: Spans) -> DataFrame:
+        """Raw blocks in the order of the spans: (position, chunk, block), a span's chunks together and in order."""
+        if ("spans", spans) in self._frames:
+            return self._frames["spans", spans][0]
+        spread = self.identified().mapInArrow(SpreadSpans(spans), "position bigint, block binary")
+        tasks = min(spans.count, self.parallelism)
+        gathered = spread.repartition(tasks, "position").sortWithinPartitions("position")
+        chunks = gathered.mapInArrow(GatherSpans(spans), "position bigint, chunk bigint, block binary")
+        return self._keep(("spans", spans), chunks)
+
+    def by_cells(self, coding: Coding, selected: tuple[int, ...]) -> DataFrame:
+        """Coded blocks with every joint cell of `selected` in one of them."""
+        spread = self.coded(coding).mapInArrow(
+            SpreadCells(coding, selected, self.parallelism * 4), "position bigint, block binary"
+        )
+        gathered = spread.repartition(self.parallelism, "position")
+        return self._keep(("cells", coding.key, selected), gathered.mapInArrow(gather_coded, "block binary"))
+
+    def _frame(self, statistic: Statistic) -> tuple[Hashable, DataFrame]:
+        if statistic.layout == "rows":
+            return "rows", self.raw()
+        if statistic.layout == "spans":
+            spans = statistic.spans(self.profile)
+            return ("spans", spans), self.in_spans(spans)
+        if statistic.layout == "coded":
+            return ("coded", statistic.coding.key), self.coded(statistic.coding)
+        spread = self._spread_by_cells(statistic.coding, statistic.selected)
+        if spread is None:
+            self._drop("cells")  # of another method's picks
+            return (key := ("cells", statistic.coding.key, statistic.selected)), self.by_cells(statistic.coding, key[2])
+        return spread, self._frames[spread][0]
+
+    def _spread_by_cells(self, coding: Coding, selected: tuple[int, ...]) -> Hashable | None:
+        """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of these features, since finer cells
+        split within a block."""
+        for key in self._frames:
+            if key[0] == "cells" and key[1] == coding.key and set(key[2]) <= set(selected):
+                return key
+        return None
+
+    def _drop(self, layout: str) -> None:
+        """Give back the frames of a layout."""
+        for key in [key for key in self._frames if key[0] == layout]:
+            frame, persisted = self._frames.pop(key)
+            if persisted:
+                frame.unpersist()
+
+    def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
+        jobs: dict[Hashable, tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
+        for key, statistic in statistics.items():
+            place, frame = self._frame(statistic)
+            in_order = statistic.layout == "spans" and statistic.ordered
+            spans = statistic.spans(self.profile).count if in_order else 0
+            jobs.setdefault((place, spans), (frame, []))[1].append((key, statistic))
+        out: dict[Hashable, Any] = {}
+        for (_, spans), (frame, members) in jobs.items():
+            states = self._job(frame, [s for _, s in members], spans)
+            for (key, statistic), state in zip(members, states, strict=True):
+                out[key] = statistic.finish(state, self.profile)
+        return out
+
+    def _refuse(self, statistics: list[Statistic]) -> list[int]:
+        sizes = super()._refuse(statistics)
+        for statistic, size in zip(statistics, sizes, strict=True):
+            if size > self.worker_bytes:
+                raise BudgetError(
+                    f"{type(statistic).__name__} over {self.count} features needs {size >> 20} MB in a worker process, more than "
+                    f"workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are counted, or "
+                    "screen the features first (--screen chi2:10000)"
+                )
+        return sizes
+
+    def _job(self, frame: DataFrame, statistics: list[Statistic], spans: int) -> list[State]:
+        sizes = self._refuse(statistics)
+        if len(statistics) > 1 and sum(sizes) > self.worker_bytes:  # a task holds the states of all: one scan each
+            return [self._job(frame, [statistic], spans)[0] for statistic in statistics]
+        copies = spans or self.parallelism
+        total, share = sum(sizes) * copies, max(1, min(DIRECT_BYTES, self.worker_bytes // 4))
+        direct = total <= share
+        finest = min(-(-max(sizes) * copies // share), max(sizes) // PIECE_BYTES, MOST_PIECES)
+        pieces = 1 if direct else max(self.parallelism, finest)
+        task = Partials([s.lean() for s in statistics], self.profile, pieces, bool(spans))
+        rows = frame.mapInArrow(task, STATE_SCHEMA)
+        if not direct:
+            merge = MergeStates([s.lean() for s in statistics])
+            # what a task merges lies side by side in it
+            tasks = min(max(self.parallelism, 4 * total // self.worker_bytes), pieces * len(statistics))
+            rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
+        started = time.perf_counter()
+        with worker_errors():
+            found = rows.collect()
+        self.cost.jobs += 1
+        self.cost.scans += 1
+        self.cost.driver_bytes += sum(len(row.state) for row in found)
+        self.cost.seconds["statistics"] = self.cost.seconds.get("statistics", 0.0) + time.perf_counter() - started
+        return collect_states(statistics, [(r.statistic, r.piece, r.position, r.state) for r in found], pieces)
+
+    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+        few = cells.CellCounts(coding, target, selected, logs)
+        if few.state_bytes(self.profile) <= DIRECT_BYTES and self._spread_by_cells(coding, selected) is None:
+            return self.once(few)[0]
+        return self.once(cells.CellInformation(coding, target, selected, logs))[0]
+
+    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+        size = 8 * self.profile.n * self.count
+        if size > self.driver_bytes:
+            raise BudgetError(
+                f"this needs all {self.profile.n} rows of {self.count} features in one task, {size >> 20} MB, more than "
+                f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, sample the rows, or screen the features first"
+            )
+        self.cost.jobs += 1
+        return run_in_one_task(self.packed, InMemory(work), self.driver_bytes, self.worker_bytes)
+
+    def _must_fit(self, where: str) -> None:
+        if self.profile.size > self.driver_bytes:
+            raise BudgetError(
+                f"this needs all {self.profile.n} rows in {where}, {self.profile.size >> 20} MB, more than driverBytes = "
+                f"{self.driver_bytes >> 20} MB: raise driverBytes, sample the rows, or select features first"
+            )
+
+    def gathered(self) -> Block:
+        self._must_fit("one process")
+        with worker_errors():
+            found = self.identified().collect()
+        self.cost.jobs += 1
+        self.cost.scans += 1
+        self.cost.driver_bytes += sum(len(row.block) for row in found)
+        return _sorted([Block.decode(bytes(row.block)) for row in found])
+
+    def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        self._must_fit("each task")
+        q = self.profile.q
+        tasks = min(q, self.parallelism)
+        spread = (
+            self.identified().withColumn("task", F.explode(F.array(*(F.lit(i) for i in range(tasks))))).select("task", "block")
+        )
+        rows = spread.repartitionByRange(tasks, "task").mapInArrow(OverLabels(work, q, tasks), "state binary")
+        with worker_errors():
+            found = rows.collect()
+        self.cost.jobs += 1
+        self.cost.scans += 1
+        return [decode(bytes(row.state)) for row in found]
+
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+        slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.count // (64 << 20))))
+        spread = self.identified().mapInArrow(
+            SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary"
+        )
+        gathered = spread.repartition(self.parallelism, "position").sortWithinPartitions("position")
+        with worker_errors():
+            rows = gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary").collect()
+        self.cost.jobs += 1
+        self.cost.scans += 1
+        return np.concatenate([decode(bytes(row.block))["result"] for row in sorted(rows, key=lambda r: r.position)])
+
+    def quantiles(self, shares: np.ndarray) -> np.ndarray:
+        bounds = QuantileBounds.start(self.profile, shares)
+        while not bounds.done:
+            (counts,) = self.once(bounds.statistic())
+            bounds = bounds.narrow(counts)
+        return quantiles_from_bounds(bounds)
+
+
+def collect_states(statistics: list[Statistic], rows: list[tuple[int, int, int, Any]], pieces: int) -> list[State]:
+    """Merge the states that arrived, each statistic's in the order of their positions."""
+    out = []
+    for index, statistic in enumerate(statistics):
+        parts: list[State] = []
+        for piece in range(pieces):
+            state: State | None = None
+            for _, _, _, data in sorted((r for r in rows if r[0] == index and r[1] == piece), key=lambda r: r[2]):
+                part = decode(bytes(data))
+                state = part if state is None else statistic.merge(state, part)
+            if state is not None:
+                parts.append(state)
+        state = parts[0] if len(parts) == 1 else paste(parts)
+        out.append(_writable(state))
+    return out
+
+
+def _writable(state: State) -> State:
+    return {
+        name: value.astype(np.int64) if isinstance(value, np.ndarray) and value.dtype == np.int32 else value
+        for name, value in state.items()
+    }

@@ -1,0 +1,320 @@
+"""What runs on the workers: states of blocks, merges, and the rows laid out anew; all of it Arrow in, Arrow out."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+
+from ..blocks.block import Block
+from ..blocks.codec import State, binary_array, decode, encode
+from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
+from ..blocks.identity import with_row_value
+from ..blocks.pack import Packed
+from ..blocks.profile import Profile
+from ..blocks.spans import Spans
+from ..errors import DataError, WorkerBudgetError, worker_errors
+from ..statistics.base import Statistic, compact, cut
+from .base import DRIVER_BYTES, WORKER_BYTES, one_thread
+from .local import LocalEngine, _sorted
+
+CODED_BYTES = 8 << 20
+STATE_SCHEMA = "statistic int, piece int, position bigint, state binary"
+
+
+def _binary(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
+    for value in batch.column(batch.schema.get_field_index(name)):
+        yield memoryview(value.as_buffer())
+
+
+def _blocks(data: memoryview) -> Any:
+    state = decode(data)
+    return CodedBlock.from_state(state) if "n" in state else Block.from_state(state)
+
+
+@dataclass
+class Partials:
+    """Worker side of a job: the statistics' states over the blocks of a task (per block where `ordered`)."""
+
+    statistics: list[Statistic]
+    profile: Profile
+    pieces: int
+    ordered: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        states: list[State | None] = [None] * len(self.statistics)
+        with one_thread():
+            position: int | None = None
+            for batch in batches:
+                places = batch.column(0).to_pylist() if self.ordered else None
+                for number, data in enumerate(_binary(batch, "block")):
+                    if places is not None and position is not None and places[number] != position:
+                        yield from self._emit(states, position)
+                        states = [None] * len(self.statistics)
+                    position = places[number] if places is not None else 0
+                    block = _blocks(data)
+                    for index, statistic in enumerate(self.statistics):
+                        states[index] = statistic.fold(states[index], block, self.profile)
+            if position is not None:
+                yield from self._emit(states, position)
+
+    def _divide(self, index: int) -> bool:
+        return self.pieces > 1 and self.statistics[index].divisible
+
+    def _emit(self, states: list[State | None], position: int) -> Iterator[pa.RecordBatch]:
+        for index, state in enumerate(states):
+            for piece, part in enumerate(cut(state, self.pieces) if self._divide(index) else [state]):
+                yield _state_row(index, piece, position, part)
+
+
+def _state_row(index: int, piece: int, position: int, state: State) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [
+            pa.array([index], pa.int32()),
+            pa.array([piece], pa.int32()),
+            pa.array([position], pa.int64()),
+            binary_array(encode(compact(state))),
+        ],
+        names=["statistic", "piece", "position", "state"],
+    )
+
+
+@dataclass
+class MergeStates:
+    """Worker side of a merge by key: all states of one piece of one statistic, in the order of their positions."""
+
+    statistics: list[Statistic]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
+        merged: dict[tuple[int, int], State] = {}
+        for batch in batches:
+            statistic, piece, position = (batch.column(i).to_pylist() for i in range(3))
+            for number, data in enumerate(batch.column(3)):
+                key = statistic[number], piece[number]
+                if self.statistics[key[0]].exact:  # in any order: only the sum is held
+                    part = decode(data.as_py())
+                    merged[key] = self.statistics[key[0]].merge(merged[key], part) if key in merged else part
+                else:
+                    held.setdefault(key, []).append((position[number], data.as_py()))
+        for (index, piece), state in merged.items():
+            yield _state_row(index, piece, 0, state)
+        for (index, piece), parts in held.items():
+            state: State | None = None
+            for _, data in sorted(parts, key=lambda p: p[0]):
+                part = decode(data)
+                state = part if state is None else self.statistics[index].merge(state, part)
+            yield _state_row(index, piece, 0, state)
+
+
+@dataclass(frozen=True)
+class Recode:
+    """Raw blocks to coded blocks of a size the counting kernels like."""
+
+    coding: Coding
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: list[CodedBlock] = []
+        size = 0
+        for batch in batches:
+            for data in _binary(batch, "block"):
+                coded = code_block(Block.decode(data), self.coding)
+                size += coded.codes.nbytes if coded.codes is not None else coded.onehot.indices.nbytes
+                held.append(coded)
+                if size >= CODED_BYTES:
+                    yield _block_row(concatenate_coded(held).encode())
+                    held, size = [], 0
+        if held:
+            yield _block_row(concatenate_coded(held).encode())
+
+
+def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
+    if position is None:
+        return pa.RecordBatch.from_arrays([binary_array(data)], names=["block"])
+    return pa.RecordBatch.from_arrays([pa.array([position], pa.int64()), binary_array(data)], names=["position", "block"])
+
+
+@dataclass(frozen=True)
+class SpreadSpans:
+    """Raw blocks cut by the span of their rows."""
+
+    spans: Spans
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for data in _binary(batch, "block"):
+                for span, part in self.spans.split(Block.decode(data)):
+                    yield _block_row(part.encode(), span)
+
+
+@dataclass(frozen=True)
+class GatherSpans:
+    """The parts of each span (they arrive together) as chunks sorted by row id."""
+
+    spans: Spans
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        span: int | None = None
+        held: list[Block] = []
+        for batch in batches:
+            for place, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
+                if held and place != span:
+                    yield from self._chunks(held, span)
+                    held = []
+                span = place
+                held.append(Block.decode(bytes(data)))
+        if held:
+            yield from self._chunks(held, span)
+
+    def _chunks(self, held: list[Block], span: int) -> Iterator[pa.RecordBatch]:
+        for number, chunk in enumerate(self.spans.chunks(_sorted(held))):
+            yield pa.RecordBatch.from_arrays(
+                [pa.array([span], pa.int64()), pa.array([number], pa.int64()), binary_array(chunk.encode())],
+                names=["position", "chunk", "block"],
+            )
+
+
+@dataclass(frozen=True)
+class SpreadCells:
+    """Coded blocks cut by the hash of their rows' joint cell of some features."""
+
+    coding: Coding
+    selected: tuple[int, ...]
+    buckets: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from ..blocks.rowhash import mix
+
+        for batch in batches:
+            for data in _binary(batch, "block"):
+                block = CodedBlock.decode(data)
+                cell = np.zeros(block.n, np.uint64)
+                for s in self.selected:
+                    cell = mix(cell.view(np.int64)) + block.feature(self.coding, s)
+                bucket = (mix(cell.view(np.int64)) % np.uint64(self.buckets)).astype(np.int64)
+                for b in np.unique(bucket):
+                    yield _block_row(block.take(np.flatnonzero(bucket == b)).encode(), int(b))
+
+
+def gather_coded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """All coded parts of a task as one block."""
+    held = [CodedBlock.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
+    if held:
+        yield _block_row(concatenate_coded(held).encode())
+
+
+@dataclass(frozen=True)
+class SpreadColumns:
+    """Raw blocks cut into slices of columns, with row ids and groups."""
+
+    features: np.ndarray
+    target: Any
+    slices: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for data in _binary(batch, "block"):
+                block = Block.decode(data)
+                rows, groups = self.target.groups(block)
+                x = block.x[rows]
+                for index, features in enumerate(np.array_split(self.features, self.slices)):
+                    yield _block_row(encode({"x": x[:, features], "ids": block.ids[rows], "groups": groups}), index)
+
+
+@dataclass(frozen=True)
+class WorkOnColumns:
+    """All parts of a slice of columns, rows in the order of their ids, through a function."""
+
+    work: Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        place: int | None = None
+        held: list[State] = []
+        with one_thread():
+            for batch in batches:
+                for position, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
+                    if held and position != place:
+                        yield self._result(held, place)
+                        held = []
+                    place = position
+                    held.append(decode(bytes(data)))
+            if held:
+                yield self._result(held, place)
+
+    def _result(self, parts: list[State], place: int) -> pa.RecordBatch:
+        ids = np.concatenate([p["ids"] for p in parts])
+        order = np.argsort(ids, kind="stable")
+        x = np.concatenate([p["x"].toarray() if sp.issparse(p["x"]) else p["x"] for p in parts])[order]
+        groups = np.concatenate([p["groups"] for p in parts])[order]
+        return _block_row(encode({"result": self.work(x.astype(np.float64), groups)}), place)
+
+
+@dataclass(frozen=True)
+class OverLabels:
+    """Worker side of `Engine.over_labels`: the blocks of a task together, and its share of the labels, dealt in turn."""
+
+    work: Callable[[Block, list[int]], State]
+    q: int
+    tasks: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held: dict[int, list[Block]] = {}
+        for batch in batches:
+            for task, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
+                held.setdefault(task, []).append(Block.decode(bytes(data)))
+        with one_thread():
+            for task, blocks in held.items():
+                state = self.work(_sorted(blocks), list(range(task, self.q, self.tasks)))
+                yield pa.RecordBatch.from_arrays([binary_array(encode(state))], names=["state"])
+
+
+@dataclass(frozen=True)
+class InMemory:
+    """`Engine.in_memory` inside a task."""
+
+    work: Callable[[np.ndarray, Block], Any]
+
+    def __call__(self, engine: LocalEngine) -> Any:
+        return engine.in_memory(self.work)
+
+
+@dataclass
+class InOneTask:
+    """Worker side of a small run: every block in one task, the whole method there, its result pickled."""
+
+    work: Callable[[LocalEngine], Any]
+    profile: Profile
+    driver_bytes: int
+    worker_bytes: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        blocks = [Block.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
+        with one_thread():
+            try:
+                found = self.work(LocalEngine(self.profile, blocks, self.driver_bytes, self.worker_bytes))
+            except WorkerBudgetError as error:  # an answer: the cluster would run a failed task again
+                found = error
+            result = pickle.dumps(found, protocol=5)
+        yield pa.RecordBatch.from_arrays([binary_array(result)], names=["result"])
+
+
+def run_in_one_task(
+    packed: Packed, work: Callable[[LocalEngine], Any], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
+) -> Any:
+    """`work(engine)` over all rows, in one task of one job; its result here. `WorkerBudgetError` where the task may not hold what
+    the work asks for."""
+    rows = packed.frame.where("block is not null").select("block").coalesce(1)
+    try:
+        with worker_errors():
+            (row,) = rows.mapInArrow(InOneTask(work, packed.profile, driver_bytes, worker_bytes), "result binary").collect()
+    except DataError as error:
+        raise with_row_value(error, packed) from None
+    found = pickle.loads(bytes(row.result))
+    if isinstance(found, WorkerBudgetError):
+        raise found
+    return found

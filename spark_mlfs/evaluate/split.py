@@ -1,0 +1,414 @@
+"""Which rows train and which test: random splits, k-fold, repeated k-fold, stratified or not, and noise on the features.
+
+A row's fold depends on (seed, row id) alone, never on partitions: the same on any cluster and in NumPy (`Split.of`).
+
+- `Protocol.of("5-fold")`, `"10x5-fold"`, `"30x50/50"` (training/test per cent, 30 times), each with `"stratified "` in front.
+- Unstratified, whole groups of rows move together: a row's group, of 60, by the hash of its id (`blocks.rowhash.group_of`), the
+  groups shuffled by (seed, repeat). Every such fold is a union of groups, so Gram matrices by block (`statistics.gram.Gram(60)`)
+  give every training set of every repeat from one scan (`Split.groups`). Shares that are no sixtieths take each row's own hash.
+- Stratified: iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011) of the label lists of all rows, on the driver, up to
+  200,000 rows; above that every labelset is divided among the folds as evenly as its rows allow, from one scan.
+
+Everything that is fitted (constants, bins, scaling, selection, parameters) must see training rows only: `training` and
+`held_out` give each side as packed data of its own, with a profile of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import scipy.sparse as sp
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from ..blocks.block import Block, LabelledRows, concatenate_labels
+from ..blocks.codec import binary_array, decode, encode
+from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
+from ..blocks.identity import identified
+from ..blocks.pack import BLOCK_SCHEMA, Packed, _collect_wide, block_row, persist
+from ..blocks.profile import Profile, profile_block
+from ..blocks.rowhash import mix, normal
+from ..errors import DataError, ParameterError, worker_errors
+from ..schema import attribute_names
+from ..statistics.contingency import Everything
+from ..statistics.moments import GroupMoments
+
+STRATIFY_ROWS = 200_000  # rows whose label lists the driver stratifies
+_WORDS = re.compile(r"^(stratified )?(?:(\d+)x)?(?:(\d+)-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """`repeats` times: `shares` of the rows in folds, each tested in turn (k-fold), or only the first (`random`)."""
+
+    repeats: int
+    shares: tuple[float, ...]
+    random: bool = False
+    stratified: bool = False
+    seed: int = 0
+
+    @staticmethod
+    def of(text: str, seed: int = 0) -> Protocol:
+        """ "5-fold", "10x5-fold", "30x50/50", "70/30", "stratified 5-fold"; raises `ParameterError` for anything else."""
+        found = _WORDS.match(text.strip().lower())
+        if not found:
+            raise ParameterError(
+                f"protocol {text!r} is not known; write K-fold, RxK-fold or RxTRAIN/TEST in per cent, such as 5-fold, 10x5-fold, "
+                "30x50/50, with 'stratified ' in front for stratified folds"
+            )
+        stratified, repeats, folds, train, test = found.groups()
+        times = int(repeats or 1)
+        if times < 1:
+            raise ParameterError(f"protocol {text!r}: repeat at least once")
+        if folds:
+            if not 2 <= int(folds) <= 100:
+                raise ParameterError(f"protocol {text!r}: give 2 to 100 folds")
+            return Protocol(times, (1 / int(folds),) * int(folds), False, bool(stratified), seed)
+        if abs(float(train) + float(test) - 100) > 1e-9 or not 0 < float(test) < 100:
+            raise ParameterError(f"protocol {text!r}: training and test per cent must add up to 100, neither being 0")
+        return Protocol(times, (float(test) / 100, float(train) / 100), True, bool(stratified), seed)
+
+    @property
+    def count(self) -> int:
+        """Number of splits."""
+        return self.repeats * (1 if self.random else len(self.shares))
+
+    def splits(self, packed: Packed | None = None) -> list[Split]:
+        """Every split, repeat by repeat. A stratified protocol reads the labels of `packed`: one job for all repeats."""
+        if not self.stratified:
+            return self._name([Hashed(self.shares, self.seed, repeat) for repeat in range(self.repeats)])
+        if packed is None:
+            raise ParameterError("stratified folds are made from the labels: give the packed data")
+        draws = [Hashed(self.shares, self.seed, repeat).draw for repeat in range(self.repeats)]
+        if packed.profile.n > STRATIFY_ROWS:
+            return self._name(_by_labelset(packed, self.shares, draws))
+        ids, labels = collect_labels(packed)
+        return self._name([stratify(ids, labels, self.shares, draw) for draw in draws])
+
+    def _name(self, folds: list[Any]) -> list[Split]:
+        tested = 1 if self.random else len(self.shares)
+        out = []
+        for repeat, found in enumerate(folds):
+            for fold in range(tested):
+                parts = [f"split {repeat + 1}"] if self.random else [f"fold {fold + 1} of {tested}"]
+                if not self.random and self.repeats > 1:
+                    parts.insert(0, f"repeat {repeat + 1}")
+                out.append(Split(", ".join(parts), repeat, fold, found))
+        return out
+
+
+# ---- stratification ----
+
+
+def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], seed: int) -> Listed:
+    """Iterative stratification of rows with `ids` (n,) and 0/1 `labels` (n, q) into folds of the given shares.
+
+    Again and again the label with the fewest rows left (of equals the smallest) deals its rows out: each row goes to the fold
+    that still wants most rows of that label, of equals the one that wants most rows at all, then by the row's hash. Rows without
+    labels fill up the folds. Sechidis et al. 2011, Algorithm 1; rows come in the order of their hash, so that the result depends
+    on seed, ids and labels alone. Rows with one id stay together.
+    """
+    ids = np.asarray(ids, np.int64)
+    unique, first, weight = np.unique(ids, return_index=True, return_counts=True)
+    hashes = mix(unique, seed)
+    order = np.argsort(hashes, kind="stable")
+    weight, hashes = weight[order], hashes[order]
+    rows = sp.csr_matrix(labels)[first[order]]
+    rows.eliminate_zeros()
+    columns = rows.tocsc()
+    columns.sort_indices()
+    share = np.asarray(shares)
+    left = np.bincount(rows.indices, np.repeat(weight, np.diff(rows.indptr)), minlength=rows.shape[1])
+    wanted, size = share[:, None] * left, share * weight.sum()
+    fold = np.full(len(order), -1, np.int16)
+    indptr, indices = rows.indptr, rows.indices
+
+    def deal(row: int, among: np.ndarray) -> None:
+        best = np.flatnonzero(among >= among.max() - 1e-9)
+        if len(best) > 1:
+            best = best[size[best] >= size[best].max() - 1e-9]
+        chosen = best[int(hashes[row]) % len(best)]
+        fold[row] = chosen
+        mine = indices[indptr[row] : indptr[row + 1]]
+        wanted[chosen, mine] -= weight[row]
+        left[mine] -= weight[row]
+        size[chosen] -= weight[row]
+
+    while (left > 0).any():
+        label = int(np.argmin(np.where(left > 0, left, np.inf)))
+        for row in columns.indices[columns.indptr[label] : columns.indptr[label + 1]]:
+            if fold[row] < 0:
+                deal(row, wanted[:, label])
+    for row in np.flatnonzero(fold < 0):
+        deal(row, size)
+    found = np.empty(len(order), np.int16)
+    found[order] = fold
+    return Listed(unique, found)
+
+
+def collect_labels(packed: Packed) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Row ids and (n, q) positive labels of all rows: one job."""
+    rows = identified(packed).frame.where("block is not null").select("block").mapInArrow(_label_lists, "state binary")
+    with worker_errors():
+        states = [decode(bytes(row.state)) for row in rows.collect()]
+    lists = [_Labels(len(s["ids"]), s["lp"], s["li"]) for s in states]
+    indptr, indices, *_ = concatenate_labels(lists)
+    ids = np.concatenate([s["ids"] for s in states])
+    return ids, sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(len(ids), packed.profile.q))
+
+
+@dataclass
+class _Labels(LabelledRows):
+    n: int
+    label_indptr: np.ndarray
+    label_indices: np.ndarray
+    unknown_indptr: np.ndarray | None = None
+    unknown_indices: np.ndarray | None = None
+    unlabelled: np.ndarray | None = None
+
+
+def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
+    for batch in batches:
+        for value in batch.column(batch.schema.get_field_index("block")):
+            yield Block.decode(memoryview(value.as_buffer()))
+
+
+def _state(**arrays: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([binary_array(encode(arrays))], names=["state"])
+
+
+def _label_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for block in _blocks(batches):
+        yield _state(ids=block.ids, lp=block.label_indptr, li=block.label_indices)
+
+
+def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) -> list[ByLabelset]:
+    """`ByLabelset` folds of each draw: one job, in which the rows of a labelset meet by their hashes."""
+    parts = max(2, packed.profile.partitions)
+    blocks = identified(packed).frame.where("block is not null").select("block")
+    spread = blocks.mapInArrow(_Hashes(parts), "place bigint, state binary")
+    gathered = spread.repartition(parts, "place").mapInArrow(_Ends(shares, tuple(draws)), "state binary")
+    with worker_errors():
+        states = [decode(bytes(row.state)) for row in gathered.collect()]
+    hashes = np.concatenate([s["hashes"] for s in states])
+    order = np.argsort(hashes)
+    return [
+        ByLabelset(
+            hashes[order], *(np.concatenate([s[f"{name} {i}"] for s in states])[order] for name in ("ends", "order")), draw
+        )
+        for i, draw in enumerate(draws)
+    ]
+
+
+@dataclass(frozen=True)
+class _Hashes:
+    """(labelset, id) of every row, rows of one labelset to one place."""
+
+    places: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for block in _blocks(batches):
+            sets = block.labelset_hash
+            place = (sets % np.uint64(self.places)).astype(np.int64)
+            for number in np.unique(place):
+                mine = place == number
+                state = binary_array(encode({"sets": sets[mine], "ids": block.ids[mine]}))
+                yield pa.RecordBatch.from_arrays([pa.array([int(number)], pa.int64()), state], names=["place", "state"])
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Where the folds end among the row hashes of each labelset."""
+
+    shares: tuple[float, ...]
+    draws: tuple[int, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        parts = [decode(bytes(value.as_py())) for batch in batches for value in batch.column(1)]
+        if not parts:
+            return
+        sets, ids = (np.concatenate([p[name] for p in parts]) for name in ("sets", "ids"))
+        distinct, inverse, counts = np.unique(sets, return_inverse=True, return_counts=True)
+        out: dict[str, Any] = {"hashes": distinct}
+        folds = len(self.shares)
+        for number, draw in enumerate(self.draws):
+            hashes = mix(ids, draw)
+            order = np.lexsort((hashes, inverse))
+            first = np.concatenate([[0], np.cumsum(counts)])
+            turn = np.argsort(mix(distinct.view(np.int64)[:, None] + np.arange(folds), draw), axis=1, kind="stable")
+            share = np.asarray(self.shares)[turn]
+            # after each fold in turn, the rows of the labelset that have been dealt; the fraction is rounded by chance
+            chance = (mix(distinct.view(np.int64), draw) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+            dealt = np.floor(np.cumsum(share, axis=1)[:, :-1] * counts[:, None] + chance[:, None]).astype(np.int64)
+            dealt = np.clip(dealt, 0, counts[:, None])
+            at = first[:-1, None] + dealt - 1
+            ends = np.where(dealt > 0, hashes[order][np.maximum(at, 0)], np.uint64(0))
+            out[f"ends {number}"], out[f"order {number}"] = ends, turn
+        yield _state(**out)
+
+
+# ---- applying a split ----
+
+
+def marked(train: DataFrame, test: DataFrame, row_id: str = "id") -> tuple[DataFrame, Split]:
+    """One frame of training and test rows that came apart, and the split that tells them apart again by their new ids.
+
+    Both need the same columns of the same types; vectors of another width are refused where the frame is packed.
+    """
+    if train.columns != test.columns:
+        raise ParameterError(
+            f"the test rows have columns {', '.join(test.columns)}, the training rows {', '.join(train.columns)}"
+        )
+    for column in train.columns:
+        kinds = [frame.schema[column].dataType.simpleString() for frame in (train, test)]
+        if kinds[0] != kinds[1]:
+            raise ParameterError(f"column {column!r} is {kinds[1]} in the test rows but {kinds[0]} in the training rows")
+        names = [attribute_names(frame, column) for frame in (train, test)]
+        if names[0] != names[1]:
+            raise ParameterError(f"the entries of {column!r} have other names, or another order, in the test rows")
+    both = [
+        frame.withColumn(row_id, F.shiftleft(F.col(row_id).cast("bigint"), 1).bitwiseOR(F.lit(mark).cast("bigint")))
+        for mark, frame in enumerate((train, test))
+    ]
+    metadata = {column: train.schema[column].metadata for column in train.columns}
+    union = both[0].unionByName(both[1])
+    columns = [F.col(c).alias(c, metadata=metadata[c]) if metadata[c] else F.col(c) for c in train.columns]
+    return union.select(*columns), Split("the files' own split", 0, 0, Marked())
+
+
+def training(packed: Packed, split: Split) -> Packed:
+    """The training rows of packed data, profiled on their own (one job). Release it yourself."""
+    return mapped(packed, TakeRows(split, False), f"the training rows of {split.name}")
+
+
+def held_out(packed: Packed, split: Split) -> Packed:
+    """The test rows of packed data (one job). Release it yourself."""
+    return mapped(packed, TakeRows(split, True), f"the test rows of {split.name}")
+
+
+def with_test_column(frame: DataFrame, split: Split, row_id: str = "id", column: str = "is_test") -> DataFrame:
+    """`frame` with a boolean column that says whether a row is a test row. `row_id` holds unique whole numbers, those `pack` was
+    given.
+
+    Not for `ByLabelset` folds, which need the labels too: cut the packed data instead (`training`, `held_out`).
+    """
+    if isinstance(split.folds, ByLabelset):
+        raise ParameterError(f"{split.name} is divided by labelset; use training(packed, split) and held_out(packed, split)")
+    if row_id not in frame.columns:
+        raise ParameterError(f"there is no column {row_id!r}; the columns are {', '.join(frame.columns)}")
+
+    def tested(ids: pd.Series) -> pd.Series:
+        return pd.Series(split.of(ids.to_numpy()))
+
+    return frame.withColumn(column, F.pandas_udf(tested, "boolean")(F.col(row_id).cast("bigint")))
+
+
+def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Packed:
+    """Packed data of what `function` (picklable) makes of each block, profiled anew: one job. Its names go with the features it
+    had. Release it yourself."""
+    task = MapBlocks(function, packed.profile.q)
+    packed = identified(packed)  # what is kept of a row, and its noise, go by its id
+    blocks = packed.frame.where("block is not null").select("block").mapInArrow(task, BLOCK_SCHEMA)
+    persisted = persist(blocks)
+    try:
+        with worker_errors():
+            profile = _collect_wide(blocks, 0)
+        if profile.n < 2 or not len(profile.varying):
+            told = f"are {profile.n}" if profile.n < 2 else f"({profile.n}) have no feature that varies"
+            raise DataError(f"{what} {told}; give fewer folds, or more rows")
+    except Exception:
+        if persisted:
+            blocks.unpersist()
+        raise
+    return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=1, memo=[])
+
+
+@dataclass(frozen=True)
+class MapBlocks:
+    """Worker side of `mapped`."""
+
+    function: Callable[[Block], Block]
+    q: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return _profiled((self.function(block) for block in _blocks(batches)), self.q)
+
+
+@dataclass(frozen=True)
+class TakeRows:
+    """The training or test rows of a block."""
+
+    split: Split
+    tested: bool
+
+    def __call__(self, block: Block) -> Block:
+        return block.take(np.flatnonzero(self.split.of(block) == self.tested))
+
+
+def _profiled(blocks: Iterable[Block], q: int) -> Iterator[pa.RecordBatch]:
+    """Blocks as `pack` writes them, the profile of them all in the last row."""
+    total, number = Profile(), 0
+    for block in blocks:
+        if block.n:
+            profile = profile_block(block, q)
+            with np.errstate(over="ignore"):
+                profile.fingerprint = int(mix(block.ids).sum(dtype=np.uint64))
+            total = total.merge(profile)
+            yield block_row(number, block.encode(), None)
+            number += 1
+    if total.n:
+        total.partitions = 1
+        yield block_row(number, None, total.encode())
+
+
+def noisy(packed: Packed, amount: float = 0.15, seed: int = 0) -> Packed:
+    """The packed data with Gaussian noise on the features: x_ij + amount · σ_j · z_ij, σ_j the standard deviation of feature j
+    over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs. Release it yourself.
+
+    The MSFS paper adds "15 % Gaussian noise to each data set" and says no more; this is the reading that does not depend on the
+    features' units. Sparse data get noise on their stored values only, and stay sparse.
+    """
+    from .. import pipeline
+
+    if not 0 < amount < 100:
+        raise ParameterError(f"amount must be above 0 (0.15 is 15 % of a feature's standard deviation), not {amount}")
+    scale, _, _ = pipeline.compute(packed, _spread)
+    wide = np.zeros(packed.profile.d)
+    wide[packed.profile.varying] = amount * scale
+    return mapped(packed, AddNoise(wide, seed), "the rows with noise")
+
+
+def _spread(engine: Any) -> tuple[np.ndarray, Any]:
+    """(v,) standard deviations of the varying features."""
+    (m,) = engine.run(GroupMoments(Everything()))
+    mean = m.total[0] / m.count[0]
+    return np.sqrt(np.maximum(m.square[0] / m.count[0] - mean**2, 0.0)), engine.cost
+
+
+@dataclass(frozen=True)
+class AddNoise:
+    """A block with noise: `scale` (d,) standard deviation of each feature's."""
+
+    scale: np.ndarray
+    seed: int
+
+    def __call__(self, block: Block) -> Block:
+        if block.sparse:
+            x = sp.csr_matrix(block.x, dtype=np.float64, copy=True)
+            rows = np.repeat(np.arange(block.n), np.diff(x.indptr))
+            step = max(1, (1 << 22) // max(1, block.d))
+            for a in range(0, block.n, step):
+                stored = slice(x.indptr[a], x.indptr[min(block.n, a + step)])
+                z = normal(block.ids[a : a + step], np.arange(block.d), self.seed)
+                x.data[stored] += self.scale[x.indices[stored]] * z[rows[stored] - a, x.indices[stored]]
+        else:
+            x = block.x.astype(np.float64)
+            places = np.flatnonzero(self.scale)
+            x[:, places] += self.scale[places] * normal(block.ids, places, self.seed)
+        return replace(block, x=x)

@@ -1,0 +1,219 @@
+"""A comparison's tables, before how they are shown: means and spreads, ranks, tests, stability, sensitivity, published
+numbers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..errors import ParameterError
+from .metrics import LARGER_IS_BETTER
+from .significance import Friedman, bonferroni_dunn_quantile, cliques, critical_difference, friedman, wilcoxon_holm
+from .significance import ranks as ranks_of
+from .stability import Stability, indicator, nogueira
+from .trials import ALL_FEATURES, EXTRACTED
+
+TITLES = {
+    "hammingLoss": "Hamming loss",
+    "rankingLoss": "ranking loss",
+    "oneError": "one-error",
+    "coverage": "coverage",
+    "averagePrecision": "average precision",
+    "microF1": "micro-F1",
+    "macroF1": "macro-F1",
+    "subsetAccuracy": "subset accuracy",
+    "tailMicroF1": "micro-F1, rarest third of the labels",
+    "tailMacroF1": "macro-F1, rarest third of the labels",
+    "headMicroF1": "micro-F1, the other labels",
+    "headMacroF1": "macro-F1, the other labels",
+}
+LARGER = LARGER_IS_BETTER | {name: True for name in TITLES if name not in LARGER_IS_BETTER}
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A metric by data set (rows) and method (columns): `mean` and `spread` (standard deviation over splits, n − 1; NaN for one
+    split); NaN where a method was not run."""
+
+    mean: pd.DataFrame
+    spread: pd.DataFrame
+
+
+def main_metric(plan: Any) -> tuple[str, str]:
+    """Kind and name of the metric shown first: the one that parameters are chosen by."""
+    how = plan.protocol.choose
+    return (how.metrics if how.metrics in plan.protocol.metrics else plan.protocol.metrics[0]), how.metric
+
+
+def value_of(cells: pd.DataFrame, metric: str) -> pd.Series:
+    """The metric of each (data, method, split): at the size that inner folds chose, else the mean over the sizes."""
+    chosen = cells.groupby(["data", "method", "split"], sort=False)["chosen"].transform("any")
+    kept = cells[cells["chosen"] | ~chosen]
+    return kept.groupby(["data", "method", "split"], sort=False)[metric].mean()
+
+
+def of_kind(cells: pd.DataFrame, kind: str, judge: str) -> pd.DataFrame:
+    """The cells of one kind of metrics and one classifier."""
+    return cells[(cells["metrics"] == kind) & (cells["classifier"] == judge)]
+
+
+def summary(cells: pd.DataFrame, kind: str, metric: str, judge: str, methods: Sequence[str]) -> Summary:
+    """`Summary` of a metric; data sets and methods in the order of the plan."""
+    mine = of_kind(cells, kind, judge)
+    values = value_of(mine, metric).groupby(level=["data", "method"], sort=False)
+    data = list(dict.fromkeys(mine["data"]))
+    shape = {"index": data, "columns": [m for m in methods if m in set(mine["method"])]}
+    return Summary(*(getattr(values, how)().unstack("method").reindex(**shape) for how in ("mean", "std")))
+
+
+def best(found: Summary, metric: str) -> pd.DataFrame:
+    """Which entries are the best of their row, to four decimals; all features do not compete."""
+    table = found.mean.drop(columns=ALL_FEATURES, errors="ignore").round(4)
+    top = table.max(axis=1) if LARGER[metric] else table.min(axis=1)
+    return table.eq(top, axis=0).reindex(columns=found.mean.columns, fill_value=False)
+
+
+@dataclass(frozen=True)
+class Test:
+    """Whether the methods differ over the data sets. `names` are the columns of the ranks."""
+
+    names: list[str]
+    friedman: Friedman
+    nemenyi: float
+    bonferroni_dunn: float
+    quantile: float
+    groups: list[list[int]]
+    wilcoxon: pd.DataFrame
+
+
+def test_of(found: Summary, metric: str, control: str | None = None) -> Test | str:
+    """Tests over the data sets on which every method ran, without the line of all features; or why there are none."""
+    table = found.mean.drop(columns=ALL_FEATURES, errors="ignore").dropna()
+    if table.shape[1] < 2:
+        return "Tests need two methods."
+    if table.shape[0] < 2:
+        return "Tests need two data sets on which every method ran."
+    n, k = table.shape
+    result = friedman(table.to_numpy(), LARGER[metric])
+    cd = critical_difference(k, n)
+    at = list(table.columns).index(control) if control in table.columns else int(np.argmin(result.ranks))
+    return Test(
+        list(table.columns),
+        result,
+        cd,
+        critical_difference(k, n, test="bonferroni-dunn"),
+        bonferroni_dunn_quantile(k),
+        cliques(result.ranks, cd),
+        wilcoxon_holm(table.to_numpy(), list(table.columns), at, LARGER[metric]),
+    )
+
+
+def mean_ranks(cells: pd.DataFrame, plan: Any, judge: str, methods: Sequence[str]) -> pd.DataFrame:
+    """Mean rank of each method over the data sets, a row a metric; only data sets on which every method ran."""
+    lines = []
+    for kind in plan.protocol.metrics:
+        for metric in LARGER_IS_BETTER:
+            table = summary(cells, kind, metric, judge, methods).mean.drop(columns=ALL_FEATURES, errors="ignore").dropna()
+            if min(table.shape) >= 1 and table.shape[1] >= 2:
+                found = ranks_of(np.vstack([table.to_numpy()] * 2), LARGER[metric])[: len(table)]
+                lines.append({"metrics": kind, "metric": metric} | dict(zip(table.columns, found.mean(axis=0), strict=True)))
+    return pd.DataFrame(lines)
+
+
+def curves(cells: pd.DataFrame, kind: str, metric: str, judge: str, data: str) -> tuple[pd.DataFrame, float | None]:
+    """The metric by number of features (index) and method (columns), mean over the splits; and of all features."""
+    mine = of_kind(cells, kind, judge)
+    mine = mine[(mine["data"] == data) & (mine["size"] != EXTRACTED)]
+    table = mine.groupby(["features", "method"], sort=True)[metric].mean().unstack("method")
+    whole = float(table[ALL_FEATURES].dropna().iloc[0]) if ALL_FEATURES in table else None
+    table = table.drop(columns=ALL_FEATURES, errors="ignore").dropna(how="all")
+    return table, whole
+
+
+def stability(rankings: pd.DataFrame, cells: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
+    """Nogueira's index of each method on each data set at each size, over the splits' training rows, with its interval."""
+    lines = []
+    widths = dict(zip(data["name"], data["features"], strict=True))
+    sizes = cells[cells["method"] != ALL_FEATURES].groupby("data")["features"].unique()
+    for (name, method), rows in rankings.groupby(["data", "method"], sort=False):
+        heads = [r.sort_values("rank")["index"].to_numpy() for _, r in rows.groupby("split", sort=False)]
+        if len(heads) < 2:
+            continue
+        for count in sorted(sizes[name]):
+            if count < widths[name]:
+                found: Stability = nogueira(indicator([h[:count] for h in heads], widths[name]))
+                lines.append((name, method, int(count), found.value, found.low, found.high, found.runs))
+    return pd.DataFrame(lines, columns=["data", "method", "features", "stability", "low", "high", "runs"])
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """What inner folds found for two parameters, or one parameter and the number of features, others at their mean."""
+
+    data: str
+    method: str
+    rows: tuple[str, list[str]]
+    columns: tuple[str, list[str]]
+    values: np.ndarray
+
+
+def sensitivity(choices: pd.DataFrame) -> list[Sensitivity]:
+    """A table for every pair of a method's searched parameters on a data set, and for its last one against the size."""
+    out = []
+    for (data, method), rows in choices.groupby(["data", "method"], sort=False):
+        cells = pd.DataFrame([json.loads(p) for p in rows["parameters"]], index=rows.index)
+        if not len(cells.columns):
+            continue
+        cells["size"], cells["value"] = rows["size"], rows["value"]
+        names = [c for c in cells.columns if c != "value"]
+        pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :] if "size" not in (a, b)]
+        if cells["size"].nunique() > 1:
+            pairs.append((names[-2], "size"))
+        for a, b in pairs:
+            table = cells.groupby([a, b], sort=False)["value"].mean().unstack(b)
+            table = table.sort_index(key=_numbers).sort_index(axis=1, key=_numbers)
+            out.append(
+                Sensitivity(
+                    data, method, (a, [_text(v) for v in table.index]), (b, [_text(v) for v in table.columns]), table.to_numpy()
+                )
+            )
+    return out
+
+
+def _numbers(index: pd.Index) -> pd.Index:
+    try:
+        return index.map(lambda v: float(str(v).rstrip("%")))
+    except ValueError:
+        return index.map(str)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def times(trials: pd.DataFrame) -> pd.DataFrame:
+    """Seconds to choose parameters and to select, by data set and method: means over the splits."""
+    return trials.groupby(["data", "method"], sort=False)[["choose_seconds", "select_seconds"]].mean().reset_index()
+
+
+def published(path: str | None) -> pd.DataFrame | None:
+    """A paper's own numbers: columns data, method, metrics, metric, value, spread (may be empty)."""
+    if path is None:
+        return None
+    try:
+        found = pd.read_csv(Path(path), comment="#")
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"published = {path!r} cannot be read as CSV: {error}") from None
+    missing = {"data", "method", "metrics", "metric", "value"} - set(found.columns)
+    if missing:
+        raise ParameterError(f"{path}: column {sorted(missing)[0]!r} is missing; it needs data, method, metrics, metric, value")
+    if "spread" not in found:
+        found["spread"] = np.nan
+    return found

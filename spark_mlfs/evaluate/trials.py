@@ -1,0 +1,504 @@
+"""Trials: one method on one division of the rows, its selection judged by classifiers at several numbers of features.
+
+Everything that is fitted sees the training rows alone: constants, bins, scaling, the ranking, the parameters (chosen by inner
+folds of the training rows), the classifiers. What comes back of a trial is small: metrics, seconds, the head of the ranking.
+
+Data whose blocks are below 64 MB run a trial as one task, several at a time; larger data trial by trial, each over the cluster.
+Where the folds are unions of the sixty groups of rows (`Protocol` without stratification), the Gram matrices of all training
+sets, inner ones too, come from one scan of large data (`GramPool`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
+from ..blocks.folds import Split
+from ..blocks.pack import Packed
+from ..blocks.profile import Profile, profile_block
+from ..blocks.rowhash import GROUPS
+from ..classify import CLASSIFIERS
+from ..classify.base import Predictor, known_rows
+from ..engine.base import DRIVER_BYTES, SMALL_BYTES, Cost, Engine
+from ..engine.local import LocalEngine, part_of
+from ..engine.spark import SparkEngine
+from ..engine.tasks import run_in_one_task
+from ..errors import DataError, ParameterError, SparkMlfsError
+from ..extract import EXTRACTORS
+from ..extract.base import label_slices, scaled
+from ..kernels.gram import GramStatistics, total
+from ..methods import METHODS
+from ..methods.base import Scores
+from ..methods.regression import GramMethod
+from ..pipeline import Request, score
+from ..solvers.ranking import complete
+from ..statistics.base import Statistic
+from ..statistics.gram import Gram
+from .metrics import KINDS, LARGER_IS_BETTER, Sums
+from .split import Protocol, held_out, mapped, training
+
+INNER_SEED = 0x1AAE  # inner folds are drawn apart from the outer ones
+ALL_FEATURES = "all features"
+EXTRACTED = "extracted"  # the size of a cell whose features an extractor made
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A method as it takes part: its title and a request for every cell of its grid; several are chosen from by inner folds.
+
+    No request: every feature is kept. `order`: a ranking made elsewhere, of which only the head is used. `extractor`: its name
+    and checked parameters; the classifiers see the features it makes, all of them (a linear machine those of its label).
+    """
+
+    title: str
+    requests: tuple[Request, ...] = ()
+    order: tuple[int, ...] | None = None
+    extractor: tuple[str, Mapping[str, Any]] | None = None
+
+    @property
+    def grid(self) -> list[str]:
+        """The parameters that differ between the requests."""
+        first, *others = self.requests or (None,)
+        return (
+            [name for name in first.parameters if any(r.parameters[name] != first.parameters[name] for r in others)]
+            if first
+            else []
+        )
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A classifier as it takes part."""
+
+    title: str
+    name: str
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Choosing:
+    """How parameters (and, with `size`, the number of features) are chosen: mean of `metric` over inner folds of the training
+    rows,
+    by the first classifier, at `sizes`."""
+
+    metric: str = "averagePrecision"
+    kind: str = "standard"
+    folds: int = 3
+    sizes: tuple[str, ...] = ()
+    size: bool = False
+
+    def __post_init__(self) -> None:
+        if self.metric not in LARGER_IS_BETTER:
+            raise ParameterError(f"choose: metric must be one of {', '.join(LARGER_IS_BETTER)}, not {self.metric!r}")
+        if self.kind not in KINDS:
+            raise ParameterError(f"choose: metrics must be one of {', '.join(map(repr, KINDS))}, not {self.kind!r}")
+
+
+@dataclass(frozen=True)
+class Design:
+    """What every trial of a data set shares."""
+
+    sizes: tuple[str, ...]
+    judges: tuple[Judge, ...]
+    kinds: tuple[str, ...] = ("standard",)
+    choosing: Choosing | None = None
+    seed: int = 0
+
+
+def size_of(text: str, width: int) -> int:
+    """A number of features: "50", at most all, or a share of them, "10%", at least one."""
+    try:
+        if text.endswith("%"):
+            share = float(text[:-1])
+            if 0 < share <= 100:
+                return max(1, int(round(width * share / 100)))
+        elif int(text) >= 1:
+            return min(int(text), width)
+    except ValueError:
+        pass
+    raise ParameterError(f"size {text!r}: give a number of features, such as 50, or a share of them, such as 10%")
+
+
+# ---- rows, here or on the cluster ----
+
+
+class LocalRows:
+    """Rows inside one task."""
+
+    def __init__(self, engine: LocalEngine) -> None:
+        self.whole = engine
+
+    @property
+    def profile(self) -> Profile:
+        return self.whole.profile
+
+    def engine(self, features: np.ndarray | None = None) -> Engine:
+        """An engine over all varying features (always the same one), or some of them."""
+        if features is None:
+            return self.whole
+        return LocalEngine(self.profile.only(features), [self.whole.rows], self.whole.driver_bytes)
+
+    def divide(self, split: Split) -> tuple[LocalRows, LocalRows]:
+        """Training and test rows."""
+        return LocalRows(part_of(self.whole, split, False)), LocalRows(part_of(self.whole, split, True))
+
+    def changed(self, function: Callable[[Block], Block]) -> LocalRows:
+        """The same rows with other features."""
+        block = function(self.whole.rows)
+        return LocalRows(LocalEngine(profile_block(block, self.profile.q), [block], self.whole.driver_bytes))
+
+    def release(self) -> None:
+        """Nothing to give back."""
+
+
+class SparkRows:
+    """Rows on the cluster, divided and profiled by one job a part."""
+
+    def __init__(
+        self, packed: Packed, driver_bytes: int = DRIVER_BYTES, pool: GramPool | None = None, tested: frozenset = frozenset()
+    ):
+        self.packed, self.driver_bytes, self.pool, self.tested = packed, driver_bytes, pool, tested
+        self._engines: list[SparkEngine] = []
+        self._whole: SparkEngine | None = None
+
+    @property
+    def profile(self) -> Profile:
+        return self.packed.profile
+
+    def engine(self, features: np.ndarray | None = None) -> Engine:
+        if features is None:
+            if self._whole is None:
+                self._whole = self._made(self.packed)
+                if self.pool is not None:
+                    self.pool.teach(self._whole, self.tested)
+            return self._whole
+        return self._made(replace(self.packed, profile=self.profile.only(features)))
+
+    def _made(self, packed: Packed) -> SparkEngine:
+        engine = SparkEngine(packed, self.driver_bytes)
+        self._engines.append(engine)
+        return engine
+
+    def divide(self, split: Split) -> tuple[SparkRows, SparkRows]:
+        train = training(self.packed, split)
+        try:
+            test = held_out(self.packed, split)
+        except Exception:
+            train.release()
+            raise
+        pool = self.pool if split.groups is not None else None
+        gone = self.tested | frozenset(split.groups or ())
+        return SparkRows(train, self.driver_bytes, pool, gone), SparkRows(test, self.driver_bytes)
+
+    def changed(self, function: Callable[[Block], Block]) -> SparkRows:
+        return SparkRows(mapped(self.packed, function, "the extracted rows"), self.driver_bytes)
+
+    def release(self) -> None:
+        for engine in self._engines:
+            engine.release()
+        self.packed.release()
+
+
+class GramPool:
+    """The Gram matrices of the sixty groups of rows, from one scan: those of any training set that is a union of groups."""
+
+    def __init__(self, packed: Packed, driver_bytes: int) -> None:
+        engine = SparkEngine(packed, driver_bytes)
+        try:
+            (self.parts,) = engine.run(Gram(GROUPS))
+        finally:
+            engine.release()
+        self.varying = packed.profile.varying
+
+    @staticmethod
+    def over(packed: Packed, requests: Sequence[Request], split: Split, driver_bytes: int) -> GramPool | None:
+        """The pool, where a method wants it, the folds allow it, no group is empty, and the driver can hold it."""
+        wanted = any(isinstance(METHODS.create(r.method), GramMethod) and r.screen is None for r in requests)
+        fits = Gram(GROUPS).state_bytes(packed.profile) <= driver_bytes
+        if not (wanted and fits and split.groups is not None):
+            return None
+        pool = GramPool(packed, driver_bytes)
+        return pool if len(pool.parts) == GROUPS else None
+
+    def teach(self, engine: SparkEngine, tested: frozenset) -> None:
+        """Lets an engine over the groups not `tested` know its Gram matrix; where other features are constant there, it must
+        scan.
+        """
+        if np.array_equal(engine.profile.varying, self.varying):
+            found: GramStatistics = total([part for group, part in enumerate(self.parts) if group not in tested])
+            low, high = (getattr(engine.profile, name)[self.varying] for name in ("low", "high"))
+            engine.know(Gram(), replace(found, low=low, high=high))
+
+
+# ---- one trial ----
+
+
+@dataclass
+class PredictionSums(Statistic):
+    """`Sums` of a predictor's labels and scores over rows whose labels are known, one for each kind of metrics."""
+
+    predictor: Predictor
+    kinds: tuple[str, ...]
+    layout: str = field(default="rows", init=False)
+
+    def key(self) -> Any:
+        return "prediction sums", id(self)
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        rows = known_rows(block, profile)
+        truth = rows.labels(profile.q).toarray()
+        labels, scores = self.predictor.predict(rows.x)
+        state: State = {}
+        for kind in self.kinds:
+            found = Sums.of(truth, labels, scores, kind)
+            state |= {f"{kind} {name}": getattr(found, name) for name in ("counts", "shares", "labels")}
+        return state
+
+    def finish(self, state: State, profile: Profile) -> list[Sums]:
+        return [Sums(*(state[f"{kind} {name}"] for name in ("counts", "shares", "labels")), kind) for kind in self.kinds]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
+
+
+def ranked(rows: Any, request: Request) -> tuple[np.ndarray, Scores]:
+    """All features of the rows, best first, and what the method found."""
+    engine, after = rows.engine(), np.zeros(0, np.int64)
+    if request.screen is not None:
+        first, _ = ranked(rows, Request.of(request.screen.method))
+        kept = first[: request.screen.count]
+        engine = rows.engine(np.sort(kept[np.isin(kept, rows.profile.varying)]))
+        after = first[~np.isin(first, engine.profile.varying)]
+    scores = score(engine, request)
+    picks = scores.path.picks if scores.path is not None else None
+    order, _ = complete(scores.values, engine.profile.varying, engine.profile.d, picks)
+    return (np.concatenate([order[: engine.count], after]) if request.screen is not None else order), scores
+
+
+def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]) -> tuple[list[Sums], float, float]:
+    """Sums of a classifier fitted on some features of the training rows, over the test rows; seconds to fit and to predict."""
+    started = time.perf_counter()
+    varying = np.sort(features[np.isin(features, train.profile.varying)])
+    found = CLASSIFIERS.create(judge.name)
+    state = found.fit(train.engine(varying), judge.parameters)
+    fitted = time.perf_counter()
+    (sums,) = test.engine().once(PredictionSums(found.predictor(state), kinds))
+    return sums, fitted - started, time.perf_counter() - fitted
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """A block with the features an extractor makes of its rows."""
+
+    name: str
+    state: State
+
+    def __call__(self, block: Block) -> Block:
+        return replace(
+            block, x=np.asarray(EXTRACTORS.create(self.name).project(self.state, scaled(self.state, block.x)), np.float64)
+        )
+
+
+def run_extraction(train: Any, test: Any, candidate: Candidate, design: Design) -> dict[str, Any]:
+    """`run_trial` of an extractor: one size, all that it makes."""
+    assert candidate.extractor is not None
+    name, parameters = candidate.extractor
+    started = time.perf_counter()
+    state = EXTRACTORS.create(name).fit(train.engine(train.profile.varying), parameters)
+    task = Extracted(name, state)
+    slices = label_slices(state)
+    inner = train.changed(task)
+    selected = time.perf_counter()
+    try:
+        outer = test.changed(task)
+        try:
+            cells = []
+            for judge in design.judges:
+                if len(slices) > 1 and "label_specific" in judge.parameters:
+                    judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
+                cell = _cell(inner, outer, np.arange(inner.profile.d), judge, design.kinds, True)
+                cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
+        finally:
+            outer.release()
+    finally:
+        inner.release()
+    widths = {"dimensions": [int(w) for w in np.diff(slices)]} if len(slices) > 1 else {}
+    return _told_of(train, test, cells) | widths | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
+
+
+def _cell(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool) -> dict[str, Any]:
+    """Metrics of a classifier on some features; with `labels` the counts of each label, too."""
+    sums, fit, predict = judged(train, test, features, judge, kinds)
+    found = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
+    found |= {kind: s.metrics() | s.tail() for kind, s in zip(kinds, sums, strict=True)}
+    return found | ({"labels": sums[0].labels.tolist()} if labels else {})
+
+
+def _told_of(train: Any, test: Any, cells: list[dict[str, Any]]) -> dict[str, Any]:
+    """The parts of a trial's result that all kinds of candidates have."""
+    rows = [int(train.profile.n), int(test.profile.n)]
+    empty = {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
+    return {"cells": cells, "features": train.profile.d, "rows": rows, **empty}
+
+
+def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> dict[str, Any]:
+    """What one trial found, as plain values: see `Trial`."""
+    if candidate.extractor is not None:
+        return run_extraction(train, test, candidate, design)
+    width = train.profile.d
+    sizes = {text: size_of(text, width) for text in design.sizes}
+    started = time.perf_counter()
+    choice, choices, size = 0, [], None
+    searched = len(candidate.requests) > 1 or (design.choosing is not None and design.choosing.size)
+    if design.choosing is not None and candidate.requests and searched:
+        choice, size, choices = choose(train, candidate, design)
+    chose = time.perf_counter()
+    scores = None
+    if candidate.order is not None:
+        if len(candidate.order) and max(candidate.order) >= width:
+            raise DataError(
+                f"the ranking names feature {max(candidate.order)}, the data have {width}: give the data it was made of"
+            )
+        order = np.concatenate([candidate.order, np.setdiff1d(np.arange(width), candidate.order)]).astype(np.int64)
+    elif candidate.requests:
+        order, scores = ranked(train, replace(candidate.requests[choice], count=max(sizes.values())))
+    else:
+        order, sizes = np.arange(width), {"100%": width}
+    selected = time.perf_counter()
+    cells = []
+    for judge in design.judges:
+        done: dict[int, dict[str, Any]] = {}
+        for text, count in sizes.items():
+            if count not in done:
+                done[count] = _cell(train, test, order[:count], judge, design.kinds, count == max(sizes.values()))
+            cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
+    request = candidate.requests[choice] if candidate.requests else None
+    return _told_of(train, test, cells) | {
+        "order": [int(f) for f in order[: max(sizes.values())]] if candidate.requests or candidate.order else [],
+        "parameters": {name: request.parameters[name] for name in candidate.grid} if request else {},
+        "choices": choices,
+        "chosen_size": size,
+        "converged": None if scores is None else scores.converged,
+        "seconds": {"choose": round(chose - started, 4), "select": round(selected - chose, 4)},
+    }
+
+
+def choose(train: Any, candidate: Candidate, design: Design) -> tuple[int, str | None, list[dict[str, Any]]]:
+    """The best request (and size) by inner folds: its place, the size or None, and the value of every cell.
+
+    A request is worth the mean over the inner folds of the metric, at its best size with `Choosing.size`, else on average over
+    the sizes. Of equal ones the first is taken. Rows of inner test folds take no part in anything that is fitted.
+    """
+    how = design.choosing
+    assert how is not None
+    sizes = how.sizes or design.sizes
+    counts = [size_of(text, train.profile.d) for text in sizes]
+    sign = 1 if LARGER_IS_BETTER[how.metric] else -1
+    values = np.zeros((how.folds, len(candidate.requests), len(sizes)))
+    for fold, split in enumerate(Protocol(1, (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()):
+        inner, test = train.divide(split)
+        try:
+            for place, request in enumerate(candidate.requests):
+                order, _ = ranked(inner, replace(request, count=max(counts)))
+                known: dict[int, float] = {}
+                for at, count in enumerate(counts):
+                    if count not in known:
+                        (sums,), _, _ = judged(inner, test, order[:count], design.judges[0], (how.kind,))
+                        known[count] = sums.metrics()[how.metric]
+                    values[fold, place, at] = known[count]
+        finally:
+            inner.release()
+            test.release()
+    mean = values.mean(axis=0)
+    worth = sign * (mean if how.size else mean.mean(axis=1, keepdims=True))
+    worth = np.where(np.isnan(worth), -np.inf, worth)
+    place, at = np.unravel_index(int(np.argmax(worth)), worth.shape)
+    told = [
+        {"parameters": {name: request.parameters[name] for name in candidate.grid}, "values": [float(v) for v in row]}
+        for request, row in zip(candidate.requests, mean, strict=True)
+    ]
+    return int(place), (sizes[at] if how.size else None), told
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One candidate on one split; picklable, so that it can run in one task.
+
+    Gives a dict of plain values: `cells` (classifier, size, count, seconds, metrics by kind), `order` the head of the ranking,
+    `parameters` chosen from the grid with the inner folds' values of all of them in `choices`, `rows` in training and test,
+    `seconds` of choosing and selecting.
+    """
+
+    candidate: Candidate
+    split: Split
+    design: Design
+
+    def __call__(self, engine: LocalEngine) -> tuple[dict[str, Any], Cost]:
+        train, test = LocalRows(engine).divide(self.split)
+        return run_trial(train, test, self.candidate, self.design), engine.cost
+
+    def on_cluster(self, packed: Packed, driver_bytes: int, pool: GramPool | None) -> dict[str, Any]:
+        """The same over a cluster, job by job from here."""
+        train, test = SparkRows(packed, driver_bytes, pool).divide(self.split)
+        try:
+            return run_trial(train, test, self.candidate, self.design)
+        finally:
+            train.release()
+            test.release()
+
+
+# ---- all of them ----
+
+
+def run_trials(
+    packed: Packed,
+    trials: Mapping[Any, Trial],
+    done: Callable[[Any, dict[str, Any]], None],
+    parallelism: int = 2,
+    small_bytes: int = SMALL_BYTES,
+    driver_bytes: int = DRIVER_BYTES,
+) -> None:
+    """Runs the trials of one data set and hands each result to `done(key, result)` as it comes, here in this thread.
+
+    A trial whose data or parameters cannot be used gives {"error": what is wrong}; the others go on.
+    """
+    if packed.profile.size > small_bytes:
+        requests = [r for trial in trials.values() for r in trial.candidate.requests]
+        first = next(iter(trials.values()), None)  # all splits of a protocol are made alike
+        pool = None if first is None else GramPool.over(packed, requests, first.split, driver_bytes)
+        for key, trial in trials.items():
+            done(key, _told(lambda trial=trial, pool=pool: trial.on_cluster(packed, driver_bytes, pool)))
+        return
+    with ThreadPoolExecutor(max(1, parallelism)) as threads:
+        waiting: dict[Future, Any] = {}
+        left = list(trials.items())
+        try:
+            while left or waiting:
+                while left and len(waiting) <= max(1, parallelism):
+                    key, trial = left.pop(0)
+                    waiting[threads.submit(_told, lambda trial=trial: run_in_one_task(packed, trial, driver_bytes)[0])] = key
+                finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
+                for future in finished:
+                    done(waiting.pop(future), future.result())
+        except BaseException:
+            for future in waiting:
+                future.cancel()
+            raise
+
+
+def _told(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    started = time.perf_counter()
+    try:
+        return work() | {"wall": round(time.perf_counter() - started, 4)}
+    except SparkMlfsError as error:
+        return {"error": str(error)}
+
+
+__all__ = ["Candidate", "Choosing", "Design", "GramPool", "Judge", "Trial", "run_trials", "size_of"]

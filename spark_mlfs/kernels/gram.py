@@ -1,0 +1,359 @@
+"""Sufficient statistics of the regression family, and what a solver hands back.
+
+Every regression method sees the data only through
+
+    n, X'1, Y'1, X'X (d x d), X'Y (d x q), Y'Y (q x q),
+
+which add over rows: over partitions, over hash blocks (cross-validation folds and half-samples without another scan)
+and over batches. `GramStatistics` holds them about a provisional centre, `GramView` is the same thing scaled, on the
+features that vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+
+from ..errors import DataError, ParameterError
+
+SCALINGS = ("standard", "minmax", "none")
+
+
+@dataclass
+class GramStatistics:
+    """Additive second moments of rows (x, y), weighted by r >= 0, about a provisional centre (a, b):
+
+        n = sum r,  sum_x = sum r (x-a),  sum_y = sum r (y-b),  xx = sum r (x-a)(x-a)',  xy, yy likewise.
+
+    A centre near the mean avoids cancellation: about zero, 1e9 + {0, 1, 2} has no variance left in float64. Any centre
+    describes the same data; `+` moves the right operand to the left one's centre. `low` and `high` are the features'
+    minimum and maximum; they decide exactly which features are constant, and `minmax` scaling needs them.
+    """
+
+    n: float
+    sum_x: np.ndarray
+    sum_y: np.ndarray
+    xx: np.ndarray
+    xy: np.ndarray
+    yy: np.ndarray
+    centre_x: np.ndarray
+    centre_y: np.ndarray
+    low: np.ndarray | None = None
+    high: np.ndarray | None = None
+
+    @property
+    def d(self) -> int:
+        return len(self.sum_x)
+
+    @property
+    def q(self) -> int:
+        return len(self.sum_y)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, for the driver's budget."""
+        arrays = (self.sum_x, self.sum_y, self.xx, self.xy, self.yy, self.centre_x, self.centre_y, self.low, self.high)
+        return sum(a.nbytes for a in arrays if a is not None)
+
+    @classmethod
+    def from_rows(
+        cls,
+        X: np.ndarray | sparse.spmatrix,
+        Y: np.ndarray | sparse.spmatrix,
+        weights: np.ndarray | None = None,
+        centre_x: np.ndarray | None = None,
+        centre_y: np.ndarray | None = None,
+    ) -> GramStatistics:
+        """Statistics of a batch of rows: X n x d and Y n x q, dense or sparse.
+
+        A dense X is shifted by `centre_x` before it is multiplied; its own mean is the default. A sparse X is
+        multiplied as it is and the shift is applied to the result (default centre: zero), so it is never densified; a
+        column whose mean is many times its spread should be handed over dense.
+        """
+        n, d = X.shape
+        r = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
+        total = float(r.sum())
+        dense_y = np.asarray(Y.todense() if sparse.issparse(Y) else Y, dtype=np.float64)
+        if centre_y is None:
+            centre_y = dense_y.mean(axis=0) if n else np.zeros(dense_y.shape[1])
+        yc = dense_y - centre_y
+        ryc = yc * r[:, None]
+        if sparse.issparse(X):
+            rows = sparse.csr_matrix(X, dtype=np.float64)
+            weighted = rows.multiply(r[:, None]).tocsr() if weights is not None else rows
+            out = cls(
+                total,
+                np.asarray(weighted.sum(axis=0)).ravel(),
+                ryc.sum(axis=0),
+                np.asarray((rows.T @ weighted).todense()),
+                np.asarray(rows.T @ ryc),
+                yc.T @ ryc,
+                np.zeros(d),
+                np.array(centre_y, dtype=np.float64),
+            )
+            if n:
+                out.low = np.asarray(rows.min(axis=0).todense()).ravel()
+                out.high = np.asarray(rows.max(axis=0).todense()).ravel()
+            if centre_x is not None:
+                out = out.recentred(np.asarray(centre_x, dtype=np.float64), out.centre_y)
+        else:
+            rows = np.asarray(X, dtype=np.float64)
+            if centre_x is None:
+                centre_x = rows.mean(axis=0) if n else np.zeros(d)
+            xc = rows - centre_x
+            if weights is None:
+                xx = xc.T @ xc
+            else:
+                half = xc * np.sqrt(r)[:, None]
+                xx = half.T @ half
+            out = cls(
+                total,
+                r @ xc,
+                ryc.sum(axis=0),
+                xx,
+                xc.T @ ryc,
+                yc.T @ ryc,
+                np.array(centre_x, dtype=np.float64),
+                np.array(centre_y, dtype=np.float64),
+            )
+            if n:
+                out.low, out.high = rows.min(axis=0), rows.max(axis=0)
+        if not n:
+            out.low, out.high = np.full(d, np.inf), np.full(d, -np.inf)
+        return out
+
+    def recentred(self, centre_x: np.ndarray, centre_y: np.ndarray) -> GramStatistics:
+        """The same data about another centre; arrays are shared when the centre is already this one."""
+        u, v = centre_x - self.centre_x, centre_y - self.centre_y
+        move_x, move_y = bool(np.any(u)), bool(np.any(v))
+        if not (move_x or move_y):
+            return self
+        sx, sy, n = self.sum_x, self.sum_y, self.n
+        xx, xy, yy = self.xx, self.xy, self.yy
+        if move_x:
+            cross = np.outer(sx - 0.5 * n * u, u)
+            xx = xx - cross - cross.T
+        xy = xy - np.outer(sx, v) - np.outer(u, sy - n * v)
+        if move_y:
+            cross = np.outer(sy - 0.5 * n * v, v)
+            yy = yy - cross - cross.T
+        return GramStatistics(n, sx - n * u, sy - n * v, xx, xy, yy, np.array(centre_x), np.array(centre_y), self.low, self.high)
+
+    def __add__(self, other: GramStatistics) -> GramStatistics:
+        if (self.d, self.q) != (other.d, other.q):
+            raise DataError(
+                f"statistics of {self.d} features and {self.q} labels cannot be added to statistics of "
+                f"{other.d} features and {other.q} labels; compute both over the same columns"
+            )
+        o = other.recentred(self.centre_x, self.centre_y)
+        known = self.low is not None and o.low is not None
+        return GramStatistics(
+            self.n + o.n,
+            self.sum_x + o.sum_x,
+            self.sum_y + o.sum_y,
+            self.xx + o.xx,
+            self.xy + o.xy,
+            self.yy + o.yy,
+            self.centre_x,
+            self.centre_y,
+            np.minimum(self.low, o.low) if known else None,
+            np.maximum(self.high, o.high) if known else None,
+        )
+
+    def __sub__(self, other: GramStatistics) -> GramStatistics:
+        """Take rows out again. The extremes of what is left are unknown: `leave_out` restores them from the blocks."""
+        o = other.recentred(self.centre_x, self.centre_y)
+        return GramStatistics(
+            self.n - o.n,
+            self.sum_x - o.sum_x,
+            self.sum_y - o.sum_y,
+            self.xx - o.xx,
+            self.xy - o.xy,
+            self.yy - o.yy,
+            self.centre_x,
+            self.centre_y,
+        )
+
+    def flattened(self) -> GramStatistics:
+        """The same, for rows whose extremes are those of more rows (a fold, a half-sample): a feature that does not vary beyond
+        rounding, its squares about the mean at most 1e-12 of those about the centre, is taken as constant."""
+        if self.low is None or self.n <= 0:
+            return self
+        return replace(self, high=np.where(self._squares() > self._rounding(), self.high, self.low))
+
+    def _squares(self) -> np.ndarray:
+        """(d,) sum r (x - mean)^2."""
+        return np.diag(self.xx) - self.n * (self.sum_x / self.n) ** 2
+
+    def _rounding(self) -> np.ndarray:
+        """(d,) what `_squares` may be of a constant feature: the difference of two terms that are rounded."""
+        return 1e-12 * (np.diag(self.xx) + self.n * (self.sum_x / self.n) ** 2 + self.n * 1e-300)
+
+    def centred(self, scaling: str = "standard") -> GramView:
+        """G = X'HX, C = X'HY, S = Y'HY on the varying features, H = I - 11'/n, scaled: `standard` divides by the
+        population standard deviation, `minmax` by the range, `none` by one."""
+        return self._view(scaling, centre=True)
+
+    def uncentred(self, scaling: str = "standard") -> GramView:
+        """X'X, X'Y, Y'Y on the varying features, for the methods without an intercept (MIFS, OMFS): X is z-scored
+        (`standard`; its mean is zero, Y's is not), (x - min)/(max - min) (`minmax`) or as it is (`none`)."""
+        return self._view(scaling, centre=False)
+
+    def _view(self, scaling: str, centre: bool) -> GramView:
+        if scaling not in SCALINGS:
+            raise ParameterError(f"scaling is {scaling!r}; choose one of {', '.join(SCALINGS)}")
+        if self.n <= 0:
+            raise DataError("there are no rows to compute a Gram matrix from; check the filter or the fold")
+        if scaling == "minmax" and self.low is None:
+            raise DataError("minmax scaling needs the features' minimum and maximum, which these statistics lack")
+        mean_sx, mean_sy = self.sum_x / self.n, self.sum_y / self.n
+        squares = self._squares()
+        if self.low is not None:
+            varying = (self.high > self.low) & (squares > 0)  # squares underflow when the range is below ~1e-160
+        else:
+            varying = squares > self._rounding()
+        keep = np.flatnonzero(varying)
+        m, centre_x = mean_sx[keep], self.centre_x[keep]
+        if scaling == "standard":
+            scale = np.sqrt(squares[keep] / self.n)
+        elif scaling == "minmax":
+            scale = (self.high - self.low)[keep]
+        else:
+            scale = np.ones(len(keep))
+        G = self.xx[np.ix_(keep, keep)] if len(keep) < self.d else self.xx.copy()
+        G -= self.n * np.outer(m, m)
+        G /= scale[:, None]
+        G /= scale
+        G = 0.5 * (G + G.T)
+        if scaling == "standard":
+            G[np.diag_indices_from(G)] = self.n
+        C = (self.xy[keep] - np.outer(m, self.sum_y)) / scale[:, None]
+        S = self.yy - self.n * np.outer(mean_sy, mean_sy)
+        mean_y = mean_sy + self.centre_y
+        shift, offset_y = m, mean_y
+        if not centre:
+            if scaling == "minmax":
+                shift = self.low[keep] - centre_x
+            elif scaling == "none":
+                shift = -centre_x
+            offset_y = np.zeros(self.q)
+            rest = (m - shift) / scale
+            G += self.n * np.outer(rest, rest)
+            C = C + self.n * np.outer(rest, mean_y)
+            S = S + self.n * np.outer(mean_y, mean_y)
+        return GramView(self.n, G, C, S, centre_x, shift, scale, offset_y, keep, self.d)
+
+    def in_view(self, view: GramView) -> GramStatistics:
+        """These statistics in the coordinates of `view`: its varying features, (x - offset)/scale. Used to bring a
+        weighted scan over raw features to the solver; algebra about the centre, so nothing cancels."""
+        k, s = view.varying, view.scale
+        return GramStatistics(
+            self.n,
+            self.sum_x[k] / s,
+            self.sum_y,
+            self.xx[np.ix_(k, k)] / np.outer(s, s),
+            self.xy[k] / s[:, None],
+            self.yy,
+            view.scaled(self.centre_x[k]),
+            self.centre_y,
+            None if self.low is None else view.scaled(self.low[k]),
+            None if self.high is None else view.scaled(self.high[k]),
+        )
+
+    def squared_error(self, weights: np.ndarray, intercept: np.ndarray) -> np.ndarray:
+        """sum r (y - W'x - b)^2 per output, for W (d x q) and b (q) in input units: the loss on a held-out fold."""
+        b = self.centre_y - intercept - self.centre_x @ weights  # residual = (y-cy) - W'(x-cx) + b
+        return np.maximum(
+            np.diag(self.yy)
+            - 2 * (weights * self.xy).sum(axis=0)
+            + (weights * (self.xx @ weights)).sum(axis=0)
+            + 2 * b * (self.sum_y - self.sum_x @ weights)
+            + self.n * b**2,
+            0.0,
+        )
+
+
+@dataclass
+class GramView:
+    """Scaled second moments on the features that vary: x~ = (x - offset)/scale, y~ = y - offset_y,
+
+        G = sum x~x~' (v x v),  C = sum x~y~' (v x q),  S = sum y~y~' (q x q),
+
+    `varying` the positions of the v features among all d. The offset is kept as `centre` + `shift`, the provisional centre of the
+    statistics and what is left: of a feature about 1e9 the sum has no digits below 1e-7, its parts have.
+    """
+
+    n: float
+    G: np.ndarray
+    C: np.ndarray
+    S: np.ndarray
+    centre: np.ndarray
+    shift: np.ndarray
+    scale: np.ndarray
+    offset_y: np.ndarray
+    varying: np.ndarray
+    d: int
+
+    @property
+    def offset(self) -> np.ndarray:
+        return self.centre + self.shift
+
+    def scaled(self, x: np.ndarray) -> np.ndarray:
+        """(x - offset)/scale of values of the varying features along the last axis."""
+        return ((x - self.centre) - self.shift) / self.scale
+
+    def expand(self, weights: np.ndarray) -> np.ndarray:
+        """Weights of the varying features put among all d features, the constant ones 0."""
+        out = np.zeros((self.d, *weights.shape[1:]))
+        out[self.varying] = weights
+        return out
+
+    def to_input(self, weights: np.ndarray, intercept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Weights (d x q) and intercept (q) for unscaled features: prediction = x W + b."""
+        raw = weights / self.scale[:, None]
+        base = self.offset_y if intercept is None else intercept
+        return self.expand(raw), base - self.offset @ raw
+
+    def scores(self, weights: np.ndarray) -> np.ndarray:
+        """Row norms over all d features; below 1e-8 of the largest they count as 0, constant features are 0."""
+        return self.expand(row_norms(weights))
+
+
+def row_norms(weights: np.ndarray, floor: float = 1e-8) -> np.ndarray:
+    """2-norm of each row of W; those below `floor` times the largest are 0."""
+    norms = np.linalg.norm(weights, axis=1)
+    if norms.size:
+        norms[norms < floor * norms.max()] = 0.0
+    return norms
+
+
+def total(blocks: Iterable[GramStatistics]) -> GramStatistics:
+    """Sum of the blocks in the order given (the order fixes the rounding)."""
+    out: GramStatistics | None = None
+    for block in blocks:
+        out = block if out is None else out + block
+    if out is None:
+        raise DataError("there are no blocks of statistics to add; is the data set empty?")
+    return out
+
+
+def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int], whole: GramStatistics | None = None) -> GramStatistics:
+    """Statistics of all rows but those of the blocks numbered in `out`: the whole minus them (or the sum of the rest,
+    when fewer remain), with the minimum and maximum of what remains."""
+    dropped = sorted(set(out))
+    rest = [i for i in range(len(blocks)) if i not in set(dropped)]
+    if not rest:
+        raise DataError(f"all {len(blocks)} blocks are left out; leave at least one in")
+    if len(dropped) >= len(rest):
+        return total(blocks[i] for i in rest)
+    everything = total(blocks) if whole is None else whole
+    if not dropped:
+        return everything
+    result = everything - total(blocks[i] for i in dropped)
+    if all(blocks[i].low is not None for i in rest):
+        result.low = np.min([blocks[i].low for i in rest], axis=0)
+        result.high = np.max([blocks[i].high for i in rest], axis=0)
+    return result

@@ -1,0 +1,594 @@
+"""Exact k nearest neighbours by blocks: a matrix product for the distances, plain differences where it cannot
+be trusted.
+
+Neighbours are ordered by key(i, j) = round(d2_ij / features, 10), then by the row id of j; a row is never its
+own neighbour; d2 is the squared Euclidean distance. |x|^2 + |z|^2 - 2x'z costs one product of the blocks
+(of dense rows in single precision, as long as that is small beside the distances that count) but may be off by
+up to err = (features + 8) eps (|x| + |z|)^2. So a tile of products only proposes: pairs within
+err of the cut are candidates, a candidate whose rounding the error could change is computed again from
+differences, and the k kept carry distances from differences. Keys, ties and distances are therefore those of
+the naive computation, for any block sizes.
+
+Sparse blocks are CSR and must not be centred: distances do not change by centring. With r the rare features and
+c the frequent ones of such rows,
+
+    d2 >= |x_r|^2 + |z_r|^2 - 2 x_r'z_r + (|x_c| - |z_c|)^2,
+
+and x_r'z_r is 0 for most pairs: it is computed only where it is not (a sparse product), the other pairs that the
+cut admits are the first rows in the order of |z_r|, and only what passes is completed (`Sieve`).
+
+Memory: one tile, and k entries a query.
+
+    best = Nearest(len(query), k)
+    for block in blocks:
+        for tile, run in Reference(block, Sieve.of(query)).tiles(query):
+            best.update(tile, allowed)        # best.merge(other) joins the results of two sets of blocks
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError
+from .label_similarity import Lookup
+
+GRID = 1e-10  # distances per feature are compared on this grid
+BATCH, TILE = 512, 1024  # queries and reference rows in a tile
+SINGLE_SHARE = 1 / 256  # of the k-th distance, at most, that the error of single precision may be
+SIEVED_BATCH = 1024  # queries met with such a tile at once
+SIEVED_TILE = 2048  # reference rows in a tile of sparse rows: what is kept of it is small
+DENSE_BELOW = 16  # a condition is looked up pair by pair where fewer than one pair in so many is within the cut
+FREQUENT_SHARE = 0.1  # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
+MOST_FREQUENT = 512  # of them at most: they are kept dense
+SIEVED_PRODUCTS = 1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
+NONE = np.iinfo(np.int64).max  # the id of a place that is not taken
+CHUNK_BYTES, CACHED_BYTES = 32 << 20, 1 << 19
+_EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
+
+
+class Rows:
+    """Rows ready for distances: `x` (n, d) float64, dense C order or CSR; `ids` (n,) int64, unique; `codes`
+    (n,) labelset codes or None.
+
+    `scale` (d,) divides the features, `offset` (d,) is taken off first (dense only; it changes no distance but
+    may keep large means from drowning small differences).
+    """
+
+    def __init__(
+        self,
+        x: np.ndarray | sp.csr_matrix,
+        ids: np.ndarray,
+        codes: np.ndarray | None = None,
+        scale: np.ndarray | None = None,
+        offset: np.ndarray | None = None,
+    ) -> None:
+        if sp.issparse(x):
+            x = sp.csr_matrix(x, dtype=np.float64, copy=scale is not None)
+            if scale is not None:
+                x.data /= np.asarray(scale, np.float64)[x.indices]
+            self.norms = np.asarray(x.multiply(x).sum(axis=1), np.float64).ravel()
+            finite = np.isfinite(self.norms).all()
+        else:
+            x = np.ascontiguousarray(x, np.float64)
+            if offset is not None:
+                x = x - offset
+            if scale is not None:
+                x = x / scale
+            self.norms = np.einsum("ij,ij->i", x, x)
+            finite = np.isfinite(self.norms).all()
+        if not finite:
+            raise DataError("distances need finite features: the rows hold NaN, an infinity or values beyond 1e154")
+        self.x = x
+        self.ids = np.asarray(ids, np.int64)
+        self.codes = None if codes is None else np.asarray(codes, np.int64)
+        self._split: tuple | None = None
+        self._single: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return self.x.shape[0]
+
+    @property
+    def width(self) -> int:
+        return self.x.shape[1]
+
+    @property
+    def sparse(self) -> bool:
+        return sp.issparse(self.x)
+
+    def take(self, rows: np.ndarray | slice) -> Rows:
+        """Some of the rows; a slice of dense rows is not copied."""
+        out = object.__new__(Rows)
+        out.x, out.ids, out.norms = self.x[rows], self.ids[rows], self.norms[rows]
+        out.codes = None if self.codes is None else self.codes[rows]
+        out._split = None
+        out._single = self._single[rows] if self._single is not None and isinstance(rows, slice) else None
+        return out
+
+    def single(self) -> np.ndarray:
+        """Dense rows in single precision, kept for the next time."""
+        if self._single is None:
+            self._single = self.x.astype(np.float32)
+        return self._single
+
+    def split(self, sieve: Sieve) -> tuple:
+        """`sieve.split` of the rows, kept for the next time."""
+        if self._split is None or self._split[0] is not sieve:
+            self._split = sieve, sieve.split(self)
+        return self._split[1]
+
+    def dense(self) -> np.ndarray:
+        return self.x.toarray() if self.sparse else self.x
+
+
+def pair_squares(
+    left: np.ndarray | sp.csr_matrix,
+    right: np.ndarray | sp.csr_matrix,
+    i: np.ndarray,
+    j: np.ndarray,
+    weights: np.ndarray | None = None,
+    features: np.ndarray | None = None,
+) -> np.ndarray:
+    """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded memory."""
+    out = np.empty(len(i))
+    sparse = sp.issparse(left) or sp.issparse(right)
+    if sparse:
+        wide = sum(x.nnz // max(1, x.shape[0]) if sp.issparse(x) else x.shape[1] for x in (left, right))
+        step = max(1, CHUNK_BYTES // (32 * max(1, wide)))
+    else:
+        step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
+    for a in range(0, len(i), step):
+        part = slice(a, a + step)
+        if sparse:
+            diff = sp.csr_matrix(left[i[part]]) - sp.csr_matrix(right[j[part]])
+            diff = diff.multiply(diff)
+            out[part] = np.asarray(diff.sum(axis=1)).ravel() if weights is None else diff @ weights
+        else:
+            diff = left[i[part]]
+            diff -= right[j[part]]
+            diff *= diff
+            out[part] = diff.sum(axis=1) if weights is None else diff @ weights
+    return out
+
+
+class Pairs:
+    """Query rows against reference rows whose distances are first approximated by products, with error at most `error` (a,);
+    `features` divides the distances for the grid: the number of features."""
+
+    query: Rows
+    reference: Rows
+    features: int
+    error: np.ndarray
+
+    single = False  # whether `error` is that of single precision
+
+    def _bound(self) -> np.ndarray:
+        root = np.sqrt(self.query.norms) + np.sqrt(self.reference.norms.max(initial=0.0))
+        # in single precision the rows and their norms are rounded, too
+        return (self.query.width + 8) * (2 * _EPS_SINGLE if self.single else _EPS) * root * root
+
+    @property
+    def width(self) -> int:
+        """Reference rows."""
+        return len(self.reference)
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        """(len(rows), width) approximate d2 of some queries; a row and itself are infinitely far apart."""
+        raise NotImplementedError
+
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """i, j and approximate d2 of the `allowed` pairs of different rows with approximate d2 <= cut_i."""
+        raise NotImplementedError
+
+    def ids(self, j: np.ndarray) -> np.ndarray:
+        """Row ids of reference rows given by their places in the tile."""
+        return self.reference.ids[j]
+
+    def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """d2 of listed pairs, from differences."""
+        return pair_squares(self.query.x, self.reference.x, i, j)
+
+    def keys(self, i: np.ndarray, j: np.ndarray, approx: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """rint(d2 / features * 1e10) of listed pairs, exactly as from differences, and the d2 that had to be computed so, NaN
+        for the others."""
+        unit = self.features * GRID
+        value = approx / unit
+        key = np.rint(value)
+        unsure = np.flatnonzero(0.5 - np.abs(value - key) <= self.error[i] / unit)
+        squares = np.full(len(i), np.nan)
+        if len(unsure):
+            squares[unsure] = self.squares(i[unsure], j[unsure])
+            key[unsure] = grid_key(squares[unsure], self.features)
+        return key, squares
+
+
+class Tile(Pairs):
+    """All distances of some query rows to some reference rows: `approx` (a, b), infinity for a row and itself; with `single`
+    (dense rows) from products in single precision."""
+
+    def __init__(self, query: Rows, reference: Rows, features: int | None = None, single: bool = False) -> None:
+        self.query, self.reference, self.single = query, reference, single
+        self.features = max(1, features or query.width)
+        approx = query.single() @ reference.single().T if single else products(query.x, reference.x)
+        approx *= -2.0
+        approx += query.norms[:, None].astype(approx.dtype)
+        approx += reference.norms.astype(approx.dtype)
+        _, mine, other = np.intersect1d(query.ids, reference.ids, assume_unique=True, return_indices=True)
+        approx[mine, other] = np.inf
+        self.approx = approx
+        self.error = self._bound()
+        self.rows: np.ndarray | None = None
+        self.columns: np.ndarray | None = None
+
+    @property
+    def width(self) -> int:
+        return self.approx.shape[1]
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        return self.approx[rows]
+
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        if self.single:  # rounded up, so that the comparison stays in single precision
+            cut = np.nextafter(cut.astype(np.float32), np.float32(np.inf))
+        within = self.approx <= cut[:, None]
+        if allowed is not None and DENSE_BELOW * np.count_nonzero(within) > within.size:
+            within &= allowed.full()
+            allowed = None
+        i, j = np.divmod(np.flatnonzero(within), max(1, self.width))
+        if allowed is not None:
+            kept = np.flatnonzero(allowed.pairs(i, j))
+            i, j = i[kept], j[kept]
+        approx = self.approx[i, j].astype(np.float64)
+        if np.isinf(approx).any():  # an open cut admits the row itself
+            others = np.isfinite(approx)
+            i, j, approx = i[others], j[others], approx[others]
+        return i, j, approx
+
+    def transposed(self) -> Tile:
+        """The same tile seen from the reference rows: symmetric work is done once."""
+        out = object.__new__(Tile)
+        out.query, out.reference, out.features, out.single = self.reference, self.query, self.features, self.single
+        out.approx, out.rows, out.columns = self.approx.T, None, None
+        out.error = out._bound()
+        return out
+
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> Tile:
+        """Some queries against some reference rows of a whole tile; the rows themselves are not copied."""
+        out = object.__new__(Tile)
+        out.query, out.reference, out.features, out.single = self.query, self.reference, self.features, self.single
+        out.approx, out.error = self.approx[rows[:, None], columns], self.error[rows]
+        out.rows, out.columns = rows, columns
+        return out
+
+    @cached_property
+    def double(self) -> Tile:
+        """The whole tile in double precision."""
+        return Tile(self.query, self.reference, self.features)
+
+    def ids(self, j: np.ndarray) -> np.ndarray:
+        return super().ids(j if self.columns is None else self.columns[j])
+
+    def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        return super().squares(i if self.rows is None else self.rows[i], j if self.columns is None else self.columns[j])
+
+
+class Sieve:
+    """Which features of sparse rows are frequent: those that most products come from, up to a tenth of the squared norms and to
+    512 of them."""
+
+    def __init__(self, frequent: np.ndarray) -> None:
+        self.frequent = frequent
+
+    @staticmethod
+    def of(rows: Rows) -> Sieve | None:
+        """A sieve for rows like these; None where they are dense, or share so many features that it would not pay."""
+        if not rows.sparse or not len(rows):
+            return None
+        d = rows.width
+        counts = np.bincount(rows.x.indices, minlength=d)
+        weight = np.bincount(rows.x.indices, rows.x.data**2, minlength=d)
+        order = np.argsort(-counts, kind="stable")
+        few = min(MOST_FREQUENT, np.searchsorted(np.cumsum(weight[order]), FREQUENT_SHARE * weight.sum(), side="right"))
+        rare = counts[order[few:]] / len(rows)
+        return Sieve(np.sort(order[:few])) if rare @ rare <= SIEVED_PRODUCTS else None
+
+    def split(self, rows: Rows) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]:
+        """The rare features (n, d), their squared norms (n,), and the frequent ones, dense (n, f), with their norms (n,)."""
+        x = rows.x
+        often = np.zeros(rows.width, bool)
+        often[self.frequent] = True
+        rare = ~often[x.indices]
+        ends = np.concatenate([[0], np.cumsum(rare)])[x.indptr]
+        part = sp.csr_matrix((x.data[rare], x.indices[rare], ends), shape=x.shape)
+        dense = x[:, self.frequent].toarray()
+        squares = np.add.reduceat(np.append(part.data**2, 0.0), np.minimum(ends[:-1], part.nnz)) * (np.diff(ends) > 0)
+        return part, squares, dense, np.sqrt(np.einsum("ij,ij->i", dense, dense))
+
+
+class SievedRows:
+    """Reference rows ready for a sieve, in the order of the squared norms of their rare features, `squares`."""
+
+    def __init__(self, rows: Rows, sieve: Sieve) -> None:
+        part, squares, dense, root = sieve.split(rows)
+        order = np.argsort(squares, kind="stable")
+        self.rows = rows.take(order)
+        self.squares, self.dense, self.root = squares[order], dense[order], root[order]
+        columns = part[order].tocsc()
+        self.transposed = sp.csr_matrix((columns.data, columns.indices, columns.indptr), shape=columns.shape[::-1])
+
+
+class SievedTile(Pairs):
+    """Distances of some sparse query rows to some sparse reference rows, of which only those within a cut are ever formed."""
+
+    def __init__(self, query: Rows, split: tuple, reference: SievedRows, features: int | None = None) -> None:
+        self.query, self.reference, self._ready = query, reference.rows, reference
+        _, self._squares, self._dense, self._root = split
+        self.features = max(1, features or query.width)
+        self.error = self._bound()
+
+    @cached_property
+    def _product(self) -> sp.csr_matrix:
+        return self.query.x @ self._ready.transposed
+
+    @cached_property
+    def _shared(self) -> np.ndarray:
+        return np.diff(self._product.indptr)
+
+    @cached_property
+    def _rest(self) -> np.ndarray:
+        """What the bound of the pairs of the product is, but for the query's part."""
+        rest = self._ready.squares[self._product.indices]
+        rest -= 2 * self._product.data
+        return rest
+
+    def values(self, rows: np.ndarray) -> np.ndarray:
+        return Tile(self.query.take(rows), self.reference, self.features).approx
+
+    def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        ready, b = self._ready, self.width
+        slack = cut - self._squares  # what the other terms of the bound may come to
+        first = np.searchsorted(ready.squares, slack, side="right")  # rows that may be near without a rare feature in common
+        wide = np.flatnonzero(first > b // 4)
+        if 2 * len(wide) > len(cut):  # most rows pass, as where many are empty
+            return Tile(self.query, self.reference, self.features).near(cut, allowed)
+        found = []
+        if len(wide):
+            i, j, approx = Tile(self.query.take(wide), self.reference, self.features).near(
+                cut[wide], None if allowed is None else allowed.take(wide)
+            )
+            found.append((wide[i], j, approx))
+            first[wide], slack[wide] = 0, -np.inf
+        product, shared = self._product, self._shared
+        passed = np.flatnonzero(self._rest <= np.repeat(slack, shared))
+        within = np.flatnonzero(product.indices < np.repeat(first, shared))
+        start = np.concatenate([[0], np.cumsum(first)])
+        alone = np.ones(start[-1], bool)
+        alone[start[_row_of(product.indptr, within)] + product.indices[within]] = False
+        alone = np.flatnonzero(alone)
+        i = _row_of(start, alone)
+        j = np.concatenate([product.indices[passed], alone - start[i]])
+        i = np.concatenate([_row_of(product.indptr, passed), i])
+        rare = np.concatenate([product.data[passed], np.zeros(len(alone))])
+        apart = self._root[i] - ready.root[j]
+        bound = ready.squares[j] - 2 * rare + apart * apart
+        near = np.flatnonzero((bound <= slack[i]) & (self.query.ids[i] != self.reference.ids[j]))
+        if allowed is not None:
+            near = near[allowed.pairs(i[near], j[near])]
+        i, j, rare = i[near], j[near], rare[near]
+        approx = self.query.norms[i] + self.reference.norms[j] - 2 * (rare + row_products(self._dense, ready.dense, i, j))
+        near = np.flatnonzero(approx <= cut[i])
+        found.append((i[near], j[near], approx[near]))
+        return tuple(np.concatenate(each) for each in zip(*found, strict=True)) if len(found) > 1 else found[0]
+
+
+def _row_of(indptr: np.ndarray, entries: np.ndarray) -> np.ndarray:
+    """The rows that entries of a CSR matrix are in."""
+    return np.searchsorted(indptr, entries, side="right") - 1
+
+
+def row_products(left: np.ndarray, right: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """left[i_t]'right[j_t] for each t, in bounded memory."""
+    out = np.empty(len(i))
+    step = max(1, CACHED_BYTES // (8 * max(1, left.shape[1])))
+    for a in range(0, len(i), step):
+        part = slice(a, a + step)
+        np.einsum("ij,ij->i", left[i[part]], right[j[part]], out=out[part])
+    return out
+
+
+class Reference:
+    """Reference rows ready to be met by many queries, in runs of at most `size` rows, through a `sieve` if there is one."""
+
+    def __init__(self, rows: Rows, sieve: Sieve | None = None, size: int | None = None, single: bool = True) -> None:
+        # squares of what is rounded must neither vanish nor overflow
+        self.single = single and not rows.sparse and 1e-20 < rows.norms.max(initial=0.0) < 1e30
+        size = size or (TILE if sieve is None else SIEVED_TILE)
+        self.sieve = sieve
+        self.runs: list[tuple[slice, Rows | SievedRows]] = []
+        for first in range(0, len(rows), size):
+            run = slice(first, min(first + size, len(rows)))
+            some = rows if run == slice(0, len(rows)) else rows.take(run)
+            self.runs.append((run, some if sieve is None else SievedRows(some, sieve)))
+
+    def tiles(self, query: Rows, features: int | None = None) -> Iterator[tuple[Pairs, slice]]:
+        """The tiles of `query` against the runs, with the run."""
+        split = None if self.sieve is None else query.split(self.sieve)
+        for run, some in self.runs:
+            if split is not None:
+                yield SievedTile(query, split, some, features), run
+                continue
+            single = self.single and query.norms.max(initial=0.0) < 1e30
+            tile = Tile(query, some, features, single)
+            yield tile, run
+            if "double" in tile.__dict__:  # it was not good enough, nor will the next be
+                self.single = False
+
+
+def tiles(query: Rows, reference: Rows, features: int | None = None, size: int = TILE) -> Iterator[tuple[Tile, slice]]:
+    """The whole tiles of `query` against runs of at most `size` reference rows, with the run."""
+    return Reference(reference, None, size, single=False).tiles(query, features)
+
+
+def products(left: np.ndarray | sp.csr_matrix, right: np.ndarray | sp.csr_matrix) -> np.ndarray:
+    """left @ right.T, dense, whatever the two are."""
+    out = left @ right.T
+    return out.toarray() if sp.issparse(out) else np.asarray(out)
+
+
+def grid_key(squares: np.ndarray, features: int) -> np.ndarray:
+    """round(d2 / features, 10) in units of 1e-10: what neighbours are ordered by."""
+    return np.rint(squares / features * 1e10)
+
+
+class Nearest:
+    """The k best so far of each of `size` queries: `keys`, `ids` (NONE where fewer were found) and `squares`,
+    (size, k), best first. `squares` are d2 from differences. The state is additive: update by tiles in any
+    order, merge in any order."""
+
+    def __init__(self, size: int, k: int) -> None:
+        self.k = k
+        self.keys = np.full((size, k), np.inf)
+        self.ids = np.full((size, k), NONE, np.int64)
+        self.squares = np.full((size, k), np.inf)
+
+    @property
+    def found(self) -> np.ndarray:
+        """(size,) how many neighbours each query has."""
+        return (self.ids != NONE).sum(axis=1)
+
+    def update(self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None) -> None:
+        """Take in a tile.
+
+        `allowed`: which pairs may be neighbours; None: all.
+        `rows`: the places of the tile's queries in this state; None: all, in order.
+        """
+        worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
+        cut = self._cut(tile, allowed, worst)
+        crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
+        if not crude:
+            places, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
+            crude = tile.single and len(i) > 2 * self.k * len(cut)  # many distances are all but equal
+        if crude:
+            tile = tile.double
+            places, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
+        keys, squares = tile.keys(i, j, approx)
+        better = self._better(places, keys, ids)
+        if len(better):
+            better = better[np.argsort(places[better], kind="stable")]
+            self._take(places[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
+
+    def _possible(
+        self, tile: Pairs, cut: np.ndarray, allowed: Lookup | None, rows: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Places, ids, i, j and approximate d2 of the pairs that may be among the k best."""
+        i, j, approx = tile.near(cut, allowed)
+        places, ids = i if rows is None else rows[i], tile.ids(j)
+        # of equal rows most are out by their ids alone: no key is below `least`
+        least = np.rint(np.maximum(approx - tile.error[i], 0.0) / (tile.features * GRID))
+        kept = self._better(places, least, ids)
+        return places[kept], ids[kept], i[kept], j[kept], approx[kept]
+
+    def _better(self, places: np.ndarray, keys: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Which entries come before the k-th kept."""
+        worst = self.keys[places, -1]
+        return np.flatnonzero((keys < worst) | ((keys == worst) & (ids < self.ids[places, -1])))
+
+    def _cut(self, tile: Pairs, allowed: Lookup | None, worst: np.ndarray) -> np.ndarray:
+        """(a,) a pair with d2 above it cannot have a key as small as the k-th, `worst` so far."""
+        unit = tile.features * GRID
+        cut = (worst + 1.0) * unit + tile.error
+        open_ = np.flatnonzero(np.isinf(worst))
+        if len(open_) and tile.width > self.k:
+            values = tile.values(open_)
+            if allowed is not None:
+                values = np.where(allowed.take(open_).full(), values, np.inf)
+            cut[open_] = np.partition(values, self.k - 1, axis=1)[:, self.k - 1]
+            cut[open_] += unit + 2 * tile.error[open_]
+        return cut
+
+    def _take(self, places: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
+        """New (keys, ids, squares where known, i, j) for queries at `places`, sorted."""
+        touched, start, count = np.unique(places, return_index=True, return_counts=True)
+        many = count > 2 * self.k + 8  # apart, so that a few queries with many new rows do not widen the table of all
+        for some in (np.flatnonzero(~many), np.flatnonzero(many)):
+            if len(some):
+                within = np.arange(count[some].sum()) - np.repeat(np.cumsum(count[some]) - count[some], count[some])
+                entries = np.repeat(start[some], count[some]) + within
+                self._take_table(
+                    touched[some], np.repeat(np.arange(len(some)), count[some]), within, [x[entries] for x in new], tile
+                )
+
+    def _take_table(self, touched: np.ndarray, row: np.ndarray, column: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
+        """New entries at (row, column) of a table beside the k old ones of the touched queries."""
+        k, wide = self.k, self.k + int(column.max()) + 1
+        keys, ids = np.full((len(touched), wide), np.inf), np.full((len(touched), wide), NONE)
+        keys[:, :k], ids[:, :k] = self.keys[touched], self.ids[touched]
+        keys[row, k + column], ids[row, k + column] = new[:2]
+        chosen = np.lexsort((ids, keys), axis=1)[:, :k]
+        squares = np.empty((len(touched), wide))
+        squares[:, :k] = self.squares[touched]
+        squares[row, k + column] = new[2]
+        taken = np.zeros((len(touched), wide), bool)
+        np.put_along_axis(taken, chosen, True, axis=1)
+        taken = np.flatnonzero(taken[row, k + column] & np.isnan(new[2]))
+        squares[row[taken], k + column[taken]] = tile.squares(new[3][taken], new[4][taken])
+        self.keys[touched] = np.take_along_axis(keys, chosen, axis=1)
+        self.ids[touched] = np.take_along_axis(ids, chosen, axis=1)
+        self.squares[touched] = np.take_along_axis(squares, chosen, axis=1)
+
+    def merge(self, other: Nearest) -> Nearest:
+        """The k best of two states over the same queries and disjoint reference rows."""
+        keys = np.concatenate([self.keys, other.keys], axis=1)
+        ids = np.concatenate([self.ids, other.ids], axis=1)
+        squares = np.concatenate([self.squares, other.squares], axis=1)
+        order = np.lexsort((ids, keys), axis=1)[:, : self.k]
+        out = Nearest(0, self.k)
+        out.keys = np.take_along_axis(keys, order, axis=1)
+        out.ids = np.take_along_axis(ids, order, axis=1)
+        out.squares = np.take_along_axis(squares, order, axis=1)
+        return out
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays of the state, for travelling."""
+        return {"keys": self.keys, "ids": self.ids, "squares": self.squares}
+
+    @staticmethod
+    def from_state(state: dict[str, np.ndarray]) -> Nearest:
+        out = Nearest(0, state["keys"].shape[1])
+        out.keys, out.ids, out.squares = state["keys"], state["ids"], state["squares"]
+        return out
+
+
+def nearest(
+    query: Rows,
+    blocks: Rows | list[Rows],
+    k: int,
+    condition: Callable[[Rows, Rows], Lookup] | None = None,
+    features: int | None = None,
+    batch: int | None = None,
+    tile: int | None = None,
+) -> Nearest:
+    """The k nearest of every query among the rows of the blocks, in memory.
+
+    `condition(query_rows, reference_rows)` says which pairs may be neighbours.
+    """
+    sieve = Sieve.of(query)
+    batch = batch or (BATCH if sieve is None else SIEVED_BATCH)
+    references = [Reference(block, sieve, tile) for block in ([blocks] if isinstance(blocks, Rows) else blocks)]
+    parts = []
+    for first in range(0, len(query), batch):
+        some = query.take(slice(first, first + batch))
+        best = Nearest(len(some), k)
+        for reference in references:
+            for found, _ in reference.tiles(some, features):
+                best.update(found, None if condition is None else condition(some, found.reference))
+        parts.append(best)
+    out = Nearest(0, k)
+    if parts:
+        out.keys = np.concatenate([p.keys for p in parts])
+        out.ids = np.concatenate([p.ids for p in parts])
+        out.squares = np.concatenate([p.squares for p in parts])
+    return out

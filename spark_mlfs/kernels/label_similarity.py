@@ -1,0 +1,159 @@
+"""Similarity of rows through their labels, kept per distinct labelset.
+
+    s(u, v) = sum over shared labels of n_l  /  sum over labels in either of n_l,   0 when both are empty
+
+is the GMBA paper's Eq. 2 (n_l rows with label l); with n_l = 1 it is the Jaccard index. Rows of one labelset
+share every value, so the m distinct labelsets stand for the n rows and nothing is n x n. Both sums are whole
+numbers, exact in float64 up to 2^53, and IEEE division rounds correctly: s = 1 if and only if the sums are
+equal, and `s >= s_min` holds for every ratio that the decimal s_min was meant to admit (1/10 >= 0.1). Blocks of
+rows of the m x m table bound the memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import ParameterError
+
+BLOCK_BYTES = 32 << 20
+
+
+class LabelsetSimilarity:
+    """The m x m similarity of a table of distinct labelsets.
+
+    Parameters
+    ----------
+    members : (m, q) 0/1 matrix, CSR or dense: the labels of each labelset. One row may be empty.
+    weights : (q,) non-negative integers n_l, the rows with each label (Eq. 2), or None for the Jaccard index.
+
+    Raises `ParameterError` for weights that are not whole, not finite or negative.
+    """
+
+    def __init__(self, members: sp.csr_matrix | np.ndarray, weights: np.ndarray | None = None) -> None:
+        members = sp.csr_matrix(members, dtype=np.float64)
+        members.eliminate_zeros()
+        m, q = members.shape
+        weights = np.ones(q) if weights is None else np.asarray(weights, np.float64)
+        if weights.shape != (q,):
+            raise ParameterError(f"label weights: {q} numbers expected, one per label; shape {weights.shape} given")
+        if not np.isfinite(weights).all() or (weights < 0).any() or (weights != np.rint(weights)).any():
+            raise ParameterError("label weights must be whole numbers >= 0: they are counts of rows")
+        self.members = members
+        self.weights = weights
+        self.size = m
+        self.totals = members @ weights  # weight of all labels of each labelset
+        self._weighted = sp.csr_matrix(members.multiply(weights))
+        self._columns = members.T.tocsr()
+
+    @property
+    def self_similarity(self) -> np.ndarray:
+        """(m,) s(u, u): 1, or 0 where the labelset has no weight."""
+        return (self.totals > 0).astype(np.float64)
+
+    def intersection(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """(len(rows), len(columns)) weight of the shared labels: whole numbers. `columns` None: all labelsets."""
+        right = self._columns if columns is None else self.members[columns].T
+        return (self._weighted[rows] @ right).toarray()
+
+    def union(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """(len(rows), len(columns)) weight of the labels in either: whole numbers."""
+        return self._union(self.intersection(rows, columns), rows, columns)
+
+    def _union(self, shared: np.ndarray, rows: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
+        right = self.totals if columns is None else self.totals[columns]
+        return self.totals[rows][:, None] + right - shared
+
+    def similarity(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
+        """(len(rows), len(columns)) s between labelsets given by their indices."""
+        shared = self.intersection(rows, columns)
+        either = self._union(shared, rows, columns)
+        return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
+
+    def between(self, left: np.ndarray, right: np.ndarray) -> Lookup:
+        """s between two lists of rows given by their labelset codes, as a table over the codes that occur."""
+        rows, at_rows = np.unique(left, return_inverse=True)
+        columns, at_columns = np.unique(right, return_inverse=True)
+        return Lookup(self.similarity(rows, columns), at_rows, at_columns)
+
+    def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(rows, s[rows, :]) over all rows, at most about `block_bytes` at a time."""
+        step = max(1, block_bytes // max(1, 8 * self.size))
+        for first in range(0, self.size, step):
+            rows = np.arange(first, min(first + step, self.size))
+            yield rows, self.similarity(rows)
+
+    def dense(self) -> np.ndarray:
+        """The whole (m, m) table; the caller answers for its 8 m^2 bytes."""
+        return self.similarity(np.arange(self.size))
+
+    def degrees(self, counts: np.ndarray, block_bytes: int = BLOCK_BYTES) -> np.ndarray:
+        """(m,) degree of a row of each labelset in the graph of the rows: sum_v counts_v s(u, v) - s(u, u).
+
+        `counts` (m,) rows per labelset; a row is no neighbour of itself.
+        """
+        out = np.empty(self.size)
+        own = self.self_similarity
+        for rows, s in self.blocks(block_bytes):
+            s[np.arange(len(rows)), rows] = 0.0  # added apart: a large count less one would lose a small degree
+            out[rows] = s @ counts + own[rows] * np.maximum(counts[rows] - 1, 0)
+        return out
+
+
+class Lookup:
+    """A small table with the position of each row of two lists in it: value[i, j] = table[rows[i], columns[j]]."""
+
+    def __init__(self, table: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> None:
+        self.table, self.rows, self.columns = table, rows, columns
+
+    def full(self) -> np.ndarray:
+        """The (len(rows), len(columns)) matrix."""
+        return self.table[self.rows][:, self.columns]
+
+    def take(self, rows: np.ndarray) -> Lookup:
+        """Some rows of the matrix."""
+        return Lookup(self.table, self.rows[rows], self.columns)
+
+    def transposed(self) -> Lookup:
+        """The matrix seen from the other side."""
+        return Lookup(self.table.T, self.columns, self.rows)
+
+    def pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+        """value[i[t], j[t]] for each t."""
+        return self.table[self.rows[i], self.columns[j]]
+
+    def at_least(self, smallest: float) -> Lookup:
+        """Whether s >= `smallest`, as a boolean table."""
+        return Lookup(self.table >= smallest, self.rows, self.columns)
+
+    def below(self, limit: float) -> Lookup:
+        """Whether s < `limit`."""
+        return Lookup(self.table < limit, self.rows, self.columns)
+
+    def positive(self) -> Lookup:
+        """Whether the rows share a label (of positive weight)."""
+        return Lookup(self.table > 0, self.rows, self.columns)
+
+
+def labelset_codes(labels: sp.csr_matrix | np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+    """The distinct labelsets of an (n, q) 0/1 matrix: (members (m, q) CSR, code of each row, rows per labelset).
+
+    Labelsets are numbered by their first row.
+    """
+    labels = sp.csr_matrix(labels)
+    labels.eliminate_zeros()
+    labels.sort_indices()
+    seen: dict[bytes, int] = {}
+    first: list[int] = []
+    codes = np.empty(labels.shape[0], np.int64)
+    for row, (a, b) in enumerate(zip(labels.indptr[:-1], labels.indptr[1:], strict=True)):
+        key = labels.indices[a:b].tobytes()
+        code = seen.setdefault(key, len(seen))
+        if code == len(first):
+            first.append(row)
+        codes[row] = code
+    members = sp.csr_matrix(labels[first], dtype=np.float64)
+    members.data[:] = 1.0
+    return members, codes, np.bincount(codes, minlength=len(first))

@@ -1,0 +1,208 @@
+"""Multi-label ReliefF by blocks: neighbours per label pair (`pairwise`), or one neighbour list (`hamming`).
+
+pairwise: for a pair of labels {a, b} take the rows with exactly one of the two: two classes. With features
+scaled to [0, 1] and for each of the N_ab anchors among them its k nearest rows of the same class (hits, itself
+excluded) and of the other (misses),
+
+    score += sum over anchors of [ sum_misses |x_i - x_j| - sum_hits |x_i - x_j| ] / (N_ab k)
+
+over all pairs with at least k + 1 rows in both classes. Each pair adds a score in [-1, 1]. Kong, Ding, Huang &
+Zhao 2012 (the GMBA paper's MLRF). Two passes: A finds the neighbours, B adds |x_i - x_j| for those a block
+holds. Work grows with the pairs: q(q-1)/2 of them, and each anchor keeps 2k neighbours for every pair it is in;
+for many labels use `hamming`.
+
+hamming: k nearest rows whatever their labels; two rows differ in their labels by delta = (labels in one of the
+two) / q, so a neighbour is a miss to the extent delta and a hit to the extent 1 - delta:
+
+    score = sum delta |x_i - x_j| / sum delta  -  sum (1 - delta) |x_i - x_j| / sum (1 - delta)
+
+over all (anchor, neighbour); a sum of weights 0 makes its term 0. In [-1, 1]. This is RReliefF's estimate with
+the Hamming distance of the labelsets as the difference of the target (Reyes, Morell & Ventura 2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from .knn import CHUNK_BYTES, NONE, Nearest, Rows, Tile
+
+
+def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
+    """(pairs, 2) the label pairs a < b with at least k + 1 rows that have a and not b, and as many the other
+    way, from the labelsets (m, q) and their counts (m,)."""
+    members = sp.csr_matrix(members, dtype=np.float64)
+    weighted = sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None]))
+    both = (weighted.T @ members).toarray()
+    only = both.diagonal()[:, None] - both  # rows with a and not b
+    enough = (only >= k + 1) & (only.T >= k + 1)
+    return np.argwhere(np.triu(enough, 1))
+
+
+@dataclass
+class PairMembership:
+    """Which side of each label pair the rows are on.
+
+    `side(codes, p)` is +1 for rows with the pair's first label only, -1 with the second only, 0 otherwise.
+    """
+
+    members: sp.csr_matrix
+    pairs: np.ndarray
+
+    def __post_init__(self) -> None:
+        self._columns = sp.csc_matrix(self.members)
+
+    def side(self, codes: np.ndarray, pair: int) -> np.ndarray:
+        a, b = self.pairs[pair]
+        table = np.zeros(self.members.shape[0], np.int8)
+        columns = self._columns
+        table[columns.indices[columns.indptr[a] : columns.indptr[a + 1]]] += 1
+        table[columns.indices[columns.indptr[b] : columns.indptr[b + 1]]] -= 1
+        return table[codes]
+
+    def sizes(self, counts: np.ndarray) -> np.ndarray:
+        """(pairs,) rows in each pair, from the rows per labelset (of all rows, or of the anchors: then it is N_ab)."""
+        members = self.members.tocsc()
+        weighted = sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None]))
+        both = (weighted.T @ members).toarray()
+        own = both.diagonal()
+        a, b = self.pairs.T if len(self.pairs) else (np.zeros(0, int), np.zeros(0, int))
+        return (own[a] + own[b] - 2 * both[a, b]).astype(np.int64)
+
+
+class PairNeighbours:
+    """Pass A of `pairwise` for one batch of anchors: per pair the anchors in it and their nearest rows on both sides.
+
+    Additive: `update` with tiles in any order, `merge` with the state over other rows.
+    """
+
+    def __init__(self, codes: np.ndarray, membership: PairMembership, k: int) -> None:
+        self.k, self.membership = k, membership
+        self.sides: dict[int, np.ndarray] = {}  # of the anchors in the pair
+        self.rows: dict[int, np.ndarray] = {}
+        self.first: dict[int, Nearest] = {}
+        self.second: dict[int, Nearest] = {}
+        for pair in range(len(membership.pairs)):
+            side = membership.side(codes, pair)
+            rows = np.flatnonzero(side)
+            if len(rows):
+                self.rows[pair], self.sides[pair] = rows, side[rows]
+                self.first[pair], self.second[pair] = Nearest(len(rows), k), Nearest(len(rows), k)
+
+    def update(self, tile: Tile) -> None:
+        """Take in a tile: its queries are the batch, its reference rows carry labelset codes."""
+        for pair, rows in self.rows.items():
+            side = self.membership.side(tile.reference.codes, pair)
+            for best, columns in ((self.first[pair], np.flatnonzero(side > 0)), (self.second[pair], np.flatnonzero(side < 0))):
+                if len(columns):
+                    best.update(tile.part(rows, columns))
+
+    def merge(self, other: PairNeighbours) -> PairNeighbours:
+        for pair in self.rows:
+            self.first[pair] = self.first[pair].merge(other.first[pair])
+            self.second[pair] = self.second[pair].merge(other.second[pair])
+        return self
+
+    def links(self, sizes: np.ndarray) -> Links:
+        """The neighbours of all pairs with their coefficients: +-1/(N_ab k), added up where a row is met in
+        several pairs.
+
+        `sizes` (pairs,) N_ab: anchors per pair, over all batches.
+        """
+        anchors, ids, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
+        for pair, rows in self.rows.items():
+            for nearest, sign in ((self.first[pair], -1.0), (self.second[pair], 1.0)):
+                anchors.append(np.repeat(rows, self.k))
+                ids.append(nearest.ids.ravel())
+                # the first class is the hits of its own anchors and the misses of the others
+                values.append(np.repeat(sign * self.sides[pair], self.k) / (sizes[pair] * self.k))
+        return Links.of(np.concatenate(anchors), np.concatenate(ids), np.concatenate(values)[:, None])
+
+
+@dataclass
+class Links:
+    """Weighted (anchor, neighbour) pairs: `anchors` (t,) places in the batch, `ids` (t,) row ids, `values` (t, w)."""
+
+    anchors: np.ndarray
+    ids: np.ndarray
+    values: np.ndarray
+
+    @staticmethod
+    def of(anchors: np.ndarray, ids: np.ndarray, values: np.ndarray) -> Links:
+        """Equal pairs are added up; places without a neighbour are left out."""
+        kept = ids != NONE
+        anchors, ids, values = anchors[kept], ids[kept], values[kept]
+        order = np.lexsort((anchors, ids))
+        anchors, ids, values = anchors[order], ids[order], values[order]
+        if len(ids):
+            start = np.flatnonzero(np.concatenate([[True], (np.diff(ids) != 0) | (np.diff(anchors) != 0)]))
+            anchors, ids, values = anchors[start], ids[start], np.add.reduceat(values, start, axis=0)
+        return Links(anchors, ids, values)
+
+    def differences(self, batch: Rows, block: Rows) -> np.ndarray:
+        """(w, d) sum_t values_t |x_anchor - x_neighbour| over the neighbours in the block: pass B, additive."""
+        order = np.argsort(block.ids, kind="stable")
+        sorted_ids = block.ids[order]
+        at = np.searchsorted(sorted_ids, self.ids)
+        at[at == len(sorted_ids)] = 0
+        here = np.flatnonzero(sorted_ids[at] == self.ids) if len(sorted_ids) else np.zeros(0, np.int64)
+        i, j, values = self.anchors[here], order[at[here]] if len(here) else here, self.values[here]
+        return weighted_differences(batch, block, i, j, values)
+
+
+def weighted_differences(left: Rows, right: Rows, i: np.ndarray, j: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(w, d) sum_t values_t |left[i_t] - right[j_t]|, values (t, w), in chunks of bounded memory."""
+    out = np.zeros((values.shape[1], left.width))
+    step = max(1, CHUNK_BYTES // (8 * max(1, left.width)))
+    for a in range(0, len(i), step):
+        part = slice(a, a + step)
+        if left.sparse or right.sparse:
+            diff = abs(sp.csr_matrix(left.x[i[part]]) - sp.csr_matrix(right.x[j[part]]))
+            out += (diff.T @ values[part]).T
+        else:
+            diff = left.x[i[part]]
+            diff -= right.x[j[part]]
+            np.abs(diff, out=diff)
+            out += values[part].T @ diff
+    return out
+
+
+def hamming_links(best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix) -> Links:
+    """The links of `hamming` with values (t, 2): delta and 1 - delta.
+
+    `best`: nearest rows of the batch; `codes` (a,) labelsets of the anchors; `neighbour_codes` (a, k) of their
+    neighbours, anything where there is none; `members` (m, q).
+    """
+    a, k = best.ids.shape
+    found = np.flatnonzero(best.ids.ravel() != NONE)
+    place = np.repeat(np.arange(a), k)[found]
+    delta = labelset_hamming(members, codes[place], neighbour_codes.ravel()[found])
+    return Links.of(place, best.ids.ravel()[found], np.column_stack([delta, 1 - delta]))
+
+
+def labelset_hamming(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(t,) labels in exactly one of two labelsets, over q, for listed pairs of codes."""
+    members = sp.csr_matrix(members, dtype=np.float64)
+    m, q = members.shape
+    # each distinct pair of labelsets once
+    pairs, at = np.unique(np.asarray(left, np.int64) * m + right, return_inverse=True)
+    u, v = np.divmod(pairs, m)
+    size = np.asarray(members.sum(axis=1)).ravel()
+    shared = np.asarray(members[u].multiply(members[v]).sum(axis=1)).ravel()
+    return ((size[u] + size[v] - 2 * shared) / q)[at]
+
+
+def hamming_state(batch: Rows, links: Links, blocks: list[Rows]) -> dict[str, np.ndarray]:
+    """The additive state of `hamming`: `differences` (2, d) and `weights` (2,), for delta and 1 - delta."""
+    differences = sum((links.differences(batch, block) for block in blocks), np.zeros((2, batch.width)))
+    return {"differences": differences, "weights": links.values.sum(axis=0)}
+
+
+def hamming_scores(state: Mapping[str, np.ndarray]) -> np.ndarray:
+    """(d,) scores from the summed state."""
+    weights = np.asarray(state["weights"], np.float64)
+    mean = state["differences"] / np.where(weights > 0, weights, 1.0)[:, None]
+    return mean[0] - mean[1]

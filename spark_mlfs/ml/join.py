@@ -1,0 +1,205 @@
+"""Rows of a frame against a training set that is too large for every task to hold: joined block by block.
+
+The rows travel in chunks, whole (their Arrow bytes) and as a feature matrix. Every chunk meets every block of the training set,
+a pair a row of a cross join, and keeps its k best; the partial results of a chunk come together by its key, and its rows leave
+with what follows from them. So a task holds one chunk and one block, whatever the sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import scipy.sparse as sp
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ..blocks.codec import State, binary_array, decode, encode
+from ..engine.base import one_thread
+from ..errors import ParameterError
+from ..kernels.knn import Nearest, Rows, nearest
+from .rows import lists_of, model_rows
+
+CHUNK_BYTES = 4 << 20  # of the rows of one chunk
+BLOCK_BYTES = 8 << 20  # of the training rows of one block
+FRAME_BYTES = 64 << 20  # of training rows handed to Spark at once
+KEYED = "key bigint, first bigint, data binary"
+
+
+def training_blocks(spark: SparkSession, x: np.ndarray | sp.csr_matrix) -> DataFrame:
+    """(first, block): runs of the training rows as binary cells, each with the place of its first row."""
+    size = x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
+    step = max(1, int(x.shape[0] * BLOCK_BYTES / max(1, size)))
+    frames, held, weight = [], [], 0
+    for first in range(0, x.shape[0], step):
+        data = bytes(encode({"x": x[first : first + step]}))
+        held.append((first, data))
+        weight += len(data)
+        if weight > FRAME_BYTES:
+            frames.append(spark.createDataFrame(held, "first bigint, block binary"))
+            held, weight = [], 0
+    if held:
+        frames.append(spark.createDataFrame(held, "first bigint, block binary"))
+    out = frames[0]
+    for frame in frames[1:]:
+        out = out.unionByName(frame)
+    return out.repartitionByRange(max(1, -(-x.shape[0] // step)), "first")
+
+
+def map_against(
+    dataset: DataFrame,
+    features: str,
+    width: int,
+    places: np.ndarray | None,
+    blocks: DataFrame,
+    points: Callable[[Any, np.ndarray], Rows],
+    training: Callable[[Any, np.ndarray], Rows],
+    k: int,
+    finish: Callable[[Nearest], Mapping[str, Any]],
+    outputs: Mapping[str, str],
+) -> DataFrame:
+    """`dataset` with the columns that `finish(nearest)` computes from the k nearest training rows of each row, as `ml.params.rows.map_rows`.
+
+    `points(x, ids)` and `training(x, ids)` make raw rows ready for distances. Rows may leave in another order.
+    """
+    if features not in dataset.columns:
+        raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
+    for name in outputs:
+        if name in dataset.columns:
+            raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
+    kind = dataset.schema[features].dataType
+    vectors = isinstance(kind, VectorUDT)
+    if not vectors and not (isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType)):
+        raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
+    extra = "__spark_mlfs_features__"
+    whole = dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>"))
+    chunks = whole.mapInArrow(Chunks(extra if not vectors else features, vectors, width, places, not vectors), KEYED)
+    chunks = chunks.repartition("key").withColumnRenamed("data", "chunk").withColumnRenamed("first", "nothing")
+    start = blocks.agg(F.min("first").alias("start"))
+    pairs = chunks.crossJoin(blocks.crossJoin(start)).select(
+        "key",
+        "first",
+        "chunk",
+        "block",
+        (F.col("first") == F.col("start")).alias("carries"),
+    )
+    partial = pairs.mapInArrow(Meet(points, training, k), KEYED)
+    schema = T.StructType(list(dataset.schema.fields))
+    for i, wanted in enumerate(outputs.values()):
+        schema = schema.add(f"__c{i}__", T.ArrayType(T.IntegerType() if wanted == "array<int>" else T.DoubleType()))
+    together = partial.repartition("key").sortWithinPartitions("key", "first")
+    out = together.mapInArrow(Finish(k, finish, tuple(outputs)), schema)
+    for i, (name, wanted) in enumerate(outputs.items()):
+        value = F.col(f"__c{i}__")
+        out = out.withColumn(name, array_to_vector(value) if wanted == "vector" else value).drop(f"__c{i}__")
+    for field in dataset.schema.fields:  # names of vector slots do not pass through Arrow
+        if field.metadata:
+            out = out.withMetadata(field.name, field.metadata)
+    return out
+
+
+@dataclass(frozen=True)
+class Chunks:
+    """Arrow batches to chunks: the rows whole, and their features as a matrix."""
+
+    features: str
+    vectors: bool
+    width: int
+    places: np.ndarray | None
+    drop: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            step = max(1, min(4096, int(batch.num_rows * CHUNK_BYTES / max(1, batch.nbytes))))
+            for first in range(0, batch.num_rows, step):
+                yield self._chunk(batch.slice(first, step))
+
+    def _chunk(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        column = rows.column(rows.schema.get_field_index(self.features))
+        x = model_rows(column, self.vectors, self.width, self.places)
+        if self.drop:
+            keep = [i for i, name in enumerate(rows.schema.names) if name != self.features]
+            rows = pa.RecordBatch.from_arrays([rows.column(i) for i in keep], names=[rows.schema.names[i] for i in keep])
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, rows.schema) as writer:
+            writer.write_batch(rows)
+        whole = sink.getvalue().to_pybytes()
+        data = encode({"x": x, "rows": np.frombuffer(whole, np.uint8)})
+        import hashlib
+
+        key = int.from_bytes(hashlib.blake2b(whole, digest_size=8).digest(), "little", signed=True)
+        return _row(key, 0, data)
+
+
+def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays(
+        [pa.array([key], pa.int64()), pa.array([first], pa.int64()), binary_array(data)], names=["key", "first", "data"]
+    )
+
+
+@dataclass(frozen=True)
+class Meet:
+    """A chunk meets a block: the k best of each row; the pair of the first block carries the rows on."""
+
+    points: Callable[[Any, np.ndarray], Rows]
+    training: Callable[[Any, np.ndarray], Rows]
+    k: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with one_thread():
+            for batch in batches:
+                for i in range(batch.num_rows):
+                    key, first = batch.column(0)[i].as_py(), batch.column(1)[i].as_py()
+                    chunk, block = (decode(memoryview(batch.column(c)[i].as_buffer())) for c in (2, 3))
+                    x, z = chunk["x"], block["x"]
+                    rows = self.points(x, -1 - np.arange(x.shape[0]))
+                    reference = self.training(z, first + np.arange(z.shape[0]))
+                    state: State = nearest(rows, reference, self.k, features=max(1, reference.width)).state()
+                    if batch.column(4)[i].as_py():
+                        state["rows"] = chunk["rows"]
+                    yield _row(key, first, encode(state))
+
+
+@dataclass(frozen=True)
+class Finish:
+    """All partial results of a chunk (they arrive together) to its rows with the new columns."""
+
+    k: int
+    finish: Callable[[Nearest], Mapping[str, Any]]
+    names: tuple[str, ...]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        key: int | None = None
+        held: list[State] = []
+        for batch in batches:
+            for i in range(batch.num_rows):
+                mine = batch.column(0)[i].as_py()
+                if held and mine != key:
+                    yield from self._rows(held)
+                    held = []
+                key = mine
+                held.append(decode(batch.column(2)[i].as_py()))
+        if held:
+            yield from self._rows(held)
+
+    def _rows(self, parts: list[State]) -> Iterator[pa.RecordBatch]:
+        carriers = [part["rows"] for part in parts if "rows" in part]
+        count = len(carriers)  # equal chunks share a key: each of them leaves
+        best: Nearest | None = None
+        for part in parts[:: max(1, count)] if count > 1 else parts:
+            found = Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")})
+            best = found if best is None else best.merge(found)
+        columns = self.finish(best)
+        for data in carriers:
+            with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
+                rows = reader.read_next_batch()
+            arrays = [*rows.columns, *(lists_of(columns[name]) for name in self.names)]
+            yield pa.RecordBatch.from_arrays(arrays, names=[*rows.schema.names, *(f"__c{i}__" for i in range(len(self.names)))])

@@ -1,0 +1,100 @@
+"""Saving and loading: parameters as JSON text, arrays as Parquet, without the JVM."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import Any
+
+import numpy as np
+from pyspark.errors import AnalysisException
+from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+from pyspark.sql import SparkSession
+
+from ..blocks.codec import State, decode, encode
+from ..errors import ParameterError
+
+PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
+
+
+class Writer(MLWriter):
+    """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``: readable by anything, written without the
+    JVM."""
+
+    def __init__(self, instance: Any) -> None:
+        super().__init__()
+        self.instance = instance
+
+    def _handleOverwrite(self, path: str) -> None:
+        """Nothing: `saveImpl` writes with mode overwrite."""
+
+    def saveImpl(self, path: str) -> None:
+        spark, instance = self.sparkSession, self.instance
+        mode = "overwrite" if self.shouldOverwrite else "error"
+        extra = instance._save_data(spark, f"{path}/data", mode) if hasattr(instance, "_save_data") else None
+        extra = None if extra is None else json.loads(json.dumps(extra, default=plain))
+        metadata = DefaultParamsWriter._get_metadata_to_save(instance, spark, extraMetadata=extra)
+        spark.createDataFrame([(metadata,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
+
+
+class Reader(MLReader):
+    """Loads an estimator or a model that `Writer` saved, of the class asked for or one below it. `ParameterError` says what else
+    the path holds and what loads it."""
+
+    def __init__(self, cls: type) -> None:
+        super().__init__()
+        self.cls = cls
+
+    def load(self, path: str) -> Any:
+        spark = self.sparkSession
+        metadata = self._metadata(spark, path)
+        instance = self._class(path, metadata["class"])()
+        instance._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(instance, metadata)
+        if hasattr(instance, "_save_data"):
+            instance._load_data(spark, f"{path}/data", metadata)
+        return instance
+
+    def _metadata(self, spark: SparkSession, path: str) -> dict[str, Any]:
+        try:
+            metadata = json.loads(spark.read.text(f"{path}/metadata").first()[0])
+            return metadata | {"class": str(metadata["class"]), "uid": str(metadata["uid"])}
+        except (AnalysisException, ValueError, TypeError, KeyError) as error:
+            raise ParameterError(
+                f"{path!r} holds nothing that {self.cls.__name__} saved (no metadata to read): give the folder that was saved to"
+            ) from error
+
+    def _class(self, path: str, name: str) -> type:
+        """The class a path holds."""
+        name = name.replace("org.apache.spark", "pyspark")
+        module, _, kind = name.rpartition(".")
+        try:
+            held = getattr(importlib.import_module(module), kind)
+        except (ImportError, AttributeError, ValueError):
+            held = None
+        if isinstance(held, type) and issubclass(held, self.cls):
+            return held
+        where = "spark_mlfs" if module.startswith("spark_mlfs.") else module
+        raise ParameterError(f"{path!r} holds a {kind}, not a {self.cls.__name__}: call {where}.{kind}.load({path!r})")
+
+
+def plain(value: Any) -> Any:
+    """NumPy numbers and arrays as what JSON takes."""
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"cannot save {type(value).__name__}")
+
+
+def save_state(spark: SparkSession, path: str, state: State, mode: str = "error") -> None:
+    """A dict of arrays as Parquet: its encoding (`blocks.codec.encode`) cut into pieces of 16 MB."""
+    data = bytes(encode(state))
+    pieces = [(i, data[a : a + PIECE_BYTES]) for i, a in enumerate(range(0, len(data), PIECE_BYTES))]
+    spark.createDataFrame(pieces, "piece int, state binary").coalesce(1).write.mode(mode).parquet(path)
+
+
+def load_state(spark: SparkSession, path: str) -> State:
+    """The inverse of `save_state`."""
+    pieces = sorted(spark.read.parquet(path).toLocalIterator(), key=lambda row: row.piece)
+    return decode(b"".join(bytes(row.state) for row in pieces))

@@ -1,0 +1,151 @@
+"""NumPy functions of rows as columns of a frame, Arrow in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import scipy.sparse as sp
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ..blocks.features import read_features
+from ..errors import DataError, ParameterError
+
+
+def place(names: np.ndarray, indices: np.ndarray, found: Sequence[str], column: str) -> np.ndarray:
+    """Where the features names[indices] are among the names `found` of a frame's column."""
+    where = {name: index for index, name in enumerate(found)}
+    missing = [names[i] for i in indices if names[i] not in where]
+    if missing:
+        some = ", ".join(map(repr, missing[:3]))
+        raise DataError(
+            f"{column!r} lacks {len(missing)} of the features it was fitted on ({some}…); give the frame the training features"
+        )
+    return np.array([where[names[i]] for i in indices])
+
+
+# ---- functions of rows ----
+
+
+def model_rows(column: pa.Array, vectors: bool, width: int, places: np.ndarray | None) -> np.ndarray | sp.csr_matrix:
+    """(rows, width) float64 features of a batch of arrays, or of the structs of vectors; CSR where any row is sparse. `places`
+    reorders the columns first. `DataError` for null cells, what is no finite number, and other widths."""
+    x, problem = read_features(column, vectors, narrow=False)
+    if problem is not None:
+        what, _, slot = problem
+        raise DataError(f"a row cannot be used: {what if slot is None else f'its feature {slot} {what}'}")
+    if places is not None and places.max(initial=-1) < x.shape[1]:
+        x = x[:, places]
+    elif x.shape[1] != width or places is not None:
+        raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {width}")
+    return x
+
+
+def lists_of(values: Any) -> pa.ListArray:
+    """A (rows, w) array, or a pair (values, lengths) of rows of different lengths, as an Arrow array of lists."""
+    if isinstance(values, tuple):
+        flat, lengths = values
+    else:
+        flat, lengths = values.ravel(), np.full(len(values), values.shape[1])
+    offsets = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
+
+
+def map_rows(
+    dataset: DataFrame,
+    features: str,
+    width: int,
+    function: Callable[[np.ndarray | sp.csr_matrix], Mapping[str, np.ndarray]],
+    outputs: Mapping[str, str],
+    places: np.ndarray | None = None,
+) -> DataFrame:
+    """`dataset` with columns computed row by row from its features column.
+
+    `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
+    takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>`` or ``array<int>``.
+    `places` reorders the dataset's features first. The function and what it closes over travel to the workers: keep it
+    within some tens of MB. Raises `ParameterError` for an absent column and for an output column that exists.
+    """
+    if features not in dataset.columns:
+        raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
+    for name in outputs:
+        if name in dataset.columns:
+            raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
+    kind = dataset.schema[features].dataType
+    if isinstance(kind, VectorUDT):
+        source = F.unwrap_udt(F.col(features))
+    elif isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
+        source = F.col(features).cast("array<double>")
+    else:
+        raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
+    types = ["array<double>" if wanted == "vector" else wanted for wanted in outputs.values()]
+    schema = ", ".join(f"c{i} {wanted}" for i, wanted in enumerate(types))
+    cells = {name: pa.list_(pa.int32() if wanted == "array<int>" else pa.float64()) for name, wanted in outputs.items()}
+    task = RowTask(function, cells, width, places, isinstance(kind, VectorUDT))
+    temporary, given = "__spark_mlfs_rows__", "__spark_mlfs_given__"
+    # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
+    dataset = dataset.withColumn(given, F.when(F.monotonically_increasing_id() >= 0, source))
+    out = dataset.withColumn(temporary, task.udf(schema)(F.col(given)))
+    for i, (name, wanted) in enumerate(outputs.items()):
+        value = F.col(f"{temporary}.c{i}")
+        out = out.withColumn(name, array_to_vector(value) if wanted == "vector" else value)
+    return out.drop(temporary, given)
+
+
+class RowTask:
+    """Worker side of `map_rows`."""
+
+    def __init__(
+        self, function: Callable, cells: dict[str, pa.ListType], width: int, places: np.ndarray | None, vectors: bool
+    ) -> None:
+        self.function, self.cells, self.width, self.places, self.vectors = function, cells, width, places, vectors
+
+    def __call__(self, column: pa.Array) -> pa.StructArray:
+        from ..engine.base import one_thread
+
+        if not len(column):
+            return self._struct([pa.array([], kind) for kind in self.cells.values()])
+        with one_thread():
+            found = self.function(model_rows(column, self.vectors, self.width, self.places))
+        return self._struct([lists_of(found[name]) for name in self.cells])
+
+    def _struct(self, columns: list[pa.Array]) -> pa.StructArray:
+        return pa.StructArray.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
+
+    def udf(self, schema: str) -> Callable[[Column], Column]:
+        """The task as an iterator of batches, so that what it holds is unpickled once a task. Spark before 4.1 has no UDF of
+        Arrow arrays: there they pass through pandas, value by value."""
+        if hasattr(F, "arrow_udf"):
+
+            def arrays(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
+                return map(self, columns)
+
+            arrays.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
+            return F.arrow_udf(arrays, schema)
+
+        def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
+            for column in columns:
+                found = self(_arrow(column))
+                yield pd.DataFrame({field.name: found.field(field.name).to_pandas() for field in found.type})
+
+        cells = pd.DataFrame if self.vectors else pd.Series  # a vector arrives as a struct: one column a field
+        frames.__annotations__ = {"columns": Iterator[cells], "return": Iterator[pd.DataFrame]}
+        return F.pandas_udf(frames, schema)
+
+
+def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:
+    """What pandas made of a column of arrays, or of the structs of vectors, in Arrow again."""
+    if isinstance(column, pd.Series):
+        return pa.array(column, pa.list_(pa.float64()))
+    kinds = {"type": pa.int8(), "size": pa.int32(), "indices": pa.list_(pa.int32()), "values": pa.list_(pa.float64())}
+    absent = column["type"].isna().to_numpy()
+    parts = [pa.array(column[name], kind, from_pandas=True) for name, kind in kinds.items()]
+    return pa.StructArray.from_arrays(parts, list(kinds), mask=pa.array(absent))

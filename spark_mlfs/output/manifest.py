@@ -1,0 +1,117 @@
+"""manifest.json: what a run did, with what, and what it cost, so that it can be checked and repeated."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Mapping
+from datetime import datetime, timezone
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from ..pipeline import Result
+
+LIBRARIES = ("spark_mlfs", "pyspark", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "pydantic")
+LARGEST_ARRAY = 10_000  # entries of a method's further results that the manifest holds
+
+
+def versions(spark_version: str) -> dict[str, str]:
+    """Python, Spark and the libraries that take part in the numbers."""
+    from .. import __version__
+
+    found = {"python": platform.python_version(), "spark": spark_version}
+    for name in LIBRARIES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:  # run from a clone, or pyspark as the cluster's own
+            continue
+    return {**found, "spark_mlfs": __version__, "platform": platform.platform()}
+
+
+def now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def selection_manifest(
+    config: Any,
+    result: Result,
+    kept: int,
+    spark_version: str,
+    seconds: Mapping[str, float],
+    jobs: Mapping[str, int],
+    command: list[str],
+) -> dict[str, Any]:
+    """The manifest of a selection run. `seconds` and `jobs` are per stage."""
+    profile, scores = result.profile, result.scores
+    solution: dict[str, Any] = {}
+    if scores.path is not None:
+        solution |= {"gains": scores.path.gains, "tables_counted": scores.path.asked, "tables_used": scores.path.used}
+    if scores.objective:
+        solution |= {"objective": scores.objective, "converged": scores.converged}
+    for name, value in scores.details.items():
+        solution[name] = value if np.size(value) <= LARGEST_ARRAY else f"{np.size(value)} entries, not kept"
+    return {
+        "tool": "spark_mlfs",
+        "job": "select",
+        "finished": now(),
+        "command": command,
+        "data": {
+            "path": config.data.path,
+            "format": config.data.format,
+            "options": config.data.options,
+            "rows": profile.n,
+            "features": profile.d,
+            "features_that_vary": len(profile.varying),
+            "labels": profile.q,
+            "label_cardinality": float(profile.positive.sum() / profile.n),
+            "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
+            "density": profile.density,
+            "stored_as": "sparse" if profile.sparse else "dense",
+            "packed_bytes": profile.size,
+            "fingerprint": f"{profile.fingerprint:016x}",
+        },
+        "method": {"name": result.request.method, "parameters": dict(result.request.parameters)},
+        "selection": {**config.selection.model_dump(exclude_none=True), "kept": kept, **_rule(result)},
+        "seed": config.run.seed,
+        "solution": solution,
+        "cost": {
+            "seconds": dict(seconds),
+            "spark_jobs": {**jobs, "all": sum(jobs.values())},
+            "scans": result.scans,
+            "driver_bytes": result.driver_bytes,
+            "distributed": result.distributed,
+        },
+        "versions": versions(spark_version),
+    }
+
+
+def _rule(result: Result) -> dict[str, Any]:
+    """What the rule that chose the features went by and found."""
+    if result.evidence is None:
+        return {}
+    rule = result.evidence.rule
+    return {"level": rule.level, "seed": rule.seed, **result.evidence.told}
+
+
+def as_json(manifest: Mapping[str, Any]) -> str:
+    """Strict JSON: NumPy values as plain ones, a number that is not finite as null."""
+    return json.dumps(_plain(manifest), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (str, int, bool)):
+        return value
+    return str(value)

@@ -1,0 +1,176 @@
+"""TOML files with checked keys, and one line for whatever is wrong with them."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ..errors import ParameterError
+from . import READERS
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Data(Section):
+    """What to read."""
+
+    path: str | list[str] | None = Field(
+        None, description="file, folder, glob, list of them, or table name; none for the samples"
+    )
+    format: str | None = Field(None, description="name of a reader")
+    options: dict[str, Any] = Field(default_factory=dict, description="the reader's options")
+
+
+def read_toml(file: str) -> dict[str, Any]:
+    try:
+        import tomllib
+    except ModuleNotFoundError:  # Python 3.10
+        import tomli as tomllib
+    try:
+        if Path(file).stat().st_size > MAX_TOML:
+            raise ParameterError(f"{file}: more than {MAX_TOML >> 10} KB; it is no configuration")
+        text = Path(file).read_text(encoding="utf-8")
+        line = _too_deep(text)  # the parser's time and memory grow with the square of the depth
+        if line:
+            raise ParameterError(f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections and keys only")
+        return tomllib.loads(text)
+    except FileNotFoundError:
+        raise ParameterError(f"{file}: no such configuration file; conf/runs/quickstart.toml is one to start from") from None
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise ParameterError(f"{file}: cannot be read as a configuration: {said}") from None
+    except ParameterError:
+        raise
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers of too many digits
+        raise ParameterError(f"{file}: not valid TOML: {str(error)[:200]}") from None
+
+
+MAX_TOML, MAX_DEPTH = 1 << 20, 16
+_TOKEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[\w+-]+|\s|.", re.DOTALL)
+
+
+def _too_deep(text: str) -> int:
+    """The line where brackets or dotted keys go deeper than `MAX_DEPTH`, 0 where none do. Comments count as text."""
+    line, brackets, parts, dotted = 1, 0, 0, False
+    for found in _TOKEN.finditer(text):
+        token = found[0]
+        if token in "[{":
+            brackets, parts = brackets + 1, 0
+        elif token in "]}":
+            brackets, parts = max(brackets - 1, 0), 0
+        elif token == ".":
+            dotted = True
+            continue
+        elif token.isspace():
+            line += token == "\n"
+            if token == "\n":
+                parts, dotted = 0, False
+            continue
+        else:
+            parts = parts + 1 if dotted else 1
+        dotted = False
+        if max(brackets, parts) > MAX_DEPTH:
+            return line
+    return 0
+
+
+def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -> str:
+    """One line for pydantic's first error in a configuration whose sections `root` lists."""
+    place = [part for part in error["loc"] if part not in ("str", "list[str]")]
+    number = [part for part in place[1:2] if isinstance(part, int)]  # of a section that may be given several times
+    keys = [str(part) for part in place[1 + len(number) :]]
+    section = str(place[0]) if place else ""
+    heading = f"[[{section}]] {number[0] + 1}" if number else f"[{section}]"
+    if error["type"] == "extra_forbidden":
+        sections = [section] if keys else []
+        key = keys[-1] if keys else section
+        fields = root.model_fields
+        known = list(_fields(fields[section].annotation)) if sections else list(fields)
+        owner = f"section {heading}" if sections else "the configuration"
+        near = get_close_matches(key, known, n=1)
+        if near:
+            hint = f"did you mean {near[0]!r}? "
+        else:  # a key under the wrong heading is the likely slip
+            home = next((name for name, field in fields.items() if key in _fields(field.annotation)), None)
+            hint = f"it belongs in [{home}]; " if home else ""
+        return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
+    shown = repr(error["input"])
+    shown = shown if len(shown) <= 120 else shown[:119] + "…"
+    what = error["msg"].replace("Input should be", "must be").replace("valid ", "").replace("Field required", "is missing")
+    where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file else "--" + (keys or [section])[-1].replace("_", "-")
+    if error["type"] == "missing":
+        return f"{where} {what}"
+    if not keys:
+        return f"{file}: {heading} must be a section (a table of keys), not {shown}"
+    return f"{where} {what}, not {shown}"
+
+
+def _fields(annotation: Any) -> Mapping[str, Any]:
+    """The keys of a section, or of each of a list of sections."""
+    (kind,) = get_args(annotation) or (annotation,)
+    return kind.model_fields
+
+
+def reader_option(format: str, name: str, value: Any) -> Any:
+    """A reader's option in the type its signature names: text from the command line becomes a number, true/false, none or a
+    JSON list where the option takes one; a column called 7 stays text. Unknown formats and options are left to `read.load`."""
+    reader = READERS.get(format)
+    signature = inspect.signature(reader[0]).parameters if reader else {}
+    if name not in signature or name in ("spark", "path"):
+        return value
+    kinds = str(signature[name].annotation)
+    if isinstance(value, str):
+        found = _from_text(value, kinds)
+    elif isinstance(value, int) and not isinstance(value, bool) and "int" not in kinds and "float" in kinds:
+        found = float(value)
+    else:
+        found = value
+    if isinstance(found, str) and not _fits(found, kinds) and "Sequence" in kinds:
+        found = [found]
+    if not _fits(found, kinds):
+        raise ParameterError(f"option {name!r} of format {format!r} must be {kinds.replace(' | ', ' or ')}, not {value!r}")
+    return found
+
+
+def _from_text(text: str, kinds: str) -> Any:
+    if "None" in kinds and text.lower() == "none":
+        return None
+    if "bool" in kinds and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for word, kind in (("int", int), ("float", float)):
+        if word in kinds:
+            try:
+                return kind(text)
+            except ValueError:
+                continue
+    if (text[:1] == "[" and "Sequence" in kinds) or (text[:1] == "{" and "dict" in kinds):
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError:
+            return text
+    return text
+
+
+def _fits(value: Any, kinds: str) -> bool:
+    if value is None:
+        return "None" in kinds
+    if isinstance(value, bool):
+        return "bool" in kinds
+    if isinstance(value, int):
+        return "int" in kinds or "float" in kinds
+    if isinstance(value, float):
+        return "float" in kinds
+    if isinstance(value, str):
+        return "str" in kinds.replace("Sequence[str]", "").replace("dict[str, str]", "")
+    if isinstance(value, Mapping):
+        return "dict" in kinds
+    return "Sequence" in kinds and isinstance(value, Sequence)

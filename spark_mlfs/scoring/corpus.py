@@ -1,0 +1,283 @@
+"""Batch scoring: a saved pipeline over a corpus of any size, part by part.
+
+The inputs are cut into parts: groups of input files, or hash parts of a catalog or Delta table. Each part is read, scored,
+written and counted, then its marker is written; a run that was killed goes on with the parts that have none. On this machine's
+file system the parts gather in a hidden folder beside the output, which appears whole when the last one is done. Elsewhere
+(``s3:``, ``hdfs:`` …), where Spark cannot rename, they go to their places at once and ``_manifest.json`` is written last: an
+output without it is not complete.
+
+    output/data/part=0/...     the scored rows: id, further kept columns, tags, scores
+    output/_plan/0.json        which inputs make which part, written before the first of them
+    output/_parts/0.json       what the part read, how many rows and tags it holds
+    output/_manifest.json      model, options, inputs, counts, seconds, versions
+    output/_report.html
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from pyspark import keyword_only
+from pyspark.ml import Transformer
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.param.shared import HasInputCols, HasOutputCol
+from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, NumericType
+
+from ..errors import DataError, ParameterError
+from ..output.folder import local_path, spark_path
+from ..output.journal import Journal
+from ..read.faults import reading
+from ..read.lines import near
+from ..read.tables import FORMATS, csv_rows, open_table, quoted
+from ..schema import with_names
+from .scorer import Scorer
+
+PARTS = 64  # at most this many parts of one run, where the inputs have more files
+HASH_PARTS = 8  # of a table, whose files are not ours to read
+Progress = Callable[[str, int, int], None]
+
+
+class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, DefaultParamsReadable, DefaultParamsWritable):
+    """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN.
+
+    Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace.
+    """
+
+    @keyword_only
+    def __init__(self, *, inputCols: list[str] | None = None, outputCol: str | None = None) -> None:
+        super().__init__()
+        self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        columns = self.getInputCols()
+        kinds = {f.name: f.dataType for f in dataset.schema.fields}
+        for name in columns:
+            if not isinstance(kinds[name], (NumericType, BooleanType)):
+                raise DataError(f"column {name!r} is {kinds[name].simpleString()}, not numeric; cast it first")
+        values = [F.coalesce(F.col(quoted(name)).cast("double"), F.lit(float("nan"))) for name in columns]
+        gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(F.array(*values)))
+        return with_names(gathered, self.getOutputCol(), columns)
+
+
+# ---- parts ----
+
+
+@dataclass(frozen=True)
+class Source:
+    """The inputs of a run by name: files, or the hash parts of a table. `read` gives the rows of some of them, `shown` a frame
+    with their columns, `parts` is how many parts to make of them at most."""
+
+    names: list[str]
+    read: Callable[[Sequence[str]], DataFrame]
+    shown: DataFrame
+    parts: int = PARTS
+
+
+def source(
+    spark: SparkSession, path: Any, format: str, options: dict[str, Any], held: set[str], parts: int | None = None
+) -> Source:
+    """What there is to score; `held` are the names that an output has already, `parts` cuts a table."""
+    if format in FORMATS:
+        reader_options = options.pop("reader_options", None)
+        if options:
+            raise ParameterError(
+                f"score takes no option {next(iter(options))!r} for {format}: the saved pipeline names its columns"
+            )
+        whole = open_table(spark, path, format, reader_options)
+        if format not in ("delta", "table"):
+            schema = whole.schema
+
+            def of_files(names: Sequence[str]) -> DataFrame:
+                if format == "csv":
+                    return csv_rows(spark, list(names), schema, _csv(format, reader_options))
+                return spark.read.format(format).schema(schema).options(**_csv(format, reader_options)).load(list(names))
+
+            return Source(sorted(unquote(name) for name in whole.inputFiles()), of_files, whole)
+    else:
+        from .. import read
+
+        if format in ("numbers", "planted") or isinstance(path, str) and "*" not in path and Path(path).is_file():
+            whole = read.load(spark, path, format, **options)
+            name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
+            return Source([name], lambda names: whole, whole)
+        files = sorted(unquote(name) for name in spark.read.format("binaryFile").load(path).inputFiles())
+        whole = read.load(spark, path, format, **options)
+        return Source(files, lambda names: read.load(spark, list(names), format, **options), whole)
+    cuts = {int(name.rsplit(" of ", 1)[1]) for name in held if name.startswith(f"{path} hash part ")}
+    count = cuts.pop() if cuts else parts or HASH_PARTS  # a table is cut as it was
+    row = F.pmod(F.xxhash64(*_all(whole)), F.lit(count))
+    names = [f"{path} hash part {i} of {count}" for i in range(count)]
+    return Source(names, lambda some: whole.where(row.isin([names.index(name) for name in some])), whole, count)
+
+
+def _hashable(frame: DataFrame) -> list[str]:
+    """Columns whose values xxhash64 takes."""
+    return [f.name for f in frame.schema.fields if "map<" not in f.dataType.simpleString()]
+
+
+def _csv(format: str, options: dict[str, str] | None) -> dict[str, str]:
+    return ({"header": "true"} if format == "csv" else {}) | {k: str(v) for k, v in (options or {}).items()}
+
+
+def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
+    """Runs of at least one name as at most `parts` parts, numbered from `first`."""
+    count = min(len(names), parts)
+    cuts = [len(names) * i // count for i in range(count + 1)] if count else []
+    return {first + i: list(names[a:z]) for i, (a, z) in enumerate(zip(cuts, cuts[1:], strict=False))}
+
+
+def score(
+    spark: SparkSession,
+    scorer: Scorer,
+    path: Any,
+    format: str,
+    output: str,
+    options: dict[str, Any] | None = None,
+    id: str | None = None,
+    keep: Sequence[str] = (),
+    top_n: int | None = None,
+    threshold: float | None = None,
+    all_scores: bool = False,
+    parts: int | None = None,
+    append: bool = False,
+    parallelism: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Scores a corpus into `output`; returns the manifest's part of it: rows, parts, tags, seconds.
+
+    Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
+    ``scores``, both best first. `id` (default ``id`` where the table has it, else the hash of the row) and the columns of `keep`
+    come along. An interrupted run of the same model, data, options and output goes on where it stopped. `append` adds the inputs
+    that the output does not hold yet. `publish` puts the result in its place.
+    `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a part of one file is one task.
+    """
+    how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
+    settings = {
+        "tool": "spark_mlfs",
+        "job": "score",
+        "model": scorer.classifier.uid,
+        "fingerprint": scorer.classifier.summary.get("fingerprint"),
+        "classifier": scorer.classifier.summary.get("classifier"),
+        "how": how,
+        "id": id,
+        "keep": list(keep),
+        "append": append,
+        "data": json.loads(json.dumps([path, format, options], default=str)),
+    }
+    before = _before(spark, output, settings) if append else {}
+    journal = Journal.beside(spark, output, "scoring", settings)
+    resumed = journal.open()
+    if not resumed:
+        journal.start()
+    # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
+    planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
+    held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
+    held |= {name for names in planned.values() for name in names}
+    inputs = source(spark, path, format, dict(options or {}), held, parts)
+    columns = _kept(inputs.shown, id, keep)
+    scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
+    first = 1 + max([-1, *before, *journal.parts, *planned])
+    fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
+    if fresh:
+        journal.put("_plan", first, fresh)
+    todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
+    started = time.perf_counter()
+    total = len(todo) + len(journal.parts)
+
+    def one(number: int, names: list[str]) -> None:
+        begun = time.perf_counter()
+        frame = inputs.read(names)
+        frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
+        with reading():
+            where = journal.write(number, scorer.tagged(frame, columns, **how))
+            rows, tags = _count(spark, where)
+        journal.done(
+            number,
+            {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)},
+        )
+
+    with ThreadPoolExecutor(parallelism or min(8, os.cpu_count() or 2)) as threads:
+        running = [threads.submit(one, number, names) for number, names in todo.items()]
+        try:
+            if progress and todo:
+                progress("scoring part", len(journal.parts), total)
+            for finished in as_completed(running):
+                finished.result()
+                if progress:
+                    progress("scoring part", len(journal.parts), total)
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)  # those under way are finished, and count
+            raise
+    entries = [*before.values(), *journal.parts.values()]
+    counts: dict[str, int] = {}
+    for entry in entries:
+        for tag, number in entry["tags"].items():
+            counts[tag] = counts.get(tag, 0) + number
+    return {
+        "rows": sum(entry["rows"] for entry in entries),
+        "scored_now": sum(journal.parts[number]["rows"] for number in todo),
+        "seconds_now": round(time.perf_counter() - started, 3),
+        "parts": len(entries),
+        "resumed": resumed and bool(len(journal.parts) - len(todo)),
+        "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+        "settings": settings,
+        "folder": journal.folder,
+        "place": journal.place,
+    }
+
+
+def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[int, dict[str, Any]]:
+    """The parts of an output that is there already, which must be of the same model and options."""
+    local = local_path(output)
+    if local is not None and not local.exists():
+        return {}
+    journal = Journal(spark, output.rstrip("/") if local is None else spark_path(local), local, settings)
+    if not journal.open("append", "data"):
+        if local is None and not journal.get("_settings"):
+            return {}
+        raise ParameterError(
+            f"the output {output} was not scored by this model with these options: choose another output, or --overwrite"
+        )
+    return journal.parts
+
+
+def _all(frame: DataFrame) -> list[Any]:
+    return [F.col(quoted(name)) for name in _hashable(frame)]
+
+
+def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
+    """The columns that come along, the row id first."""
+    wanted = [_plain(name, frame) for name in (id or "id", *keep)]
+    for name in wanted:
+        if name not in frame.columns and not (name == "id" and id is None):
+            raise ParameterError(f"there is no column {name!r} to keep: {near(name, frame.columns)}")
+        if name in ("tags", "scores"):
+            raise ParameterError(f"the column {name!r} cannot be kept: the output has one of that name")
+    return list(dict.fromkeys(wanted))
+
+
+def _plain(name: str, frame: DataFrame) -> str:
+    """A column's name as it is, where it was written in back ticks as in SQL."""
+    if name not in frame.columns and re.fullmatch(r"`(?:[^`]|``)+`", name):
+        return name[1:-1].replace("``", "`")
+    return name
+
+
+def _count(spark: SparkSession, where: str) -> tuple[int, dict[str, int]]:
+    """Rows of a written part, and how often each tag was given."""
+    written = spark.read.parquet(where)
+    every = F.concat(F.array(F.lit(None).cast("string")), "tags")  # one null a row counts the rows
+    found = {row.tag: row["count"] for row in written.select(F.explode(every).alias("tag")).groupBy("tag").count().collect()}
+    return found.pop(None, 0), found

@@ -1,0 +1,70 @@
+"""A selection and a classifier as one saved pipeline, with what makes features of a table's columns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import BooleanType, NumericType
+
+from ..read.tables import quoted
+from .corpus import ColumnGatherer, Progress
+
+
+def fit_pipeline(
+    frame: DataFrame,
+    selector: Any,
+    name: str,
+    parameters: dict[str, Any],
+    source: DataFrame | None,
+    format: str,
+    options: dict[str, Any],
+    progress: Progress | None = None,
+) -> Any:
+    """A classifier fitted on the selected features of the canonical `frame`, in one PipelineModel with the selection and
+    whatever makes features of the columns of the user's own table: counting the words of a text, gathering numeric columns."""
+    from pyspark.ml import PipelineModel
+
+    from ..ml.classifiers import ESTIMATORS
+    from ..schema import FEATURES, ID, LABELS
+
+    selector = selector.copy()
+    selector._set(outputCol="selected").setFeaturesCol(FEATURES)
+    estimator = ESTIMATORS[name]().setParams(**{_camel(k): v for k, v in parameters.items()})
+    estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
+    fitted = estimator.onProgress(progress).fit(selector.transform(frame))
+    before, column = _column_stages(source, format, options, list(selector.ranking.sort_values("index")["name"]))
+    selector.setFeaturesCol(column)
+    return PipelineModel(stages=[*before, selector, fitted])
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any], names: list[str]) -> tuple[list[Any], str]:
+    """The stages that make features of a table's own columns as the reader did, and the column they give."""
+    from pyspark.ml.feature import CountVectorizerModel, SQLTransformer
+
+    from ..read.tables import columns_of
+    from ..read.text import word_stages
+    from ..schema import FEATURES
+
+    if source is None:
+        return [], FEATURES
+    if format == "text":
+        body = quoted(columns_of(source, options["text"], "text")[0])
+        no_null = SQLTransformer(statement=f"SELECT *, coalesce({body}, '') AS _text FROM __THIS__")
+        stages, tokens = word_stages("_text", options.get("pattern", r"\W+"), options.get("stop_words"))
+        counter = CountVectorizerModel.from_vocabulary(names, inputCol=tokens, outputCol="counts")
+        return [no_null, *stages, counter.setBinary(bool(options.get("binary", False)))], "counts"
+    identity = options.get("id")
+    labels = columns_of(source, options["labels"], "labels", [identity] if identity else [])
+    columns = columns_of(source, options["features"], "features", [*([identity] if identity else []), *labels])
+    if len(columns) > 1 or isinstance(source.schema[columns[0]].dataType, (NumericType, BooleanType)):
+        return [ColumnGatherer(inputCols=columns, outputCol="gathered")], "gathered"
+    if not set(columns[0]) & set(".`"):
+        return [], columns[0]
+    # Spark ML takes a dot for a field of a struct.
+    return [SQLTransformer(statement=f"SELECT *, {quoted(columns[0])} AS gathered FROM __THIS__")], "gathered"

@@ -1,0 +1,111 @@
+"""A saved pipeline ready for a corpus: the columns it reads, and the tags it gives."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from ..errors import DataError, ParameterError, SparkMlfsError
+from ..ml.classifiers import MultiLabelClassificationModel
+from ..read.lines import near
+from ..read.tables import quoted
+
+
+@dataclass
+class Scorer:
+    """A saved pipeline whose last stage is a classifier."""
+
+    path: str
+    stages: list[Any]
+
+    @property
+    def classifier(self) -> MultiLabelClassificationModel:
+        return self.stages[-1]
+
+    def tagged(self, frame: DataFrame, keep: Sequence[str], **how: Any) -> DataFrame:
+        """The kept columns, tags and scores of every row."""
+        for stage in self.stages[:-1]:
+            frame = stage.transform(frame)
+        frame = self.classifier.tagged(frame, **how)
+        kept = [F.col(quoted(name)) for name in keep]
+        return frame.select(*kept, "tags", "scores", *(["rawPrediction"] if how.get("all_scores") else []))
+
+    def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
+        """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""
+        for name in _columns_read(self.stages):
+            if name not in shown.columns and name.partition(".")[0] not in shown.columns:
+                raise DataError(
+                    f"{where}: no column {name!r}, which the saved pipeline reads: {near(name, shown.columns)}; score a table "
+                    "that has the columns of the one it was fitted on"
+                )
+        try:
+            self.tagged(shown.withColumn(keep[0], F.lit(0)) if keep[0] not in shown.columns else shown, keep, **how)
+        except (PySparkException, ValueError) as error:
+            if isinstance(error, SparkMlfsError):
+                raise
+            said = " ".join(str(error).removeprefix("requirement failed: ").split("\n")[0].split())[:200]
+            raise DataError(f"{where}: the saved pipeline cannot read its columns: {said}") from None
+
+
+_OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
+
+
+def _columns_read(stages: Sequence[Any]) -> list[str]:
+    """The columns that a pipeline needs and no stage of it makes; as far as a stage of the user's own SQL, which may make any."""
+    from pyspark.ml.feature import SQLTransformer
+
+    made: set[str] = set()
+    wanted: list[str] = []
+    for stage in stages:
+        if isinstance(stage, SQLTransformer):
+            own = _OWN.fullmatch(stage.getStatement() or "")
+            if own is None:
+                break
+            names = [name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])]
+            outputs = re.findall(r" AS (\w+)", own[1])
+        else:
+            given = {p.name: stage.getOrDefault(p) for p in stage.params if stage.isDefined(p)}
+            names = [given[n] for n in ("inputCol", "featuresCol") if given.get(n)] + list(given.get("inputCols") or [])
+            outputs = [given[n] for n in ("outputCol",) if given.get(n)] + list(given.get("outputCols") or [])
+        wanted += [name for name in names if name not in made and name not in wanted]
+        made.update(outputs)
+    return wanted
+
+
+def load_scorer(spark: SparkSession, path: str) -> Scorer:
+    """The pipeline at `path`, at ``path/pipeline``, or a single classifier there."""
+    from pyspark.ml import PipelineModel
+
+    for where in (path.rstrip("/"), path.rstrip("/") + "/pipeline"):
+        try:
+            kind = json.loads(spark.read.text(f"{where}/metadata").first()[0])["class"]
+        except Exception as error:
+            if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+                continue
+            raise
+        stages = _stages(PipelineModel.load(where)) if kind.endswith("PipelineModel") else None
+        if stages is None and kind.endswith("MultiLabelClassificationModel"):
+            stages = [MultiLabelClassificationModel.load(where)]
+        if stages and isinstance(stages[-1], MultiLabelClassificationModel):
+            return Scorer(where, stages)
+        raise ParameterError(
+            f"{where} holds {kind.rsplit('.', 1)[-1]}, which predicts no labels: end the pipeline with a classifier"
+        )
+    raise ParameterError(
+        f"no saved pipeline at {path}; give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
+    )
+
+
+def _stages(pipeline: Any) -> list[Any]:
+    """The stages of a pipeline model, of pipelines in it too."""
+    out: list[Any] = []
+    for stage in pipeline.stages:
+        out += _stages(stage) if hasattr(stage, "stages") else [stage]
+    return out

@@ -1,0 +1,133 @@
+"""How many features? Rules that say which features are worth keeping; the method's ranking says in which order.
+
+    fpr, fdr, fwe  a G-test of every feature with every label, combined over the labels, corrected over the varying features
+                   (`solvers.gtest`): any method, one additive count. Marginal: a copy of a relevant feature passes, too.
+    knockoffs      Gaussian second-order knockoffs (`solvers.knockoffs`): the expected share of false ones among the kept is at
+                   most `fdr`, false meaning that it says nothing beyond the other features. Methods that finish on the Gram
+                   matrix; one more scan.
+    stability      the share of 100 half-samples in which a feature is among the method's `count` best. With π the threshold, d
+                   features and K̄ the mean number chosen, at most K̄²/((2π − 1)·d) of the kept are expected to be noise, where
+                   the method chooses noise features no more often than by chance and all alike (Meinshausen & Bühlmann, JRSS B
+                   72 (2010), Theorem 1; Shah & Samworth, JRSS B 75 (2013), for complementary pairs, without these assumptions:
+                   the expected number of kept features that a half-sample chooses with probability at most K̄/d).
+                   Half-samples are unions of 30 of the 60 groups of rows (`blocks.rowhash.group_of`) and come in 50
+                   complementary pairs: sums of Gram matrices by group, from one scan, for methods that finish on the Gram
+                   matrix; for the others where the data run in one task.
+
+All three keep the evidence of every feature, so that another level can be asked for later. Rows with an unknown label do not take
+part in knockoffs, and in G-tests of that label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..engine.base import Engine
+from ..errors import ParameterError
+from ..methods import METHODS
+from ..methods.base import Method
+from ..methods.counting import NUM_BINS
+from ..solvers import gtest, knockoffs
+from ..statistics.base import Statistic
+from ..statistics.contingency import TwoWay
+from ..statistics.gram import Gram
+
+TESTS = gtest.CORRECTIONS
+RULES = (*TESTS, "knockoffs", "stability")
+LEVELS = {"fpr": 0.05, "fdr": 0.05, "fwe": 0.05, "knockoffs": 0.1, "stability": 0.6}  # where none is given
+COLUMNS = {**dict.fromkeys(TESTS, "p_value"), "knockoffs": "knockoff", "stability": "frequency"}
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`mode` one of `RULES`; `level` the rate (fpr, fdr, fwe, knockoffs) or the threshold of the frequency (stability);
+    `count` K of stability; `combination` of the labels' p-values; `seed` of the knockoffs and half-samples."""
+
+    mode: str
+    level: float
+    count: int | None = None
+    combination: str = "cauchy"
+    seed: int = 0
+
+    def check(self, method: Method, screened: bool = False) -> None:
+        """`ParameterError` where the method cannot be cut by this rule."""
+        if self.mode not in RULES:
+            raise ParameterError(f"selection {self.mode!r} is not known; choose one of {', '.join(RULES)}")
+        if self.mode in TESTS:
+            return
+        if screened:
+            raise ParameterError(
+                f"{self.mode} does not hold for features that a filter chose by the same labels: leave the screen out, or select "
+                "by fdr"
+            )
+        if self.mode == "knockoffs" and not method.gram:
+            raise ParameterError(f"knockoffs need a method that finishes on the Gram matrix, not {method.name}: give {_able()}")
+
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+        """Statistics known beforehand: they share the method's scan."""
+        if self.mode in TESTS:
+            return [TwoWay(engine.coding(*_bins(p)), engine.labels())]
+        return [Gram()] if self.mode == "knockoffs" else []
+
+
+@dataclass
+class Evidence:
+    """What a rule found: `columns` of (d,) values by name, NaN for features that were not tested (constant ones), and `told`,
+    facts for the summary."""
+
+    rule: Rule
+    columns: dict[str, np.ndarray]
+    told: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> np.ndarray:
+        """(d,) which features the rule keeps."""
+        return passing(self.rule.mode, self.rule.level, self.columns[COLUMNS[self.rule.mode]])
+
+    @property
+    def kept(self) -> int:
+        return int(self.passed.sum())
+
+    def why_none(self) -> str:
+        """One line for a selection that is empty."""
+        level = f"{self.rule.level:g}"
+        if self.rule.mode == "knockoffs":
+            least = int(np.ceil(1 / self.rule.level - 1e-9))
+            return f"no feature passes knockoffs at fdr {level}: {least} must, or none can; raise fdr, or give more rows"
+        if self.rule.mode == "stability":
+            top = float(np.nanmax(self.columns["frequency"]))
+            return f"no feature is chosen in {level} of the half-samples (the most is {top:g}); lower the threshold, or raise K"
+        return f"no feature passes {self.rule.mode} {level} (the smallest p-value is {np.nanmin(self.columns['p_value']):.3g})"
+
+
+def passing(mode: str, level: float, values: np.ndarray) -> np.ndarray:
+    """Which features a rule keeps at `level`, from its column of evidence."""
+    values = np.asarray(values, np.float64)
+    with np.errstate(invalid="ignore"):
+        if mode in TESTS:
+            return gtest.corrected(values, mode) <= level
+        if mode == "knockoffs":
+            return values >= knockoffs.threshold(values, level)
+        return values >= level - 1e-9  # frequencies are hundredths
+
+
+def _able() -> str:
+    return ", ".join(name for name, made in METHODS.items() if made.gram)
+
+
+def _wide(engine: Engine, values: np.ndarray) -> np.ndarray:
+    """Values of the varying features over all d."""
+    out = np.full(engine.profile.d, np.nan)
+    out[engine.profile.varying] = values
+    return out
+
+
+# ---- tests ----
+
+
+def _bins(p: Mapping[str, Any]) -> tuple[int, str]:
+    return p.get("num_bins", NUM_BINS.default), p.get("binning", "width")

@@ -1,0 +1,31 @@
+"""A filter in front of a method: it sees the best features of a cheaper one only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..errors import ParameterError
+from ..methods import METHODS
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A filter that runs first: the method sees the `count` best features by `method` only. The others rank after them, in
+    the filter's order."""
+
+    method: str
+    count: int
+
+    @staticmethod
+    def of(text: str) -> Screen | None:
+        """ "chi2:10000" as a screen, "none" as none."""
+        if text.lower() in ("", "none"):
+            return None
+        name, separator, count = text.partition(":")
+        if not separator or not count.isdigit() or int(count) < 1:
+            raise ParameterError(f"screen must be METHOD:COUNT, such as chi2:10000, not {text!r}")
+        if METHODS.create(name).greedy:
+            raise ParameterError(
+                f"screen {text!r}: {name} picks one by one; screen with a method of one scan, such as mim or chi2"
+            )
+        return Screen(name, int(count))

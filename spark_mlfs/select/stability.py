@@ -1,0 +1,121 @@
+"""Stability selection: how often a feature is among the best over half-samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..blocks.folds import Hashed, Split
+from ..blocks.rowhash import GROUPS
+from ..engine.base import Engine, one_thread
+from ..engine.local import LocalEngine, part_of
+from ..errors import DataError, ParameterError
+from ..kernels.gram import GramStatistics, total
+from ..methods.base import Method
+from ..solvers.ranking import complete
+from ..statistics.gram import GroupGrams
+from .rules import Evidence, Rule, _able
+
+PAIRS = 50
+
+
+def error_bound(kept: float, threshold: float, d: int) -> float:
+    """K̄²/((2π − 1)·d): at most so many of the features kept at frequency π are expected to be noise; π above ½."""
+    if not 0.5 < threshold <= 1:
+        raise ParameterError(f"the threshold of the frequency must be above 0.5, at most 1, not {threshold}")
+    return kept * kept / ((2 * threshold - 1) * d)
+
+
+# ---- stability ----
+
+
+def _stability(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule) -> Evidence:
+    count = min(rule.count or engine.count, engine.count)
+    if method.on_gram(engine.profile):
+        chosen = _halves_of_grams(engine, method, p, rule, count)
+    elif engine.whole:
+        chosen = _halves_of_rows(engine, method, p, rule, count)
+    else:
+        raise ParameterError(
+            f"stability of {method.name} needs 100 runs on half of the rows, which are only done where the data run in one task; "
+            f"take a sample of the rows, or a method that finishes on the Gram matrix: {_able()}"
+        )
+    frequency = chosen.mean(axis=0)
+    kept = float(chosen.sum(axis=1).mean())
+    out = Evidence(rule, {"frequency": np.full(engine.profile.d, np.nan)})
+    v = engine.profile.varying
+    out.columns["frequency"][v] = frequency[v]
+    out.told = {
+        "half_samples": len(chosen),
+        "count": count,
+        "mean_chosen": kept,
+        "expected_false_at_most": error_bound(kept, rule.level, engine.count),
+    }
+    return out
+
+
+def halves(seed: int) -> np.ndarray:
+    """(100, 60) whether each half-sample has each group of rows: 50 pairs, the second of each the complement of the first."""
+    first = np.array([Hashed((0.5, 0.5), seed, repeat).groups == 0 for repeat in range(PAIRS)])
+    return np.stack([first, ~first], axis=1).reshape(2 * PAIRS, GROUPS)
+
+
+def _top(values: np.ndarray, varying: np.ndarray, d: int, count: int, picks: list[int] | None = None) -> np.ndarray:
+    """(d,) whether a feature is among the `count` best of the varying ones; where no score is negative, one of 0 is no choice."""
+    order, _ = complete(values, varying, d, picks)
+    best = order[: min(count, len(varying))]
+    if picks is None and values.min(initial=0.0) >= 0:
+        nothing = np.ones(d, bool)
+        nothing[varying[values > 0]] = False
+        best = best[~nothing[best]]
+    out = np.zeros(d, bool)
+    out[best] = True
+    return out
+
+
+def _halves_of_grams(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule, count: int) -> np.ndarray:
+    """(100, d) choices, from Gram matrices by group."""
+    (groups,) = engine.run(GroupGrams())
+    d, varying = engine.profile.d, engine.profile.varying
+    out = np.zeros((2 * PAIRS, d), bool)
+    with one_thread():
+        for number, half in enumerate(halves(rule.seed)):
+            if engine.progress:
+                engine.progress("half-samples", number, 2 * PAIRS)
+            found = half_sample([part for group, part in groups.items() if half[group]])
+            view = found.centred(p["scaling"]) if method.centred else found.uncentred(p["scaling"])
+            if len(view.varying):
+                out[number] = _top(view.scores(method.solve(view, p).weights), varying, d, count)
+    return out
+
+
+def half_sample(parts: list[GramStatistics]) -> GramStatistics:
+    """The sum of Gram matrices by group, as statistics whose constant features are known: what does not vary beyond rounding over
+    these rows is taken as constant."""
+    if not parts or not sum(part.n for part in parts):
+        raise DataError("a half-sample has no labelled rows; there are too few of them for stability selection")
+    out = total(parts)
+    mean = out.sum_x / out.n
+    square = np.diag(out.xx)
+    flat = square - out.n * mean**2 <= 1e-12 * (square + out.n * mean**2)
+    out.high = np.where(flat, out.low, out.high)
+    return out
+
+
+def _halves_of_rows(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule, count: int) -> np.ndarray:
+    """(100, d) choices, from the rows."""
+    assert isinstance(engine, LocalEngine)
+    d = engine.profile.d
+    out = np.zeros((2 * PAIRS, d), bool)
+    for repeat in range(PAIRS):
+        for side in (0, 1):
+            name = f"half-sample {2 * repeat + side + 1}"
+            half = part_of(engine, Split(name, repeat, side, Hashed((0.5, 0.5), rule.seed, repeat)), True)
+            if not len(half.profile.varying):
+                continue
+            scores = method.score(half, p, min(count, half.count))
+            picks = None if scores.path is None else scores.path.picks
+            out[2 * repeat + side] = _top(scores.values, half.profile.varying, d, count, picks)
+    return out

@@ -1,0 +1,40 @@
+"""G-tests of every feature with every label, combined over the labels, corrected over the features."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..engine.base import Engine
+from ..kernels.information import CountLogs
+from ..methods.counting import Counting
+from ..solvers import gtest
+from .rules import Evidence, Rule, _bins, _wide
+
+
+def _tests(engine: Engine, p: Mapping[str, Any], rule: Rule) -> Evidence:
+    num_bins, binning = _bins(p)
+    counting = Counting(engine, {"num_bins": num_bins, "binning": binning})
+    q, n = engine.profile.q, engine.profile.n
+    logs = CountLogs(n, 8 * (q + 2))
+    values = np.empty(engine.count)
+    tests = thin = 0
+    for first, last, counts in counting.two_way.chunks(copies=6):
+        found, rough = gtest.g_tests(logs, counts, q, counting.target.unknown(counts))
+        tests, thin = tests + int((~np.isnan(found)).sum()), thin + int(rough.sum())
+        values[first:last] = gtest.combine(found, rule.combination, n)
+    columns = {"p_value": _wide(engine, values)}
+    if rule.mode != "fpr":
+        columns["q_value"] = gtest.corrected(columns["p_value"], rule.mode)
+    out = Evidence(rule, columns)
+    out.told = {
+        "features_tested": engine.count,
+        "tests": tests,
+        "tests_with_expected_counts_below_1": thin,
+        "combination": rule.combination,
+        "num_bins": num_bins,
+        "binning": binning,
+    }
+    return out

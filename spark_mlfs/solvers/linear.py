@@ -1,0 +1,57 @@
+"""What the solvers of linear problems share: the form of a solution, positive definite systems, identical columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import linalg
+
+
+@dataclass
+class Solution:
+    """What a solver of this family returns.
+
+    `weights` (features x outputs) and `intercept` (outputs) are in the coordinates of the statistics given to the
+    solver; `objective` holds the objective after each iteration and never rises; `converged` is true only when the
+    stopping rule was met, `iterations` counts the steps taken; `extra` holds what only one method has.
+    """
+
+    weights: np.ndarray
+    intercept: np.ndarray
+    objective: list[float]
+    converged: bool
+    iterations: int
+    extra: dict = field(default_factory=dict)
+
+
+def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A^-1 B by Cholesky for symmetric A >= 0; the least-norm solution when A is singular to working precision."""
+    if not len(A):
+        return np.zeros_like(B)
+    try:
+        factor = linalg.cho_factor(A, lower=True, overwrite_a=False, check_finite=False)
+        pivots = np.diag(factor[0])
+        if pivots.min() > 1e-7 * pivots.max():  # its square bounds the condition: beyond 1e14 nothing is left
+            return linalg.cho_solve(factor, B, check_finite=False)
+    except linalg.LinAlgError:
+        pass
+    values, vectors = linalg.eigh(A, check_finite=False)
+    keep = values > len(A) * np.finfo(float).eps * max(values[-1], 0.0)
+    vectors = vectors[:, keep]
+    return vectors @ ((vectors.T @ B) / values[keep][:, None])
+
+
+def copies(G: np.ndarray) -> list[tuple[int, int, float]]:
+    """(j, i, sign) for every column j equal to sign times an earlier column i, the first of its kind."""
+    size = np.sqrt(np.maximum(np.diag(G), 0.0))
+    found: dict[int, tuple[int, float]] = {}
+    for i in range(len(G)):
+        if i in found or size[i] == 0:
+            continue
+        row = G[i, i + 1 :]
+        rest = size[i + 1 :]
+        equal = (np.abs(row) >= (1 - 1e-12) * size[i] * rest) & (np.abs(rest - size[i]) <= 1e-12 * size[i])
+        for j in np.flatnonzero(equal) + i + 1:
+            found.setdefault(int(j), (i, 1.0 if G[i, j] > 0 else -1.0))
+    return [(j, i, sign) for j, (i, sign) in sorted(found.items())]

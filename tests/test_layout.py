@@ -1,0 +1,109 @@
+"""The house in one picture: which room may use which, read off every import of the package, those inside functions too."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).resolve().parents[1] / "spark_mlfs"
+
+# a room uses the rooms before it, and none after
+ROOMS = """
+ground kernels solvers read blocks statistics engine methods extract classify select pipeline
+ml sklearn output evaluate scoring report session cli
+""".split()
+SMALL = ("kernels", "solvers")  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
+GROUND = ("errors", "params", "schema", "registry")
+TOP = (*GROUND, "pipeline", "sklearn", "__init__")  # the only files beside the rooms
+
+
+def modules() -> dict[tuple[str, ...], Path]:
+    """Every module by its path within the package, packages by their folder's."""
+    out = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        out[parts[:-1] if parts[-1] == "__init__" else parts] = path
+    return out
+
+
+MODULES = modules()
+
+
+def imports(parts: tuple[str, ...]) -> set[tuple[str, ...]]:
+    """The modules of the package that a module imports, wherever in its text."""
+    path, out = MODULES[parts], set()
+    package = parts if path.name == "__init__.py" else parts[:-1]
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom):
+            if node.level:
+                base = package[: len(package) - node.level + 1] + tuple((node.module or "").split(".") if node.module else ())
+            elif (node.module or "").split(".")[0] == PACKAGE.name:
+                base = tuple(node.module.split(".")[1:])
+            else:
+                continue
+            for alias in node.names:  # a module of a package, or a name of a module
+                out.add((*base, alias.name) if (*base, alias.name) in MODULES else base)
+        elif isinstance(node, ast.Import):
+            out |= {tuple(a.name.split(".")[1:]) for a in node.names if a.name.split(".")[0] == PACKAGE.name}
+    return out - {parts}
+
+
+def outside(parts: tuple[str, ...]) -> set[str]:
+    """The first names of what a module imports from elsewhere."""
+    tree = ast.parse(MODULES[parts].read_text())
+    names = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+    names |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and not n.level}
+    return {name.split(".")[0] for name in names}
+
+
+def room(parts: tuple[str, ...]) -> str:
+    return "ground" if parts[0] in GROUND else parts[0]
+
+
+def test_every_file_stands_in_a_room():
+    assert {parts[0] for parts in MODULES if parts} <= {*ROOMS, *GROUND}
+    assert {path.stem for path in PACKAGE.glob("*.py")} <= set(TOP)
+
+
+@pytest.mark.parametrize("parts", [p for p in MODULES if p], ids=".".join)
+def test_no_import_climbs(parts):
+    own = ROOMS.index(room(parts))
+    climbing = [".".join(to) for to in imports(parts) if to and room(to) != room(parts) and ROOMS.index(room(to)) >= own]
+    # the package itself may be asked for its version, which is written in it
+    assert not climbing and (() not in imports(parts) or room(parts) in ("output", "cli", "session"))
+
+
+def test_no_circle_of_imports():
+    edges = {parts: {to for to in imports(parts) if to} for parts in MODULES if parts}
+    done: set = set()
+
+    def visit(parts, path):
+        assert parts not in path, " -> ".join(".".join(p) for p in (*path[path.index(parts) :], parts))
+        if parts not in done:
+            for to in edges[parts]:
+                visit(to, [*path, parts])
+            done.add(parts)
+
+    for parts in edges:
+        visit(parts, [])
+
+
+@pytest.mark.parametrize("parts", [p for p in MODULES if p and p[0] in SMALL], ids=".".join)
+def test_kernels_and_solvers_know_no_spark(parts):
+    assert "pyspark" not in outside(parts)
+    assert {room(to) for to in imports(parts) if to} <= {"ground", *SMALL}
+
+
+@pytest.mark.parametrize("parts", [p for p in MODULES if p and p[0] == "statistics"], ids=".".join)
+def test_statistics_know_no_method_and_no_solver(parts):
+    assert {room(to) for to in imports(parts) if to} <= {"ground", "kernels", "blocks", "statistics"}
+
+
+def test_the_sketch_of_the_house_is_the_house():
+    """The rooms as the README names them."""
+    text = (PACKAGE.parent / "README.md").read_text()
+    sketch = text[text.index("<!-- rooms -->") : text.index("<!-- end of rooms -->")]
+    named = {line.split("/")[0].strip() for line in sketch.splitlines() if line.strip().split(" ")[0].endswith("/")}
+    assert named == {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
