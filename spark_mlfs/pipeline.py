@@ -144,7 +144,7 @@ class Solve:
 def score(engine: Any, request: Request) -> Scores:
     """What the requested method finds over an engine's features."""
     method = METHODS.create(request.method)
-    count = engine.count if request.count is None else min(request.count, engine.count)
+    count = engine.num_features if request.count is None else min(request.count, engine.num_features)
     scores = method.score(engine, request.parameters, count)
     if np.isnan(scores.values).any():
         raise FloatingPointError(f"{method.name} gave a score that is not a number; please report the data and parameters")

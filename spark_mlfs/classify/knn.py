@@ -34,7 +34,7 @@ from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
 
 class _KNN(Classifier):
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        if engine.whole:
+        if engine.in_one_process:
             rows = training_rows(engine)
         else:
             refuse_unknown(engine.profile)
@@ -142,7 +142,7 @@ class MLkNN(_KNN):
     def learn(self, rows: Block, columns: np.ndarray, q: int, p: Mapping[str, Any], engine: Engine | None = None) -> State:
         state = super().learn(rows, columns, q, p, engine)
         vote = NeighbourVote(state)
-        if engine is None or engine.whole:
+        if engine is None or engine.in_one_process:
             reference, y = vote.training()
             counts = vote.counts(reference)
         else:  # every row against every row: over the cluster

@@ -57,8 +57,8 @@ class Cost:
 class Engine:
     """What a method may ask of the data. Features are the varying ones, numbered 0..v-1 in their order."""
 
-    ahead = 1  # how many link vectors a greedy method should ask for at once
-    whole = False  # whether all rows are in this process
+    look_ahead = 1  # how many link vectors a greedy method should ask for at once
+    in_one_process = False  # whether all rows are in this process
     driver_bytes = DRIVER_BYTES
     worker_bytes = WORKER_BYTES
 
@@ -71,26 +71,23 @@ class Engine:
         self._codings: dict[tuple[int, str], Coding] = {}
 
     @property
-    def count(self) -> int:
+    def num_features(self) -> int:
         """Number of varying features."""
         return len(self.profile.varying)
 
-    def run(self, *statistics: Statistic) -> list[Any]:
-        """The results of the statistics, in order; those not computed before share one scan."""
+    def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
+        """The results of the statistics, in order; those that are not known share one scan. Without `keep` new results are not
+        kept: nobody asks for them twice."""
         fresh = {s.key(): s for s in statistics if s.key() not in self._results}
-        if fresh:
-            self._results.update(self._compute(fresh))
+        computed = self._compute(fresh) if fresh else {}
+        if keep:
+            self._results.update(computed)
             self.kept_bytes += sum(s.state_bytes(self.profile) for s in fresh.values())
-        return [self._results[s.key()] for s in statistics]
+        return [computed[key] if (key := s.key()) in computed else self._results[key] for s in statistics]
 
-    def know(self, statistic: Statistic, result: Any) -> None:
+    def remember(self, statistic: Statistic, result: Any) -> None:
         """`result` answers `statistic` from now on: it was had in another way."""
         self._results[statistic.key()] = result
-
-    def once(self, *statistics: Statistic) -> list[Any]:
-        """As `run`, for results nobody asks for twice: they are not kept."""
-        found = self._compute({s.key(): s for s in statistics})
-        return [found[s.key()] for s in statistics]
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         raise NotImplementedError
@@ -105,7 +102,7 @@ class Engine:
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.driver_bytes:
                 raise BudgetError(
-                    f"{type(statistic).__name__} over {self.count} features needs {size >> 20} MB on the driver, more than "
+                    f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB on the driver, more than "
                     f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, "
                     "or screen the features first (--screen chi2:10000)"
                 )
@@ -123,7 +120,7 @@ class Engine:
             sizes = [s.state_bytes(self.profile) for s in statistics]
         return sizes
 
-    def in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
+    def bytes_in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
         """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""
         codes = [0]
         for coding in {id(c): c for s in statistics if (c := getattr(s, "coding", None)) is not None}.values():

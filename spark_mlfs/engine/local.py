@@ -43,13 +43,13 @@ class Outline(Engine):
         """Whether one process may hold the rows and these statistics; what grows with the labelsets is left to a process that
         can count them."""
         statistics = [s for s in statistics if not s.by_labelset]
-        return self.in_one_process(statistics, [s.state_bytes(self.profile) for s in statistics]) <= worker_bytes
+        return self.bytes_in_one_process(statistics, [s.state_bytes(self.profile) for s in statistics]) <= worker_bytes
 
 
 class LocalEngine(Engine):
     """All rows in this process: the kernels run on them one after the other, no job in between."""
 
-    whole = True
+    in_one_process = True
 
     def __init__(
         self, profile: Profile, blocks: list[Block], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
@@ -83,11 +83,11 @@ class LocalEngine(Engine):
         sizes = self._sizes(statistics)
         spans = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "spans"]
         self._fit_driver([s for s, _ in spans], [size for _, size in spans])
-        size = self.in_one_process(statistics, sizes)
+        size = self.bytes_in_one_process(statistics, sizes)
         if size > self.worker_bytes:
             largest = type(statistics[int(np.argmax(sizes))]).__name__
             raise WorkerBudgetError(
-                f"{largest} over {self.count} features and {self.profile.n} rows needs {size >> 20} MB in one worker process, "
+                f"{largest} over {self.num_features} features and {self.profile.n} rows needs {size >> 20} MB in one worker process, "
                 f"more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are counted, "
                 "or screen the features first (--screen chi2:10000)"
             )
@@ -117,13 +117,13 @@ class LocalEngine(Engine):
         return exact_quantiles(self.rows.x, self.profile.varying, shares)
 
     def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
-        return self.once(cells.CellInformation(coding, target, selected, logs))[0]
+        return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
         if size > self.worker_bytes:
             raise WorkerBudgetError(
-                f"this needs all {self.profile.n} rows of {self.count} features in one process, {size >> 20} MB, more than "
+                f"this needs all {self.profile.n} rows of {self.num_features} features in one process, {size >> 20} MB, more than "
                 f"workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, sample the rows, or screen the features first"
             )
         block = _sorted([self.identified()])

@@ -47,7 +47,7 @@ MOST_PIECES, PIECE_BYTES = 4096, 4096  # into how many a state is cut at most, a
 class SparkEngine(Engine):
     """Persisted blocks on the executors; every request is one job."""
 
-    ahead = 8
+    look_ahead = 8
 
     def __init__(self, packed: Packed, driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES) -> None:
         super().__init__(packed.profile)
@@ -146,7 +146,7 @@ class SparkEngine(Engine):
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.worker_bytes:
                 raise BudgetError(
-                    f"{type(statistic).__name__} over {self.count} features needs {size >> 20} MB in a worker process, more than "
+                    f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB in a worker process, more than "
                     f"workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are counted, or "
                     "screen the features first (--screen chi2:10000)"
                 )
@@ -180,14 +180,14 @@ class SparkEngine(Engine):
     def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
         few = cells.CellCounts(coding, target, selected, logs)
         if few.state_bytes(self.profile) <= DIRECT_BYTES and self._spread_by_cells(coding, selected) is None:
-            return self.once(few)[0]
-        return self.once(cells.CellInformation(coding, target, selected, logs))[0]
+            return self.run(few, keep=False)[0]
+        return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
-        size = 8 * self.profile.n * self.count
+        size = 8 * self.profile.n * self.num_features
         if size > self.driver_bytes:
             raise BudgetError(
-                f"this needs all {self.profile.n} rows of {self.count} features in one task, {size >> 20} MB, more than "
+                f"this needs all {self.profile.n} rows of {self.num_features} features in one task, {size >> 20} MB, more than "
                 f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, sample the rows, or screen the features first"
             )
         self.cost.jobs += 1
@@ -224,7 +224,7 @@ class SparkEngine(Engine):
         return [decode(bytes(row.state)) for row in found]
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
-        slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.count // (64 << 20))))
+        slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.num_features // (64 << 20))))
         spread = self.identified().mapInArrow(
             SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary"
         )
@@ -238,7 +238,7 @@ class SparkEngine(Engine):
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
         bounds = QuantileBounds.start(self.profile, shares)
         while not bounds.done:
-            (counts,) = self.once(bounds.statistic())
+            (counts,) = self.run(bounds.statistic(), keep=False)
             bounds = bounds.narrow(counts)
         return quantiles_from_bounds(bounds)
 

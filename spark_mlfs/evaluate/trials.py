@@ -234,7 +234,7 @@ class GramPool:
         if np.array_equal(engine.profile.varying, self.varying):
             found: GramStatistics = total([part for group, part in enumerate(self.parts) if group not in tested])
             low, high = (getattr(engine.profile, name)[self.varying] for name in ("low", "high"))
-            engine.know(Gram(), replace(found, low=low, high=high))
+            engine.remember(Gram(), replace(found, low=low, high=high))
 
 
 # ---- one trial ----
@@ -279,7 +279,7 @@ def ranked(rows: Any, request: Request) -> tuple[np.ndarray, Scores]:
     scores = score(engine, request)
     picks = scores.path.picks if scores.path is not None else None
     order, _ = complete(scores.values, engine.profile.varying, engine.profile.d, picks)
-    return (np.concatenate([order[: engine.count], after]) if request.screen is not None else order), scores
+    return (np.concatenate([order[: engine.num_features], after]) if request.screen is not None else order), scores
 
 
 def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]) -> tuple[list[Sums], float, float]:
@@ -289,7 +289,7 @@ def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tup
     found = CLASSIFIERS.create(judge.name)
     state = found.fit(train.engine(varying), judge.parameters)
     fitted = time.perf_counter()
-    (sums,) = test.engine().once(PredictionSums(found.predictor(state), kinds))
+    (sums,) = test.engine().run(PredictionSums(found.predictor(state), kinds), keep=False)
     return sums, fitted - started, time.perf_counter() - fitted
 
 

@@ -80,7 +80,7 @@ def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State
     profile = engine.profile
     last, kept = None, profile.n
     if profile.n > count:
-        (found,) = engine.once(SmallestHashes(count, seed))
+        (found,) = engine.run(SmallestHashes(count, seed), keep=False)
         last, kept = int(found["ids"][-1]), len(found["ids"])
     rows = engine.in_spans(Spans.of(profile)).select("block").mapInArrow(Keep(seed, last), "block binary")
     fewer = dataclasses.replace(profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1)

@@ -175,14 +175,14 @@ def cluster_centres(
 ) -> tuple[np.ndarray, int, bool]:
     """(Σ counts, v) centres of all problems, iterations, whether no centre moved in the last one."""
     problems = tuple(clusters)
-    block, chosen = engine.once(FirstRows(problems, seed))[0]
+    block, chosen = engine.run(FirstRows(problems, seed), keep=False)[0]
     x = geometry.points(block).x
     start = [x[rows] for rows in chosen]
     centres = np.concatenate([(part.toarray() if sp.issparse(part) else part) for part in start]).astype(np.float64)
     for iteration in range(1, max_iter + 1):
         if engine.progress:
             engine.progress("lift: k-means", iteration, max_iter)
-        (found,) = engine.once(ClusterSums(problems, centres, geometry))
+        (found,) = engine.run(ClusterSums(problems, centres, geometry), keep=False)
         count = found["count"][:, None]
         moved = np.where(count > 0, found["total"] / np.maximum(count, 1), centres)
         if np.array_equal(moved, centres):

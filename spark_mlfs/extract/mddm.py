@@ -55,7 +55,7 @@ class MDDM(Linear):
             if p["variant"] == "f":
                 P = linalg.solve_triangular(L, P, lower=True, trans="T")
             P = signed(P)
-        scores = np.zeros(engine.count)
+        scores = np.zeros(engine.num_features)
         scores[view.varying] = np.linalg.norm(P * size[:width], axis=1)
         columns = engine.profile.varying[view.varying]
         return {

@@ -172,11 +172,11 @@ class MLNB(Linear):
             P = signed(vectors[:, ::-1])
             raw = P / view.scale[:, None]
             moments = ComponentMoments(columns, raw, view.offset @ raw, p["folds"])
-            (found,) = engine.once(moments)
+            (found,) = engine.run(moments, keep=False)
             fitted = bayes(found, engine.profile.q)
 
             def loss(population: np.ndarray) -> np.ndarray:
-                return engine.once(PopulationLoss(moments, *fitted, population))[0]
+                return engine.run(PopulationLoss(moments, *fitted, population), keep=False)[0]
 
             best, trace = search(loss, width, p["population"], p["generations"], p["seed"], engine.progress)
         return {

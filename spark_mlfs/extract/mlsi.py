@@ -43,7 +43,7 @@ class MLSI(Linear):
             width = min(p["dim"], v)
             values, vectors = linalg.eigh((A + A.T) / 2, B, subset_by_index=(v - width, v - 1), check_finite=False)
             values, P = values[::-1], signed(vectors[:, ::-1])
-        scores = np.zeros(engine.count)
+        scores = np.zeros(engine.num_features)
         scores[view.varying] = np.linalg.norm(P * np.sqrt(np.maximum(values, 0)), axis=1)
         columns = engine.profile.varying[view.varying]
         return {

@@ -35,7 +35,7 @@ class Chi2(CountingMethod):
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
-        target, out = counting.target, np.empty(engine.count)
+        target, out = counting.target, np.empty(engine.num_features)
         for first, last, counts in counting.two_way.chunks(copies=4):
             if p["labels"] == "lp":
                 out[first:last] = info.class_chi_square(counts)

@@ -62,7 +62,7 @@ class Counting:
 
     def over_labels(self, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """(v,) what `reduce` makes of I(f; Y_l), (F, q) of some features at a time; plug-in values clipped at 0."""
-        target, out = self.target, np.empty(self.engine.count)
+        target, out = self.target, np.empty(self.engine.num_features)
         for first, last, counts in self.two_way.chunks(CHUNK_BYTES, copies=6):
             found = info.label_information(self.logs, counts, target.q, target.unknown(counts))
             out[first:last] = reduce(self._clip(found))
@@ -77,7 +77,7 @@ class Counting:
         if isinstance(target, Labels):
             if target.watch:
                 return self.over_labels(lambda each: each.sum(axis=1))
-            n, total = int(two_way.totals[0]), np.empty(self.engine.count, np.int64)
+            n, total = int(two_way.totals[0]), np.empty(self.engine.num_features, np.int64)
             if stored:
                 for first, last, some in two_way.stored(True):
                     total[first:last] = info.summed_stored_information(logs, some, two_way.totals[1:], n)
@@ -85,7 +85,7 @@ class Counting:
                 for first, last, counts in two_way.chunks(CHUNK_BYTES, copies=6):
                     total[first:last] = info.summed_label_information(logs, counts, target.q)
             return logs.nats(total, n)
-        out = np.empty(self.engine.count)
+        out = np.empty(self.engine.num_features)
         if stored:
             for first, last, some in two_way.stored(False):
                 out[first:last] = info.stored_class_information(logs, some, two_way.totals)
@@ -120,14 +120,14 @@ class Counting:
             if wanted.state_bytes(self.engine.profile) > most:
                 half = len(features) // 2
                 return {**self.links(features[:half], target), **self.links(features[half:], target)}
-        return self.engine.once(wanted)[0]
+        return self.engine.run(wanted, keep=False)[0]
 
     @cached_property
     def _cells_are_cheaper(self) -> bool:
         """Sparse data with many features, codes or labels: most cells of a three-way table are empty, and counting
         only the occupied ones costs a few operations per stored entry instead of two per cell of the table."""
         profile, coding = self.engine.profile, self.coding
-        if not (self.engine.whole and coding.sparse) or (profile.has_unknown and isinstance(self.target, Labels)):
+        if not (self.engine.in_one_process and coding.sparse) or (profile.has_unknown and isinstance(self.target, Labels)):
             return False
         table = len(coding.features) * coding.width**2 * self.target.size
         return table > 20 * profile.nonzero * (1 + profile.positive.sum() / profile.n)
@@ -139,13 +139,13 @@ class Counting:
     def label_pairs(self, labels: tuple[int, ...]) -> np.ndarray:
         """(2, v) over pairs a < b of `labels`: Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)]."""
         if len(labels) < 2:
-            return np.zeros((2, self.engine.count))
+            return np.zeros((2, self.engine.num_features))
         target = LabelPairs(labels)
-        budget = self.engine.worker_bytes if self.engine.whole else self.engine.driver_bytes
+        budget = self.engine.worker_bytes if self.engine.in_one_process else self.engine.driver_bytes
         table = 8 * PAIR_COPIES * self.coding.width * target.size  # of one feature, while its informations are summed
         if table > budget:
-            name = "workerBytes" if self.engine.whole else "driverBytes"
-            error = WorkerBudgetError if self.engine.whole else BudgetError
+            name = "workerBytes" if self.engine.in_one_process else "driverBytes"
+            error = WorkerBudgetError if self.engine.in_one_process else BudgetError
             raise error(
                 f"the {target.size} pairs of {len(labels)} labels need {table >> 20} MB for each feature, more than {name} = "
                 f"{budget >> 20} MB: raise {name}, lower numBins, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
@@ -159,10 +159,10 @@ class Counting:
         step = max(1, PAIR_BYTES // (8 * self.coding.width * target.size))
         step = -(-step // self.coding.per_byte) * self.coding.per_byte
         parts = []
-        for first in range(0, self.engine.count, step):
-            last = min(self.engine.count, first + step)
+        for first in range(0, self.engine.num_features, step):
+            last = min(self.engine.num_features, first + step)
             wanted = LabelPairSums(self.coding, target, first, last, logs, two_way)
-            parts += self.engine.once(wanted)
+            parts += self.engine.run(wanted, keep=False)
         return np.concatenate(parts, axis=1)
 
     def select(self, first: np.ndarray, criterion: Any, absorb: Any, count: int, target: Any = None) -> Scores:
@@ -177,8 +177,8 @@ class Counting:
             criterion,
             lambda s, link: absorb(s, link[0], link[1]),
             lambda features: self.links(list(features), target),
-            min(count, self.engine.count),
-            self.engine.ahead,
+            min(count, self.engine.num_features),
+            self.engine.look_ahead,
             report,
         )
         return Scores(first, path)

@@ -126,10 +126,10 @@ class CSFS(Method):
             raw = (None, None)
             if W is not None:
                 raw = (W / view.scale[:, None], b - view.offset @ (W / view.scale[:, None]))
-                full = np.zeros((engine.count, W.shape[1]))
+                full = np.zeros((engine.num_features, W.shape[1]))
                 full[view.varying] = raw[0]
                 raw = (full, raw[1])
-            (s,) = engine.once(FilledSums(*raw))
+            (s,) = engine.run(FilledSums(*raw), keep=False)
             mean = s["f"] / view.n
             moved = s["xf"][view.varying] - np.outer(view.shift, s["f"])
             return FilledLabels(moved / view.scale[:, None], mean, float((s["ff"] - view.n * mean * mean).sum()))

@@ -27,7 +27,7 @@ class D2F(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
-        interaction = np.zeros(engine.count)
+        interaction = np.zeros(engine.num_features)
 
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             interaction[:] += relevance - conditional

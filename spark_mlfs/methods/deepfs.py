@@ -42,12 +42,12 @@ class DeepFS(Method):
     )
 
     def score(self, engine: Engine, p: Any, count: int) -> Scores:
-        (block,) = engine.once(SampledRows(p["sample"], p["seed"]))
+        (block,) = engine.run(SampledRows(p["sample"], p["seed"]), keep=False)
         low, high = known_range(engine)
         places = np.flatnonzero(high > low)
         found = Train(dict(p), engine.profile.varying[places], engine.profile.q)(block)
         told = {"objective": found.objective, "converged": found.converged, "details": found.details}
-        return Scores.of_varying(found.values, places, engine.count, **told)
+        return Scores.of_varying(found.values, places, engine.num_features, **told)
 
 
 @dataclass(frozen=True)

@@ -63,4 +63,4 @@ class FastCan(Method):
         with one_thread():  # the same bits on any driver
             first, path = canonical.select(view.G, view.C, view.S, count, p["tol"], progress=report)
         path.picks = [int(view.varying[f]) for f in path.picks]
-        return Scores.of_varying(first, view.varying, engine.count, path=path, details={"labelled_rows": int(view.n)})
+        return Scores.of_varying(first, view.varying, engine.num_features, path=path, details={"labelled_rows": int(view.n)})

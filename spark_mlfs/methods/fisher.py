@@ -43,7 +43,7 @@ class Fisher(Method):
             low, high = known_range(engine)
             varying = np.flatnonzero(high > low)
             scores = floored_ratio(*class_scatter(m.count, m.total[:, varying], m.square[:, varying]))
-            return Scores.of_varying(scores, varying, engine.count)
+            return Scores.of_varying(scores, varying, engine.num_features)
         (m,) = engine.run(*self.needs(engine, p))
         q = engine.profile.q
         part = slice(1, 1 + q)
@@ -54,7 +54,7 @@ class Fisher(Method):
         watch = list(engine.labels().watch)
         for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
             all_[watch] -= each[1 + q :]
-        scores, varies = [], np.zeros(engine.count, bool)
+        scores, varies = [], np.zeros(engine.num_features, bool)
         for label in range(q):
             n = np.array([m.count[1 + label], rows[label] - m.count[1 + label]])
             if n.min() == 0:
@@ -65,4 +65,4 @@ class Fisher(Method):
             varies |= between + within > 0
             scores.append(floored_ratio(between, within))
         varying = np.flatnonzero(varies)
-        return Scores.of_varying(np.mean(scores, axis=0)[varying], varying, engine.count)
+        return Scores.of_varying(np.mean(scores, axis=0)[varying], varying, engine.num_features)

@@ -191,12 +191,12 @@ class GMBA(Method):
                 return self._convex(engine, p, anchors, geometry, details)
             if p["mode"] == "closed":
                 total = sum(self._sums(engine, p, each)["gradient"] for each in anchors)
-                return Scores.of_varying(margin.closed(total), geometry.places, engine.count, details=details)
+                return Scores.of_varying(margin.closed(total), geometry.places, engine.num_features, details=details)
             gradients = np.concatenate([self._sums(engine, p, each, summed=False)["gradient"] for each in anchors])
             ids = np.concatenate([each.queries.block.ids for each in anchors])
             order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
             solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
-            return Scores.of_varying(solution.weights, geometry.places, engine.count, details=details)
+            return Scores.of_varying(solution.weights, geometry.places, engine.num_features, details=details)
 
     def _anchors(self, engine: Engine, p: Any, geometry: Geometry, table: Any) -> list[MarginAnchors]:
         """Pass A: the anchors that have k hits and a miss, wave by wave."""
@@ -209,7 +209,7 @@ class GMBA(Method):
                 f"no row has {p['k']} rows of similarity ≥ {p['s_min']:g} and one below: lower k or s_min, or give more anchors"
             )
         margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
-        (near,) = engine.once(RowsById(np.unique(hits.ids[usable])))
+        (near,) = engine.run(RowsById(np.unique(hits.ids[usable])), keep=False)
         places = np.searchsorted(near.ids, hits.ids[usable])
         out, first = [], 0
         for wave in waves(block.take(usable)):
@@ -223,7 +223,7 @@ class GMBA(Method):
     def _sums(
         self, engine: Engine, p: Any, anchors: MarginAnchors, weights: np.ndarray | None = None, summed: bool = True
     ) -> dict[str, np.ndarray]:
-        return engine.once(HingeSums(anchors, p["s_min"], p["lam"], weights, summed))[0]
+        return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
     def _convex(
         self, engine: Engine, p: Any, anchors: list[MarginAnchors], geometry: Geometry, details: dict[str, Any]
@@ -240,5 +240,5 @@ class GMBA(Method):
         details |= {"passes": found.passes, "gap": found.gap}
         objective = [float(v) for v in found.trace]
         return Scores.of_varying(
-            found.weights, geometry.places, engine.count, objective=objective, converged=found.converged, details=details
+            found.weights, geometry.places, engine.num_features, objective=objective, converged=found.converged, details=details
         )

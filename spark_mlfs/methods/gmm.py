@@ -27,7 +27,7 @@ class GMM(CountingMethod):
         profile = engine.profile
         both = (profile.positive > 0) & (profile.positive < profile.observed)
         counting = Counting(engine, p)
-        target, out = counting.target, np.empty(engine.count)
+        target, out = counting.target, np.empty(engine.num_features)
         for first, last, counts in counting.two_way.chunks(copies=8):
             each = small_label_information(counts, target.q, target.unknown(counts), p["bias_correction"])[:, both]
             out[first:last] = np.exp(np.log(np.maximum(each, 1e-12)).mean(axis=1))

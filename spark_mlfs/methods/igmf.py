@@ -42,8 +42,8 @@ class IGMF(CountingMethod):
                 "no row has all its labels known: labelsets need fully known rows; drop the labels that are never known"
             )
         counting = Counting(engine, {**p, "labels": "lp"})
-        spread = np.empty(engine.count)
+        spread = np.empty(engine.num_features)
         for first, last, counts in counting.two_way.chunks(copies=4):
             spread[first:last] = info.entropy(counting.logs, counts.sum(axis=2))
         spread += info.entropy(counting.logs, sets.counts)
-        return Scores(np.divide(2 * counting.relevance, spread, out=np.zeros(engine.count), where=spread > 0))
+        return Scores(np.divide(2 * counting.relevance, spread, out=np.zeros(engine.num_features), where=spread > 0))

@@ -30,7 +30,7 @@ class JMI(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
-        total = np.zeros(engine.count)
+        total = np.zeros(engine.num_features)
 
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             total[:] += relevance[s] + conditional

@@ -29,7 +29,7 @@ class LRFS(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
         own = counting.label_pairs(tuple(range(engine.profile.q)))[1]
-        redundancy = np.zeros(engine.count)
+        redundancy = np.zeros(engine.num_features)
 
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             redundancy[:] += pair

@@ -27,7 +27,7 @@ class MDMR(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
-        redundancy = np.zeros(engine.count)
+        redundancy = np.zeros(engine.num_features)
 
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             redundancy[:] += pair - conditional

@@ -79,7 +79,7 @@ class MRMR(Method):
             scores, candidates = Scores(Counting(engine, p).relevance / max(1, known)), None
         else:
             relevance = mrmr.f_relevance(labelled.G, labelled.C, labelled.S, labelled.n)
-            scores = Scores.of_varying(relevance, labelled.varying, engine.count)
+            scores = Scores.of_varying(relevance, labelled.varying, engine.num_features)
             candidates = np.flatnonzero(scores.values > 0)
 
         def report(done: int, total: int) -> None:
@@ -95,15 +95,15 @@ class MRMR(Method):
         """The redundancies of all features with some, and how many are worth asking for at once."""
         if p["redundancy"] == "mi":
             counting = Counting(engine, p, Everything())
-            return lambda some: {s: link[1] for s, link in counting.links(list(some), Everything()).items()}, engine.ahead
+            return lambda some: {s: link[1] for s, link in counting.links(list(some), Everything()).items()}, engine.look_ahead
         view = engine.run(_unlabelled(engine))[0].centred("standard") if labelled is None else labelled
-        place = np.full(engine.count, -1)
+        place = np.full(engine.num_features, -1)
         place[view.varying] = np.arange(len(view.varying))
 
         def correlations(some: Sequence[int]) -> dict[int, np.ndarray]:
             out = {}
             for s in some:
-                out[s] = np.full(engine.count, mrmr.FLOOR)  # what does not vary is correlated with nothing
+                out[s] = np.full(engine.num_features, mrmr.FLOOR)  # what does not vary is correlated with nothing
                 if place[s] >= 0:
                     out[s][view.varying] = mrmr.correlation_with(view.G, place[s])
             return out

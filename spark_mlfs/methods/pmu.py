@@ -29,7 +29,7 @@ class PMU(CountingMethod):
         counting = Counting(engine, p)
         relevance = counting.relevance
         own = relevance - counting.label_pairs(tuple(range(engine.profile.q)))[0]
-        interaction = np.zeros(engine.count)
+        interaction = np.zeros(engine.num_features)
 
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             interaction[:] += relevance - conditional

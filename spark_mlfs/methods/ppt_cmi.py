@@ -66,7 +66,7 @@ class PPTCMI(CountingMethod):
         relevance = engine.over_columns(RossByColumn(p["k"]), target)
         if p["criterion"] == "mim":
             return Scores(relevance)
-        return Scores(relevance, engine.in_memory(JointRoss(target, p["k"], relevance, min(count, engine.count))))
+        return Scores(relevance, engine.in_memory(JointRoss(target, p["k"], relevance, min(count, engine.num_features))))
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ def scores_of(solution: Solution, view: GramView, engine: Engine) -> Scores:
     return Scores.of_varying(
         row_norms(solution.weights),
         view.varying,
-        engine.count,
+        engine.num_features,
         objective=[float(v) for v in solution.objective],
         converged=solution.converged,
         details={"iterations": solution.iterations, "labelled_rows": int(view.n)},
@@ -67,7 +67,7 @@ def scores_of(solution: Solution, view: GramView, engine: Engine) -> Scores:
 def gather_folds(engine: Engine, folds: int) -> None:
     """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of its own."""
     (parts,) = engine.run(Gram(folds))
-    engine.know(Gram(), total(parts))
+    engine.remember(Gram(), total(parts))
 
 
 def cross_validated(engine: Engine, method: GramMethod, p: Any, folds: int) -> float:

@@ -156,15 +156,15 @@ class ReliefF(Method):
             total = np.zeros(len(geometry.varying))
             for wave in waves(block):
                 queries = Queries(wave, geometry)
-                (links,) = engine.once(PairNearest(queries, membership, sizes, p["k"]))
-                (found,) = engine.once(LinkDifferences(queries, links, 1))
+                (links,) = engine.run(PairNearest(queries, membership, sizes, p["k"]), keep=False)
+                (found,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
                 total += found[0]
             details = {"anchors": block.n, "label_pairs": len(pairs)}
-            return Scores.of_varying(total, geometry.places, engine.count, details=details)
+            return Scores.of_varying(total, geometry.places, engine.num_features, details=details)
 
     def _hamming(self, engine: Engine, p: Any, geometry: Geometry, members: sp.csr_matrix, block: Any) -> Scores:
         (best,) = nearest_rows(engine, block, geometry, (Want(p["k"]),))
-        (near,) = engine.once(RowsById(np.unique(best.ids[best.ids != NONE])))
+        (near,) = engine.run(RowsById(np.unique(best.ids[best.ids != NONE])), keep=False)
         of_near = geometry.points(near).codes
         codes = of_near[np.minimum(np.searchsorted(near.ids, best.ids), near.n - 1)]
         differences, weights, first = np.zeros((2, len(geometry.varying))), np.zeros(2), 0
@@ -177,6 +177,6 @@ class ReliefF(Method):
                 links.append(hamming_links(some, batch.codes, codes[part], members))
                 weights += links[-1].values.sum(axis=0)
                 first += len(batch)
-            differences += engine.once(LinkDifferences(queries, links, 2))[0]
+            differences += engine.run(LinkDifferences(queries, links, 2), keep=False)[0]
         scores = hamming_scores({"differences": differences, "weights": weights})
-        return Scores.of_varying(scores, geometry.places, engine.count, details={"anchors": block.n})
+        return Scores.of_varying(scores, geometry.places, engine.num_features, details={"anchors": block.n})

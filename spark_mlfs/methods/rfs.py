@@ -105,9 +105,9 @@ class RFS(Method):
             scans += 1
             if engine.progress:
                 engine.progress("rfs: scan", scans, p["max_iter"])
-            raw = np.zeros((engine.count, W.shape[1]))
+            raw = np.zeros((engine.num_features, W.shape[1]))
             raw[view.varying] = W / view.scale[:, None]
-            (found,) = engine.once(ReweightedGram(raw, b - view.offset @ raw[view.varying], floor))
+            (found,) = engine.run(ReweightedGram(raw, b - view.offset @ raw[view.varying], floor), keep=False)
             return WeightedGram(found[0].in_view(view), found[1])
 
         with one_thread():

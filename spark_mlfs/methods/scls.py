@@ -29,7 +29,7 @@ class SCLS(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
         relevance, entropy = counting.relevance, counting.entropy
-        share = np.zeros(engine.count)
+        share = np.zeros(engine.num_features)
 
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             # a varying feature may still fall into one bin: it tells nothing and scores 0

@@ -57,4 +57,4 @@ class SPEC(Method):
         varying = np.flatnonzero(high > low)
         with one_thread():
             sums = spectral.LabelsetSums(m.count, m.total[:, varying], m.square[:, varying])
-            return Scores.of_varying(spectral.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.count)
+            return Scores.of_varying(spectral.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.num_features)

@@ -28,4 +28,4 @@ def gather(engine: Engine, method: Method, rule: Rule) -> None:
     """Where stability is asked of Gram matrices: one scan for those of the groups; the whole is their sum."""
     if rule.mode == "stability" and method.on_gram(engine.profile):
         (groups,) = engine.run(GroupGrams())
-        engine.know(Gram(), total(groups.values()))
+        engine.remember(Gram(), total(groups.values()))

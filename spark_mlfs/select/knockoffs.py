@@ -112,7 +112,7 @@ def _knockoffs(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule)
     with one_thread():
         view = both.centred(p["scaling"]) if method.centred else both.uncentred(p["scaling"])
         solution = method.solve(view, p)
-    w = np.zeros(engine.count)
+    w = np.zeros(engine.num_features)
     w[made.places] = knockoffs.statistic(view.expand(solution.weights))
     out = Evidence(rule, {"knockoff": _wide(engine, w)})
     out.told = {

@@ -32,10 +32,10 @@ def error_bound(kept: float, threshold: float, d: int) -> float:
 
 
 def _stability(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule) -> Evidence:
-    count = min(rule.count or engine.count, engine.count)
+    count = min(rule.count or engine.num_features, engine.num_features)
     if method.on_gram(engine.profile):
         chosen = _halves_of_grams(engine, method, p, rule, count)
-    elif engine.whole:
+    elif engine.in_one_process:
         chosen = _halves_of_rows(engine, method, p, rule, count)
     else:
         raise ParameterError(
@@ -51,7 +51,7 @@ def _stability(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule)
         "half_samples": len(chosen),
         "count": count,
         "mean_chosen": kept,
-        "expected_false_at_most": error_bound(kept, rule.level, engine.count),
+        "expected_false_at_most": error_bound(kept, rule.level, engine.num_features),
     }
     return out
 
@@ -115,7 +115,7 @@ def _halves_of_rows(engine: Engine, method: Method, p: Mapping[str, Any], rule: 
             half = part_of(engine, Split(name, repeat, side, Hashed((0.5, 0.5), rule.seed, repeat)), True)
             if not len(half.profile.varying):
                 continue
-            scores = method.score(half, p, min(count, half.count))
+            scores = method.score(half, p, min(count, half.num_features))
             picks = None if scores.path is None else scores.path.picks
             out[2 * repeat + side] = _top(scores.values, half.profile.varying, d, count, picks)
     return out

@@ -19,7 +19,7 @@ def _tests(engine: Engine, p: Mapping[str, Any], rule: Rule) -> Evidence:
     counting = Counting(engine, {"num_bins": num_bins, "binning": binning})
     q, n = engine.profile.q, engine.profile.n
     logs = CountLogs(n, 8 * (q + 2))
-    values = np.empty(engine.count)
+    values = np.empty(engine.num_features)
     tests = thin = 0
     for first, last, counts in counting.two_way.chunks(copies=6):
         found, rough = gtest.g_tests(logs, counts, q, counting.target.unknown(counts))
@@ -30,7 +30,7 @@ def _tests(engine: Engine, p: Mapping[str, Any], rule: Rule) -> Evidence:
         columns["q_value"] = gtest.corrected(columns["p_value"], rule.mode)
     out = Evidence(rule, columns)
     out.told = {
-        "features_tested": engine.count,
+        "features_tested": engine.num_features,
         "tests": tests,
         "tests_with_expected_counts_below_1": thin,
         "combination": rule.combination,

@@ -80,11 +80,11 @@ def quadratic_form(engine: Any, block: Block, geometry: Geometry, S: sp.csr_matr
     degree = np.asarray(S.sum(axis=1, dtype=np.float64)).ravel()
     order = np.argsort(block.ids)
     ids = block.ids[order]
-    (total,) = engine.once(WeightedSquares(geometry, ids, degree[order]))
+    (total,) = engine.run(WeightedSquares(geometry, ids, degree[order]), keep=False)
     first = 0
     S = S[order]
     for wave in waves(block):
         queries = Queries(wave, geometry)
-        total = total - engine.once(EdgeProducts(queries, ids, S[:, first : first + wave.n].tocsr()))[0]
+        total = total - engine.run(EdgeProducts(queries, ids, S[:, first : first + wave.n].tocsr()), keep=False)[0]
         first += wave.n
     return (total + total.T) / 2

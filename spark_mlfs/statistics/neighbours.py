@@ -115,7 +115,7 @@ def anchors_of(engine: Any, count: int | None, seed: int) -> Block:
     """`count` rows drawn by the seeded hash of their ids (None, or at least as many as there are: all), in the order of their
     ids; those with unknown labels left out."""
     n = engine.profile.n
-    (block,) = engine.once(SampledRows(n if count is None else count, seed))
+    (block,) = engine.run(SampledRows(n if count is None else count, seed), keep=False)
     if not block.n:
         raise DataError("no row has all its labels known; neighbours under labels need fully known rows")
     return block
@@ -237,13 +237,13 @@ def nearest_rows(
     if len(cuts) == 1 and block.n == engine.profile.n:
         spans = Spans.of(engine.profile)
         order = np.lexsort((block.ids, spans.number(block.ids)))
-        (found,) = engine.once(NearestRows(Queries(block.take(order), geometry), wants, table, True))
+        (found,) = engine.run(NearestRows(Queries(block.take(order), geometry), wants, table, True), keep=False)
         back = np.argsort(order)
         return [Nearest.from_state({name: value[back] for name, value in each.state().items()}) for each in found]
     for number, wave in enumerate(cuts):
         if engine.progress:
             engine.progress("neighbours: wave", number, len(cuts))
-        (found,) = engine.once(NearestRows(Queries(wave, geometry), wants, table))
+        (found,) = engine.run(NearestRows(Queries(wave, geometry), wants, table), keep=False)
         for out, nearest in zip(parts, found, strict=True):
             out.append(nearest)
     return [

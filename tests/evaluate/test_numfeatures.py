@@ -218,7 +218,7 @@ def test_rules_that_cannot_be_are_refused_before_any_work():
     assert {name for name, made in METHODS.items() if made.gram} == {"ridge", "lasso", "elastic-net", "csfs", "mssl"}
     x, y, ids = data(n=50)
     engine = engine_of(x, y, ids)
-    engine.whole = False
+    engine.in_one_process = False
     with pytest.raises(ParameterError, match="in one task.*ridge"):
         choose(engine, METHODS.create("jmi"), pipeline.Request.of("jmi").parameters, Rule("stability", 0.6, 5))
 

@@ -343,9 +343,9 @@ def test_naive_bayes_equals_scikit_learn():
     P = np.linalg.qr(np.random.default_rng(0).normal(size=(8, 5)))[0]
     raw = P / x[:, keep].std(axis=0)[:, None]
     moments = mlnb.ComponentMoments(np.array(keep), raw, x[:, keep].mean(axis=0) @ raw, 5)
-    (found,) = engine.once(moments)
+    (found,) = engine.run(moments, keep=False)
     population = np.array([[1, 1, 1, 1, 1], [1, 0, 1, 0, 0], [0, 0, 0, 0, 1]], bool)
-    (loss,) = engine.once(mlnb.PopulationLoss(moments, *mlnb.bayes(found, 3), population))
+    (loss,) = engine.run(mlnb.PopulationLoss(moments, *mlnb.bayes(found, 3), population), keep=False)
     from spark_mlfs.blocks.rowhash import group_of
 
     fold, Z = group_of(np.arange(150)) * 5 // 60, X @ P

@@ -86,8 +86,8 @@ def main(loss: str) -> None:
     coding, target = engine.coding(), Labels(packed.profile.q)
     counts, moments = engine.run(TwoWay(coding, target), GroupMoments(target))
     lossy_counts, lossy_moments = (
-        engine.once(LossyCounts(coding, target, loss=loss, driver=driver, note=str(folder / "counts")))[0],
-        engine.once(LossyMoments(target, loss=loss, driver=driver, note=str(folder / "moments")))[0],
+        engine.run(LossyCounts(coding, target, loss=loss, driver=driver, note=str(folder / "counts")), keep=False)[0],
+        engine.run(LossyMoments(target, loss=loss, driver=driver, note=str(folder / "moments")), keep=False)[0],
     )
     after = pipeline.rank(packed, [pipeline.Request.of("jmi", {}, 8)], small_bytes=0)[0].ranking
     engine.release()
