@@ -107,3 +107,10 @@ def test_the_sketch_of_the_house_is_the_house():
     sketch = text[text.index("<!-- rooms -->") : text.index("<!-- end of rooms -->")]
     named = {line.split("/")[0].strip() for line in sketch.splitlines() if line.strip().split(" ")[0].endswith("/")}
     assert named == {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+
+
+def test_workers_find_the_package_by_its_parent():
+    """Rooms have names of the standard library's modules (select): the package's own folder must never be on a path."""
+    from spark_mlfs.session.java import PACKAGE as folder
+
+    assert folder == PACKAGE

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..errors import SparkMlfsError
 
 MINIMUM_JAVA = 17
-PACKAGE = Path(__file__).resolve().parent
+PACKAGE = Path(__file__).resolve().parents[1]  # the folder of spark_mlfs
 _LAUNCHER = """#!/bin/sh
 # Starts the embedded Java without the module its runtime image does not contain.
 for argument do
