@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import DataError, ParameterError
 from .block import LabelledRows
-from .rowhash import GROUPS, group_of, mix
+from .rowhash import GROUPS, group_of, mix, uniform
 
 # ---- folds of rows ----
 
@@ -41,8 +41,8 @@ class Hashed:
     def of(self, rows: Any) -> np.ndarray:
         if self.groups is not None:
             return self.groups[group_of(rows.ids)]
-        u = (mix(rows.ids, self.draw) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        return np.minimum(np.searchsorted(np.cumsum(self.shares), u, side="right"), len(self.shares) - 1)
+        fold = np.searchsorted(np.cumsum(self.shares), uniform(rows.ids, self.draw), side="right")
+        return np.minimum(fold, len(self.shares) - 1)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,20 +1,29 @@
-"""Hashes of row ids: the library's one source of randomness by row, the same on any cluster and in NumPy."""
+"""Hashes of row ids: the library's one source of randomness by row, the same on any cluster and in NumPy.
+
+`mix` gives 64 bits, `uniform` a number in [0, 1), `normal` a deviate for each of several columns, `group_of` one of 60 groups.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 from scipy.special import ndtri
 
+from ..kernels.hashing import GOLDEN, in_unit, mixed
+
 GROUPS = 60  # rows fall into 60 groups by the hash of their id: 60 divides into 2, 3, 4, 5, 6, 10, 12, 15, 20 and 30 folds
 
 
 def mix(ids: np.ndarray, seed: int = 0) -> np.ndarray:
-    """SplitMix64 of (seed, row id) as uint64: the library's one source of randomness by row."""
+    """SplitMix64 of (seed, row id) as uint64."""
     with np.errstate(over="ignore"):
-        z = ids.astype(np.int64).view(np.uint64) + np.uint64((0x9E3779B97F4A7C15 * (seed + 1)) & (2**64 - 1))
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return z ^ (z >> np.uint64(31))
+        return mixed(ids.astype(np.int64).view(np.uint64) + np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1)))
+
+
+def uniform(ids: np.ndarray, seed: int = 0, draw: int | None = None) -> np.ndarray:
+    """Numbers in [0, 1), each of (seed, row id) alone; with `draw`, of (seed, row id, draw): as many a row as there are draws."""
+    if draw is None:
+        return in_unit(mix(ids, seed))
+    return in_unit(mix(mix(ids, seed).view(np.int64), draw))
 
 
 def group_of(ids: np.ndarray) -> np.ndarray:
@@ -22,13 +31,9 @@ def group_of(ids: np.ndarray) -> np.ndarray:
     return (mix(ids, 0x5EED) % np.uint64(GROUPS)).astype(np.int64)
 
 
-# ---- noise ----
-
-
 def normal(ids: np.ndarray, columns: np.ndarray, seed: int = 0) -> np.ndarray:
     """(len(ids), len(columns)) standard normal deviates, each from (seed, row id, column) alone."""
     rows = mix(np.asarray(ids, np.int64), seed).view(np.int64)
     with np.errstate(over="ignore"):
         cells = rows[:, None] + mix(np.asarray(columns, np.int64), seed + 1).view(np.int64)
-    u = ((mix(cells, seed) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
-    return ndtri(u)
+    return ndtri(uniform(cells, seed) + 2.0**-54)  # the middle of each interval: never 0

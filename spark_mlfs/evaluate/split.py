@@ -33,7 +33,7 @@ from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
 from ..blocks.identity import identified
 from ..blocks.pack import BLOCK_SCHEMA, Packed, _collect_wide, block_row, persist
 from ..blocks.profile import Profile, profile_block
-from ..blocks.rowhash import mix, normal
+from ..blocks.rowhash import mix, normal, uniform
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names
 from ..statistics.contingency import Everything
@@ -244,7 +244,7 @@ class _Ends:
             turn = np.argsort(mix(distinct.view(np.int64)[:, None] + np.arange(folds), draw), axis=1, kind="stable")
             share = np.asarray(self.shares)[turn]
             # after each fold in turn, the rows of the labelset that have been dealt; the fraction is rounded by chance
-            chance = (mix(distinct.view(np.int64), draw) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+            chance = uniform(distinct.view(np.int64), draw)
             dealt = np.floor(np.cumsum(share, axis=1)[:, :-1] * counts[:, None] + chance[:, None]).astype(np.int64)
             dealt = np.clip(dealt, 0, counts[:, None])
             at = first[:-1, None] + dealt - 1

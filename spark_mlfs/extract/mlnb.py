@@ -21,7 +21,7 @@ from scipy import linalg
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from ..blocks.rowhash import GROUPS, group_of, mix
+from ..blocks.rowhash import GROUPS, group_of, uniform
 from ..engine.base import Engine, one_thread
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
@@ -199,7 +199,7 @@ class Draws:
     def uniform(self, *shape: int) -> np.ndarray:
         """Numbers in [0, 1)."""
         first, self.used = self.used, self.used + int(np.prod(shape))
-        return ((mix(np.arange(first, self.used), self.seed) >> np.uint64(11)) * 2.0**-53).reshape(shape)
+        return uniform(np.arange(first, self.used), self.seed).reshape(shape)
 
     def below(self, limit: int, *shape: int) -> np.ndarray:
         """Whole numbers from 0 to limit - 1."""

@@ -21,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.block import Block
-from ..blocks.rowhash import mix
+from ..blocks.rowhash import uniform
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, ParameterError
 from ..kernels.knn import NONE, Nearest, Tile
@@ -96,10 +96,7 @@ class MSFS(Method):
         P = manifold.transitions(T)
         if expected:
             return manifold.expected_form(P, p["steps"], geometry.points(block).x)
-        keys = mix(block.ids, p["seed"]).view(np.int64)
-        C = manifold.sampled_visits(
-            P, p["steps"], p["walk"], lambda step: (mix(keys, step + 1) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-        )
+        C = manifold.sampled_visits(P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1))
         return quadratic_form(engine, block, geometry, manifold.neighbourhood(C))
 
     def _sparse(

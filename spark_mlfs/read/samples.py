@@ -15,24 +15,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import ParameterError
+from ..kernels.hashing import GOLDEN, in_unit, mixed
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .vectors import FRAME, Vectors
 
-_GOLDEN, _FIRST, _SECOND = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
-
-def mix(x: np.ndarray) -> np.ndarray:
-    """SplitMix64's output function of 64-bit counters, in place on a fresh array."""
-    x = np.array(x, np.uint64)
+def mix(counters: np.ndarray) -> np.ndarray:
+    """SplitMix64's output of 64-bit counters, each multiplied by its increment."""
+    state = np.array(counters, np.uint64)
     with np.errstate(over="ignore"):
-        x *= _GOLDEN
-        x ^= x >> np.uint64(30)
-        x *= _FIRST
-        x ^= x >> np.uint64(27)
-        x *= _SECOND
-        x ^= x >> np.uint64(31)
-    return x
+        state *= np.uint64(GOLDEN)
+    return mixed(state)
 
 
 def keys(seed: int, stream: int, rows: np.ndarray) -> np.ndarray:
@@ -131,7 +125,7 @@ def _number_rows(
         for ids in _pieces(np.asarray(batch.column(0)), 2048):
             n = len(ids)
             bits = _draws(keys(seed, 1, ids), np.arange(4 * CELLS)).reshape(n, CELLS, 4)
-            shown = (bits[..., 0] >> np.uint64(11)) * 2.0**-53 < DIGIT_PROBABILITY
+            shown = in_unit(bits[..., 0]) < DIGIT_PROBABILITY
             digit = _below(bits[..., 1], 10)
             image = first[digit] + _below(bits[..., 2], counts[digit])
             place = _below(bits[..., 3], 4)
@@ -333,7 +327,7 @@ class _Planted:
         key = keys(self.seed, 8, ids)
         most = int(np.floor(draws)) + 1
         bits = _draws(key, np.arange(most + 1))
-        count = np.floor(draws) + ((bits[:, most] >> np.uint64(11)) * 2.0**-53 < draws - np.floor(draws))
+        count = np.floor(draws) + (in_unit(bits[:, most]) < draws - np.floor(draws))
         position = _below(bits[:, :most], self.d)
         position[np.arange(most)[None, :] >= count[:, None]] = self.d  # not drawn
         position.sort(axis=1)
