@@ -1,7 +1,7 @@
 """Everything wrong that can be given: one table of cases, each with how it is built, how it ends and the line it says.
 
-An exit code is that of `spark_mlfs.cli.commands.main`, an exception that of a call from Python. `None` is input that is read all the
-same, with a notice. No case may show a traceback of Python or Java, write an output, or leave a hidden folder behind.
+An exit code is that of `spark_mlfs.cli.commands.main`, an exception that of a call from Python. `None` is input that is read all
+the same, with a notice. No case may show a traceback of Python or Java, write an output, or leave a hidden folder behind.
 """
 
 from __future__ import annotations
@@ -120,10 +120,6 @@ def parquet(columns: dict[str, Any], packing: str = "none") -> bytes:
 NUMBERS = {"k": list(range(200)), "a": [i % 3 / 1 for i in range(200)], "b": [i * i % 7 / 1 for i in range(200)]}
 PARQUET = parquet({**NUMBERS, "y": [i % 2 for i in range(200)]}, "snappy")
 MANY = (GOOD + "".join(f"{i * 7919 % 1000},red,{i % 2}\n" for i in range(5000))).encode()
-
-# A fault that Spark finds in the middle of an action which the packer starts: `spark_mlfs.errors.from_worker` knows only what
-# the library's own workers raise.
-IN_AN_ACTION = [pytest.mark.xfail(strict=True, reason="errors.from_worker does not know read.faults.of_spark yet")]
 
 # ---- what is told before Spark starts ----
 
@@ -350,7 +346,6 @@ CASES = [
         select("d.arff.gz", "arff", "--option", "labels=-1"),
         2,
         r"d.arff.gz: damaged, or not packed",
-        IN_AN_ACTION,
     ),
     Case(
         "file: cut bz2",
@@ -358,7 +353,6 @@ CASES = [
         select("d.arff.bz2", "arff", "--option", "labels=-1"),
         2,
         r"d.arff.bz2: damaged, or not packed",
-        IN_AN_ACTION,
     ),
     Case(
         "file: garbled Parquet",
@@ -366,7 +360,6 @@ CASES = [
         select("d.parquet", "parquet", *TABLE),
         2,
         r"d.parquet: cannot be read, it is damaged",
-        IN_AN_ACTION,
     ),
     file("cut Parquet", "d.parquet", PARQUET[:-20], "parquet", r"d.parquet: no Parquet file, or a damaged one"),
     file("CSV as Parquet", "d.csv", CSV, "parquet", r"d.csv: no Parquet file, or a damaged one; give the format it has"),
