@@ -27,17 +27,14 @@ from pyspark.sql import DataFrame
 from . import params
 from .blocks.pack import Packed, pack
 from .blocks.profile import Profile
-from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost
+from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine
 from .engine.local import Outline
 from .engine.spark import SparkEngine
 from .engine.tasks import run_in_one_task
 from .errors import WorkerBudgetError
 from .methods import METHODS
-from .methods.base import Scores
-from .methods.regression import GramMethod, cross_validated, gather_folds
-from .select.choose import choose, gather
-from .select.rules import TESTS, Evidence, Rule
-from .select.screen import Screen
+from .methods.base import Method, Scores
+from .select import Evidence, Extra, Rule, Screen
 from .solvers.ranking import complete
 from .statistics.base import Statistic
 
@@ -47,29 +44,52 @@ MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
 
 @dataclass(frozen=True)
 class Request:
-    """A method, its checked parameters, and how many features will be kept."""
+    """A method, its checked parameters, how many features will be kept, the filter in front of it, and what else is asked.
+
+    `implementation` is the method itself: a worker need not know its name.
+    """
 
     method: str
     parameters: Mapping[str, Any]
     count: int | None = None
     screen: Screen | None = None
-    folds: int = 0  # cross-validated loss over so many folds, of a method that finishes on the Gram matrix
-    rule: Rule | None = None  # which features are worth keeping; a greedy method then picks `count` at most
+    extras: tuple[Extra, ...] = ()
+    implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.implementation is None:
+            object.__setattr__(self, "implementation", METHODS.create(self.method))
 
     @staticmethod
     def of(
         name: str,
-        given: Mapping[str, Any] | None = None,
+        parameters: Mapping[str, Any] | None = None,
         count: int | None = None,
         screen: str | Screen | None = None,
         rule: Rule | None = None,
+        extras: Sequence[Extra] = (),
     ) -> Request:
-        """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000"."""
-        found = METHODS.create(name)
-        screened = Screen.of(screen) if isinstance(screen, str) else screen
-        if rule is not None:
-            rule.check(found, screened is not None)
-        return Request(name, params.check(found.parameters, given or {}, f"method {name!r}"), count, screened, rule=rule)
+        """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000"; `rule`:
+        which features are worth keeping, one of the extras."""
+        method = METHODS.create(name)
+        screen = Screen.of(screen) if isinstance(screen, str) else screen
+        extras = (*(() if rule is None else (rule,)), *extras)
+        for extra in extras:
+            extra.check(method, screen is not None)
+        checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
+        return Request(name, checked, count, screen, extras, method)
+
+    def keeping(self, count: int | None, rule: Rule | None) -> Request:
+        """The same for another number of features, or another rule."""
+        others = tuple(extra for extra in self.extras if not isinstance(extra, Rule))
+        return dataclasses.replace(self, count=count, extras=(*(() if rule is None else (rule,)), *others))
+
+    @staticmethod
+    def of_filter(screen: Screen, extras: tuple[Extra, ...] = ()) -> Request:
+        """The filter of a screen as a request of its own."""
+        return Request(
+            screen.method, params.check(screen.filter.parameters, {}, screen.method), None, None, extras, screen.filter
+        )
 
 
 @dataclass
@@ -93,70 +113,77 @@ class Result:
     scans: int = 0
     driver_bytes: int = 0
     distributed: bool = False
-    evidence: Evidence | None = None  # of the request's rule
+    outcomes: dict[Extra, Any] = field(default_factory=dict)  # of the request's extras
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """Of the rule that says which features are worth keeping, where the request has one."""
+        return next((outcome for outcome in self.outcomes.values() if isinstance(outcome, Evidence)), None)
 
     @property
     def kept(self) -> pd.DataFrame:
-        """The part of the ranking that the request's rule, or its number of features, keeps."""
-        if self.evidence is not None:
-            return self.ranking[self.evidence.passed[self.ranking["index"]]]
+        """The part of the ranking that the request's extras, or its number of features, keep."""
+        masks = [extra.kept(outcome) for extra, outcome in self.outcomes.items()]
+        masks = [mask for mask in masks if mask is not None]
+        if masks:
+            return self.ranking[np.all(masks, axis=0)[self.ranking["index"]]]
         return self.ranking.iloc[: self.request.count]
 
 
 @dataclass(frozen=True)
 class Solve:
-    """Statistics and solve stages of some methods; picklable, so that a small run can do it all in one task."""
+    """Statistics and solve stages of some requests; picklable, so that a small run can do it all in one task."""
 
     requests: tuple[Request, ...]
 
-    def needs(self, engine: Any) -> list[Statistic]:
+    def needs(self, engine: Engine) -> list[Statistic]:
         """What the methods will ask for first."""
-        return [s for r in self.requests for s in METHODS.create(r.method).needs(engine, r.parameters)]
+        return [s for r in self.requests for s in r.implementation.needs(engine, r.parameters)]
 
-    def __call__(self, engine: Any) -> tuple[list[tuple[Scores, Evidence | None, float]], Cost]:
-        methods = [(METHODS.create(r.method), r) for r in self.requests]
-        folds = {r.folds for method, r in methods if r.folds and isinstance(method, GramMethod)}
-        for count in folds:
-            gather_folds(engine, count)
-        for method, r in methods:
-            if r.rule is not None:
-                gather(engine, method, r.rule)
-        wanted = self.needs(engine)
-        wanted += [s for _, r in methods if r.rule is not None for s in r.rule.needs(engine, r.parameters)]
-        if wanted:
-            engine.run(*wanted)  # the known needs of all methods, in one scan
+    def __call__(self, engine: Engine) -> tuple[list[tuple[Scores, dict[Extra, Any], float]], Cost]:
+        extras = [(extra, r) for r in self.requests for extra in r.extras]
+        for extra, r in extras:
+            extra.before(engine, r.implementation, r.parameters)
+        known = self.needs(engine) + [s for extra, r in extras for s in extra.needs(engine, r.parameters)]
+        if known:
+            engine.run(*known)  # the known needs of all, in one scan
         out = []
-        for number, (method, r) in enumerate(methods):
-            if engine.progress and len(methods) > 1:
-                engine.progress("ranking", number, len(methods))
+        for number, r in enumerate(self.requests):
+            if engine.progress and len(self.requests) > 1:
+                engine.progress("ranking", number, len(self.requests))
             started = time.perf_counter()
-            evidence = None
-            if r.rule is not None:
-                evidence = choose(engine, method, r.parameters, r.rule)
-                r = limited(r, evidence)
-            scores = score(engine, r)
-            if r.folds and isinstance(method, GramMethod):
-                scores.details["cv_loss"] = cross_validated(engine, method, r.parameters, r.folds)
-            out.append((scores, evidence, time.perf_counter() - started))
+            outcomes = {extra: extra.outcome(engine, r.implementation, r.parameters) for extra in r.extras}
+            scores = score(engine, limited(r, outcomes))
+            for extra, outcome in outcomes.items():
+                extra.after(outcome, scores)
+            out.append((scores, outcomes, time.perf_counter() - started))
         return out, engine.cost
 
 
-def score(engine: Any, request: Request) -> Scores:
-    """What the requested method finds over an engine's features."""
-    method = METHODS.create(request.method)
+def score(engine: Engine, request: Request) -> Scores:
+    """The scores of the requested method over an engine's features."""
     count = engine.num_features if request.count is None else min(request.count, engine.num_features)
-    scores = method.score(engine, request.parameters, count)
+    scores = request.implementation.score(engine, request.parameters, count)
     if np.isnan(scores.values).any():
-        raise FloatingPointError(f"{method.name} gave a score that is not a number; please report the data and parameters")
+        raise FloatingPointError(f"{request.method} gave a score that is not a number; please report the data and parameters")
     return scores
 
 
-def limited(request: Request, evidence: Evidence) -> Request:
-    """The request, picking no more features than passed the test."""
-    if evidence.rule.mode not in TESTS:
-        return request
-    most = max(1, evidence.kept)
-    return dataclasses.replace(request, count=most if request.count is None else min(request.count, most))
+def ordered(scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """All features, best first, and the score of each by index. `filtered`: the order a filter gave them; those it kept back follow
+    in it."""
+    picks = scores.path.picks if scores.path is not None else None
+    order, values = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
+    if filtered is not None:
+        order = np.concatenate([order[: len(profile.varying)], filtered[~np.isin(filtered, profile.varying)]])
+    return order, values
+
+
+def limited(request: Request, outcomes: Mapping[Extra, Any]) -> Request:
+    """The request, picking no more features than its extras let pass."""
+    limits = [extra.picks(outcome) for extra, outcome in outcomes.items()]
+    counts = [count for count in (*limits, request.count) if count is not None]
+    return dataclasses.replace(request, count=min(counts, default=None))
 
 
 def compute(
@@ -214,20 +241,20 @@ def rank(
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
     try:
-        groups: dict[Screen | None, list[int]] = {}
-        for place, request in enumerate(requests):
-            groups.setdefault(request.screen, []).append(place)
+        by_screen: dict[Screen | None, list[int]] = {}
+        for number, request in enumerate(requests):
+            by_screen.setdefault(request.screen, []).append(number)
         results: dict[int, Result] = {}
-        for screen, places in groups.items():
-            mine = [requests[place] for place in places]
-            found = _rank(packed, mine, screen, progress, small_bytes, driver_bytes, worker_bytes)
-            for place, result in zip(places, found, strict=True):
+        budgets = {"small_bytes": small_bytes, "driver_bytes": driver_bytes, "worker_bytes": worker_bytes}
+        for screen, numbers in by_screen.items():
+            ranked = _rank(packed, [requests[number] for number in numbers], screen, progress, **budgets)
+            for number, result in zip(numbers, ranked, strict=True):
                 result.seconds = {"prepare": prepared - started, **result.seconds}
-                results[place] = result
+                results[number] = result
     finally:
         if packed is not frame:
             packed.release()
-    return [results[place] for place in range(len(requests))]
+    return [results[number] for number in range(len(requests))]
 
 
 def _rank(
@@ -235,46 +262,41 @@ def _rank(
     requests: list[Request],
     screen: Screen | None,
     progress: Progress | None,
-    small_bytes: int,
-    driver_bytes: int,
-    worker_bytes: int,
+    **budgets: int,
 ) -> list[Result]:
     """Results of requests that share a screen."""
     started = time.perf_counter()
     before, whole = Cost(), packed
-    screened: np.ndarray | None = None
-    tested: dict[Rule | None, Evidence | None] = {}
-    asked = requests
+    filtered: np.ndarray | None = None
+    known: list[dict[Extra, Any]] = [{} for _ in requests]
+    solvable = requests
     if screen is not None:
-        # a test is of all features, whatever the filter leaves to the method: it is made where the filter runs
-        filters = [Request.of(screen.method, rule=rule) for rule in dict.fromkeys(r.rule for r in requests)]
-        found = _rank(packed, filters, None, progress, small_bytes, driver_bytes, worker_bytes)
-        first, tested = found[0], {f.rule: result.evidence for f, result in zip(filters, found, strict=True)}
-        requests = [r if (e := tested[r.rule]) is None else dataclasses.replace(limited(r, e), rule=None) for r in requests]
-        before = Cost(first.jobs - packed.jobs, first.scans - 1, first.driver_bytes)
-        screened = first.ranking["index"].to_numpy()
-        survivors = np.intersect1d(screened[: screen.count], packed.profile.varying)
-        packed = dataclasses.replace(packed, profile=packed.profile.only(survivors))
-    pairs = max((METHODS.create(r.method).pairs(packed.profile, r.parameters) for r in requests), default=0)
-    most = 0 if pairs > MANY_PAIRS else small_bytes
-    solved, cost, distributed = compute(packed, Solve(tuple(requests)), progress, most, driver_bytes, worker_bytes)
+        # extras are about all features, whatever the filter leaves to the method: they go where the filter runs
+        filters = {extras: Request.of_filter(screen, extras) for extras in dict.fromkeys(r.extras for r in requests)}
+        first = dict(zip(filters, _rank(packed, [*filters.values()], None, progress, **budgets), strict=True))
+        known = [first[r.extras].outcomes for r in requests]
+        solvable = [dataclasses.replace(limited(r, o), extras=()) for r, o in zip(requests, known, strict=True)]
+        one = first[requests[0].extras]
+        before = Cost(one.jobs - packed.jobs, one.scans - 1, one.driver_bytes)
+        filtered = one.ranking["index"].to_numpy()
+        packed = dataclasses.replace(packed, profile=packed.profile.only(screen.survivors(filtered, packed.profile.varying)))
+    pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
+    if pairs > MANY_PAIRS:
+        budgets = {**budgets, "small_bytes": 0}
+    solved, cost, distributed = compute(packed, Solve(tuple(solvable)), progress, **budgets)
     done = time.perf_counter()
     results = []
-    for request, (scores, evidence, seconds) in zip(asked, solved, strict=True):
-        evidence = tested.get(request.rule, evidence)
-        picks = scores.path.picks if scores.path is not None else None
-        order, values = complete(scores.values, packed.profile.varying, packed.profile.d, picks)
-        if screened is not None:
-            kept = len(packed.profile.varying)
-            inside = np.isin(screened, packed.profile.varying)
-            order = np.concatenate([order[:kept], screened[~inside]])
+    for request, outcomes, (scores, found, seconds) in zip(requests, known, solved, strict=True):
+        outcomes = outcomes or found
+        order, values = ordered(scores, packed.profile, filtered)
+        columns = {name: column for extra, outcome in outcomes.items() for name, column in extra.columns(outcome).items()}
         ranking = pd.DataFrame(
             {
                 "rank": np.arange(1, len(order) + 1),
                 "index": order,
                 "name": [packed.feature_names[i] for i in order],
                 "score": values[order],
-                **({} if evidence is None else {name: column[order] for name, column in evidence.columns.items()}),
+                **{name: column[order] for name, column in columns.items()},
             }
         )
         results.append(
@@ -291,7 +313,7 @@ def _rank(
                 1 + before.scans + cost.scans,
                 before.driver_bytes + cost.driver_bytes,
                 distributed,
-                evidence,
+                outcomes,
             )
         )
     return results

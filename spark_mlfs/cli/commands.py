@@ -12,7 +12,6 @@ set that Spark reads as it is, with its manifest inside as ``_manifest.json``.
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import logging
 import os
 import sys
@@ -525,7 +524,7 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> tuple[Resul
     try:
         kept = config.selection.count(packed.profile.d)
         rule = config.selection.rule(packed.profile.d, config.run.seed)
-        requests = [dataclasses.replace(request, count=kept, rule=rule) for request in requests]
+        requests = [request.keeping(kept, rule) for request in requests]
         with stages.stage("statistics and solve"):
             budgets = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
             cells = pipeline.rank(packed, requests, progress=stages.report, **budgets)

@@ -12,7 +12,6 @@ whole section, since the options and parameters of one are not those of the othe
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
@@ -25,6 +24,7 @@ from ..methods import METHODS
 from ..pipeline import Request
 from ..read import READERS
 from ..read.toml import Data, Section, explain, read_toml, reader_option
+from ..select import CrossValidation
 from ..select.rules import LEVELS, TESTS, Rule
 
 DEFAULT_FEATURES = 50
@@ -135,8 +135,8 @@ class RunConfig(Section):
                 raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
         cells = [dict(zip(names, cell, strict=True)) for cell in itertools.product(*self.method.grid.values())]
         given = dict(base.parameters)
-        out = [Request.of(base.method, {**given, **cell}, screen=base.screen, rule=base.rule) for cell in cells]
-        return [dataclasses.replace(request, folds=self.method.folds) for request in out]
+        extras = (*base.extras, *((CrossValidation(self.method.folds),) if self.method.folds else ()))
+        return [Request.of(base.method, {**given, **cell}, screen=base.screen, extras=extras) for cell in cells]
 
 
 def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:

@@ -34,11 +34,8 @@ from ..errors import DataError, ParameterError, SparkMlfsError
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
 from ..kernels.gram import GramStatistics, total
-from ..methods import METHODS
 from ..methods.base import Scores
-from ..methods.regression import GramMethod
-from ..pipeline import Request, score
-from ..solvers.ranking import complete
+from ..pipeline import Request, ordered, score
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from .metrics import KINDS, LARGER_IS_BETTER, Sums
@@ -220,7 +217,9 @@ class GramPool:
     @staticmethod
     def over(packed: Packed, requests: Sequence[Request], split: Split, driver_bytes: int) -> GramPool | None:
         """The pool, where a method wants it, the folds allow it, no group is empty, and the driver can hold it."""
-        wanted = any(isinstance(METHODS.create(r.method), GramMethod) and r.screen is None for r in requests)
+        wanted = any(
+            r.screen is None and r.implementation.gram_problem(packed.profile, r.parameters) is not None for r in requests
+        )
         fits = Gram(GROUPS).state_bytes(packed.profile) <= driver_bytes
         if not (wanted and fits and split.groups is not None):
             return None
@@ -268,18 +267,14 @@ class PredictionSums(Statistic):
         return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
 
 
-def ranked(rows: Any, request: Request) -> tuple[np.ndarray, Scores]:
-    """All features of the rows, best first, and what the method found."""
-    engine, after = rows.engine(), np.zeros(0, np.int64)
+def ranked(rows: LocalRows | SparkRows, request: Request) -> tuple[np.ndarray, Scores]:
+    """All features of the rows, best first, and the scores of the method."""
+    engine, filtered = rows.engine(), None
     if request.screen is not None:
-        first, _ = ranked(rows, Request.of(request.screen.method))
-        kept = first[: request.screen.count]
-        engine = rows.engine(np.sort(kept[np.isin(kept, rows.profile.varying)]))
-        after = first[~np.isin(first, engine.profile.varying)]
+        filtered, _ = ranked(rows, Request.of_filter(request.screen))
+        engine = rows.engine(request.screen.survivors(filtered, rows.profile.varying))
     scores = score(engine, request)
-    picks = scores.path.picks if scores.path is not None else None
-    order, _ = complete(scores.values, engine.profile.varying, engine.profile.d, picks)
-    return (np.concatenate([order[: engine.num_features], after]) if request.screen is not None else order), scores
+    return ordered(scores, engine.profile, filtered)[0], scores
 
 
 def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]) -> tuple[list[Sums], float, float]:

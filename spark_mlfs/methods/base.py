@@ -6,7 +6,7 @@ ties, the ranking, transforming, saving, progress and reports are the base's and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -14,8 +14,10 @@ import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine
+from ..kernels.gram import GramStatistics, GramView
 from ..params import Parameter
 from ..solvers.greedy import Path
+from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 
 
@@ -46,6 +48,23 @@ class Scores:
         return Scores(out, constant=np.setdiff1d(np.arange(count), places), **more)
 
 
+@dataclass(frozen=True)
+class GramProblem:
+    """What a Gram matrix is solved for.
+
+    `solve` the weights on the scaled varying features of a view, `scaling` how the view is scaled, `centred` whether the features
+    are centred first.
+    """
+
+    solve: Callable[[GramView], Solution]
+    scaling: str
+    centred: bool = True
+
+    def view(self, statistics: GramStatistics) -> GramView:
+        """The scaled second moments that `solve` takes."""
+        return statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
+
+
 class Method:
     """Base of every method.
 
@@ -60,16 +79,21 @@ class Method:
     source: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     greedy: ClassVar[bool] = False
-    gram: ClassVar[bool] = False  # whether it can finish on the Gram matrix: it then has `solve(view, p)` and `centred`
     stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
         return []
 
-    def on_gram(self, profile: Profile) -> bool:
-        """Whether the Gram matrix of these data is all it needs."""
-        return self.gram
+    def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
+        """The method as a problem that a Gram matrix of these data is all it takes to solve; None where it needs more. Half-samples,
+        folds and knockoffs then come from sums of Gram matrices, without another scan."""
+        return None
+
+    @classmethod
+    def takes_grams(cls) -> bool:
+        """Whether there are data of which the method needs the Gram matrix only."""
+        return cls.gram_problem is not Method.gram_problem
 
     def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         """About how many pairs of rows the method compares: many are worth several tasks even where the data are small."""

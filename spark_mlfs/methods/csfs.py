@@ -8,7 +8,7 @@ family.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,8 +26,8 @@ from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import _ARRAYS, Gram, _moments, features_of
 from ..statistics.moments import provisional_centre
-from .base import Method, Scores
-from .regression import SCALING, labelled_view, scores_of
+from .base import GramProblem, Scores
+from .regression import SCALING, GramMethod, scores_of
 
 
 @dataclass
@@ -84,7 +84,7 @@ class AllRowsGram(Gram):
         )
 
 
-class CSFS(Method):
+class CSFS(GramMethod):
     """Convex semi-supervised selection: ℓ2,1 regression that fills in unknown labels."""
 
     name = "csfs"
@@ -96,11 +96,8 @@ class CSFS(Method):
         Parameter("max_iter", 300, Integer(1), "scans at most, with unknown labels"),
     )
 
-    gram = True
-    centred = True
-
-    def on_gram(self, profile: Any) -> bool:
-        return not profile.has_unknown
+    def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
+        return None if profile.has_unknown else super().gram_problem(profile, p)
 
     def solve(self, view: GramView, p: Any) -> Solution:
         """The weights from fully labelled rows."""
@@ -111,9 +108,7 @@ class CSFS(Method):
 
     def score(self, engine: Engine, p: Any, count: int) -> Scores:
         if not engine.profile.has_unknown:
-            view = labelled_view(engine, p["scaling"])
-            with one_thread():
-                return scores_of(self.solve(view, p), view, engine)
+            return super().score(engine, p, count)
         (found,) = engine.run(AllRowsGram())
         view = found.centred(p["scaling"])
         scans = 0

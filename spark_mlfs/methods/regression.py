@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
+from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
-from ..kernels.gram import SCALINGS, GramStatistics, GramView, leave_out, row_norms, total
+from ..kernels.gram import SCALINGS, GramView, row_norms
 from ..params import Choice, Integer, Number, Parameter
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.moments import known_range
-from .base import Method, Scores
+from .base import GramProblem, Method, Scores
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "z-scores, ranges to [0, 1], or the features as they are")
 MAX_ITER = Parameter("max_iter", 10_000, Integer(1), "iterations at most")
@@ -24,17 +25,19 @@ TOL = Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight change
 class GramMethod(Method):
     """A method that needs one scan for the Gram matrix and finishes on the driver."""
 
-    gram = True
-    centred = True
+    centred: ClassVar[bool] = True
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
+        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred)
+
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [Gram()]
 
-    def solve(self, view: GramView, p: Any) -> Solution:
+    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         """The weights on the scaled varying features."""
         raise NotImplementedError
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         view = labelled_view(engine, p["scaling"], self.centred)
         with one_thread():  # the same bits on any driver
             return scores_of(self.solve(view, p), view, engine)
@@ -62,26 +65,3 @@ def scores_of(solution: Solution, view: GramView, engine: Engine) -> Scores:
         converged=solution.converged,
         details={"iterations": solution.iterations, "labelled_rows": int(view.n)},
     )
-
-
-def gather_folds(engine: Engine, folds: int) -> None:
-    """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of its own."""
-    (parts,) = engine.run(Gram(folds))
-    engine.remember(Gram(), total(parts))
-
-
-def cross_validated(engine: Engine, method: GramMethod, p: Any, folds: int) -> float:
-    """Mean squared error a label and row of the method's predictions on rows it was not fitted on: folds by hash of the row id,
-    from their Gram matrices alone."""
-    (parts,) = engine.run(Gram(folds))
-    with one_thread():
-        error = sum(held_out_error(method, p, parts, fold) for fold in range(len(parts)))
-    return error / (sum(part.n for part in parts) * engine.profile.q)
-
-
-def held_out_error(method: GramMethod, p: Any, parts: Sequence[GramStatistics], fold: int) -> float:
-    """Σ‖y − W'x − b‖² over the rows of one of the folds `parts`, W and b fitted on the others."""
-    rest = leave_out(parts, [fold]).flattened()
-    view = rest.centred(p["scaling"]) if method.centred else rest.uncentred(p["scaling"])
-    found = method.solve(view, p)
-    return float(parts[fold].in_view(view).squared_error(found.weights, found.intercept).sum())

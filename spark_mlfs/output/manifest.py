@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from importlib import metadata
 from typing import Any
@@ -22,17 +22,22 @@ def versions(spark_version: str) -> dict[str, str]:
     """Python, Spark and the libraries that take part in the numbers."""
     from .. import __version__
 
-    found = {"python": platform.python_version(), "spark": spark_version}
+    out = {"python": platform.python_version(), "spark": spark_version}
     for name in LIBRARIES:
         try:
-            found[name] = metadata.version(name)
+            out[name] = metadata.version(name)
         except metadata.PackageNotFoundError:  # run from a clone, or pyspark as the cluster's own
             continue
-    return {**found, "spark_mlfs": __version__, "platform": platform.platform()}
+    return {**out, "spark_mlfs": __version__, "platform": platform.platform()}
 
 
 def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+def opening(job: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """What every manifest begins with; `arguments` are those of the command line."""
+    return {"tool": "spark_mlfs", "job": job, "finished": now(), "command": ["spark-mlfs", *arguments]}
 
 
 def selection_manifest(
@@ -42,7 +47,7 @@ def selection_manifest(
     spark_version: str,
     seconds: Mapping[str, float],
     jobs: Mapping[str, int],
-    command: list[str],
+    arguments: Sequence[str],
 ) -> dict[str, Any]:
     """The manifest of a selection run. `seconds` and `jobs` are per stage."""
     profile, scores = result.profile, result.scores
@@ -54,10 +59,7 @@ def selection_manifest(
     for name, value in scores.details.items():
         solution[name] = value if np.size(value) <= LARGEST_ARRAY else f"{np.size(value)} entries, not kept"
     return {
-        "tool": "spark_mlfs",
-        "job": "select",
-        "finished": now(),
-        "command": command,
+        **opening("select", arguments),
         "data": {
             "path": config.data.path,
             "format": config.data.format,
@@ -93,7 +95,7 @@ def _rule(result: Result) -> dict[str, Any]:
     if result.evidence is None:
         return {}
     rule = result.evidence.rule
-    return {"level": rule.level, "seed": rule.seed, **result.evidence.told}
+    return {"level": rule.level, "seed": rule.seed, **result.evidence.facts}
 
 
 def as_json(manifest: Mapping[str, Any]) -> str:

@@ -202,7 +202,7 @@ def _cut(result: Result, kept: int) -> str:
     evidence = result.evidence
     if evidence is None:
         return ""
-    rule, told = evidence.rule, evidence.told
+    rule, facts = evidence.rule, evidence.facts
     values = evidence.columns[COLUMNS[rule.mode]]
     values = values[values == values]
     values = values[values.argsort(kind="stable")]
@@ -216,28 +216,28 @@ def _cut(result: Result, kept: int) -> str:
         }[rule.mode]
         shown = curve(values[:near], "features by p-value", "p-value", kept, f"kept {kept}", levels=[(ends, what)])
         text = (
-            f"p-values of {number(told['tests'])} G-tests, combined over the labels ({told['combination']}), smallest first. A "
+            f"p-values of {number(facts['tests'])} G-tests, combined over the labels ({facts['combination']}), smallest first. A "
             "small one says that the feature depends on some label, not that it adds to the other features."
         )
-        if rough := told["tests_with_expected_counts_below_1"]:
-            text += f" {100 * rough / told['tests']:.0f} % of the tests have cells with expected counts below 1 and are rough."
+        if rough := facts["tests_with_expected_counts_below_1"]:
+            text += f" {100 * rough / facts['tests']:.0f} % of the tests have cells with expected counts below 1 and are rough."
     elif rule.mode == "knockoffs":
         values = values[::-1]
-        cut = told["threshold"]
+        cut = facts["threshold"]
         lines = [((cut, cut), f"threshold at fdr {level}")] if cut < float("inf") else []
         shown = curve(values, "features by W", "W: own weight less its knockoff's", kept, f"kept {kept}", levels=lines)
         text = (
             "Each feature against a made-up copy of it that knows nothing of the labels. Of features that say nothing as many "
-            f"fall above zero as below, where {number(told['knockoffs_above'])} are. The kept lie at or above the threshold."
+            f"fall above zero as below, where {number(facts['knockoffs_above'])} are. The kept lie at or above the threshold."
         )
     else:
         values = values[::-1]
-        near = min(m, max(2 * kept, 2 * told["count"], 20))
+        near = min(m, max(2 * kept, 2 * facts["count"], 20))
         lines = [((rule.level, rule.level), f"threshold {level}")]
         shown = curve(values[:near], "features by frequency", "share of half-samples", kept, f"kept {kept}", levels=lines)
         text = (
-            f"How often each feature is among the {number(told['count'])} best on {told['half_samples']} halves of the rows. "
-            f"At most {number(told['expected_false_at_most'], 3)} of the kept are expected to be noise, if noise features are "
+            f"How often each feature is among the {number(facts['count'])} best on {facts['half_samples']} halves of the rows. "
+            f"At most {number(facts['expected_false_at_most'], 3)} of the kept are expected to be noise, if noise features are "
             "chosen no more often than by chance."
         )
     none = f"<p>{_e(evidence.why_none())}.</p>" if not kept else ""

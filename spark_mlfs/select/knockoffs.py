@@ -1,4 +1,4 @@
-"""Second moments of knockoffs drawn row by row, and Gram matrices by group of rows.
+"""Knockoffs: features made to be exchangeable with the real ones, against which the method's weights are held.
 
 A row's knockoffs depend on (seed, row id) and on the sampler alone, so that one seed has one answer whatever the partitioning.
 """
@@ -24,7 +24,7 @@ from ..methods.regression import labelled_view
 from ..solvers import knockoffs
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, centre_of_labels, features_of
-from .rules import Evidence, Rule, _wide
+from .rules import Evidence, Rule, evidence_of, over_all_features
 
 
 @dataclass
@@ -102,23 +102,26 @@ class KnockoffGram(Statistic):
 # ---- knockoffs ----
 
 
-def _knockoffs(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule) -> Evidence:
-    if not method.on_gram(engine.profile):
+@evidence_of("knockoffs")
+def against_knockoffs(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) -> Evidence:
+    """W of every feature, and the threshold at the rule's level."""
+    problem = method.gram_problem(engine.profile, p)
+    if problem is None:
         raise ParameterError(f"knockoffs: {method.name} fills in unknown labels by further scans; take lasso or mssl")
     (plain,) = engine.run(Gram())
     with one_thread():
-        made = knockoffs.sampler(labelled_view(engine, "standard"), plain.centre_x)
-    (both,) = engine.run(KnockoffGram(made, rule.seed, plain))
+        sampler = knockoffs.sampler(labelled_view(engine, "standard"), plain.centre_x)
+    (both,) = engine.run(KnockoffGram(sampler, rule.seed, plain))
     with one_thread():
-        view = both.centred(p["scaling"]) if method.centred else both.uncentred(p["scaling"])
-        solution = method.solve(view, p)
+        view = problem.view(both)
+        solution = problem.solve(view)
     w = np.zeros(engine.num_features)
-    w[made.places] = knockoffs.statistic(view.expand(solution.weights))
-    out = Evidence(rule, {"knockoff": _wide(engine, w)})
-    out.told = {
+    w[sampler.places] = knockoffs.statistic(view.expand(solution.weights))
+    out = Evidence(rule, {"knockoff": over_all_features(engine, w)})
+    out.facts = {
         "threshold": knockoffs.threshold(w, rule.level),
-        "shrinkage": made.shrinkage,
-        "mean_s": float(made.s.mean()),
+        "shrinkage": sampler.shrinkage,
+        "mean_s": float(sampler.s.mean()),
         "knockoffs_above": int((w < 0).sum()),
         "converged": solution.converged,
     }

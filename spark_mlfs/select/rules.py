@@ -20,21 +20,23 @@ part in knockoffs, and in G-tests of that label.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..engine.base import Engine
 from ..errors import ParameterError
+from ..kernels.gram import total
 from ..methods import METHODS
 from ..methods.base import Method
 from ..methods.counting import NUM_BINS
 from ..solvers import gtest, knockoffs
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
-from ..statistics.gram import Gram
+from ..statistics.gram import Gram, GroupGrams
+from .base import Extra
 
 TESTS = gtest.CORRECTIONS
 RULES = (*TESTS, "knockoffs", "stability")
@@ -43,7 +45,7 @@ COLUMNS = {**dict.fromkeys(TESTS, "p_value"), "knockoffs": "knockoff", "stabilit
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rule(Extra):
     """`mode` one of `RULES`; `level` the rate (fpr, fdr, fwe, knockoffs) or the threshold of the frequency (stability);
     `count` K of stability; `combination` of the labels' p-values; `seed` of the knockoffs and half-samples."""
 
@@ -52,9 +54,9 @@ class Rule:
     count: int | None = None
     combination: str = "cauchy"
     seed: int = 0
+    key: ClassVar[str] = "selection"
 
     def check(self, method: Method, screened: bool = False) -> None:
-        """`ParameterError` where the method cannot be cut by this rule."""
         if self.mode not in RULES:
             raise ParameterError(f"selection {self.mode!r} is not known; choose one of {', '.join(RULES)}")
         if self.mode in TESTS:
@@ -64,24 +66,57 @@ class Rule:
                 f"{self.mode} does not hold for features that a filter chose by the same labels: leave the screen out, or select "
                 "by fdr"
             )
-        if self.mode == "knockoffs" and not method.gram:
-            raise ParameterError(f"knockoffs need a method that finishes on the Gram matrix, not {method.name}: give {_able()}")
+        if self.mode == "knockoffs" and not method.takes_grams():
+            raise ParameterError(
+                f"knockoffs need a method that finishes on the Gram matrix, not {method.name}: give {gram_methods()}"
+            )
+
+    def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
+        """Where stability is asked of Gram matrices: one scan for those of the groups; the whole is their sum."""
+        if self.mode == "stability" and method.gram_problem(engine.profile, p) is not None:
+            (groups,) = engine.run(GroupGrams())
+            engine.remember(Gram(), total(groups.values()))
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        """Statistics known beforehand: they share the method's scan."""
         if self.mode in TESTS:
-            return [TwoWay(engine.coding(*_bins(p)), engine.labels())]
+            return [TwoWay(engine.coding(*bins_of(p)), engine.labels())]
         return [Gram()] if self.mode == "knockoffs" else []
+
+    def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> Evidence:
+        return _EVIDENCE[self.mode](self, engine, method, p)
+
+    def picks(self, outcome: Evidence) -> int | None:
+        return max(1, outcome.kept) if self.mode in TESTS else None
+
+    def columns(self, outcome: Evidence) -> dict[str, np.ndarray]:
+        return outcome.columns
+
+    def kept(self, outcome: Evidence) -> np.ndarray:
+        return outcome.passed
+
+
+Gatherer = Callable[[Rule, Engine, Method, Mapping[str, Any]], "Evidence"]
+_EVIDENCE: dict[str, Gatherer] = {}
+
+
+def evidence_of(*modes: str) -> Callable[[Gatherer], Gatherer]:
+    """Marks the function that gathers the evidence of some modes."""
+
+    def mark(function: Gatherer) -> Gatherer:
+        _EVIDENCE.update(dict.fromkeys(modes, function))
+        return function
+
+    return mark
 
 
 @dataclass
 class Evidence:
-    """What a rule found: `columns` of (d,) values by name, NaN for features that were not tested (constant ones), and `told`,
-    facts for the summary."""
+    """What speaks for each feature: `columns` of (d,) values by name, NaN for features that were not tested (constant ones), and
+    `facts` for the summary."""
 
     rule: Rule
     columns: dict[str, np.ndarray]
-    told: dict[str, Any] = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
 
     @property
     def passed(self) -> np.ndarray:
@@ -115,19 +150,18 @@ def passing(mode: str, level: float, values: np.ndarray) -> np.ndarray:
         return values >= level - 1e-9  # frequencies are hundredths
 
 
-def _able() -> str:
-    return ", ".join(name for name, made in METHODS.items() if made.gram)
+def gram_methods() -> str:
+    """The methods that can finish on a Gram matrix, for messages."""
+    return ", ".join(name for name, method in METHODS.items() if method.takes_grams())
 
 
-def _wide(engine: Engine, values: np.ndarray) -> np.ndarray:
+def over_all_features(engine: Engine, values: np.ndarray) -> np.ndarray:
     """Values of the varying features over all d."""
     out = np.full(engine.profile.d, np.nan)
     out[engine.profile.varying] = values
     return out
 
 
-# ---- tests ----
-
-
-def _bins(p: Mapping[str, Any]) -> tuple[int, str]:
+def bins_of(p: Mapping[str, Any]) -> tuple[int, str]:
+    """Bins and binning of the G-tests: those of the method, where it counts."""
     return p.get("num_bins", NUM_BINS.default), p.get("binning", "width")

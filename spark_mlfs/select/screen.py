@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
 
 from ..errors import ParameterError
 from ..methods import METHODS
+from ..methods.base import Method
 
 
 @dataclass(frozen=True)
@@ -15,6 +18,7 @@ class Screen:
 
     method: str
     count: int
+    filter: Method = field(compare=False, repr=False)
 
     @staticmethod
     def of(text: str) -> Screen | None:
@@ -24,8 +28,13 @@ class Screen:
         name, separator, count = text.partition(":")
         if not separator or not count.isdigit() or int(count) < 1:
             raise ParameterError(f"screen must be METHOD:COUNT, such as chi2:10000, not {text!r}")
-        if METHODS.create(name).greedy:
+        method = METHODS.create(name)
+        if method.greedy:
             raise ParameterError(
                 f"screen {text!r}: {name} picks one by one; screen with a method of one scan, such as mim or chi2"
             )
-        return Screen(name, int(count))
+        return Screen(name, int(count), method)
+
+    def survivors(self, order: np.ndarray, varying: np.ndarray) -> np.ndarray:
+        """The features that the method sees, ascending: those among the first of the filter's `order` that vary."""
+        return np.intersect1d(order[: self.count], varying)

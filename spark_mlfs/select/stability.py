@@ -13,10 +13,10 @@ from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine, part_of
 from ..errors import DataError, ParameterError
 from ..kernels.gram import GramStatistics, total
-from ..methods.base import Method
+from ..methods.base import GramProblem, Method
 from ..solvers.ranking import complete
 from ..statistics.gram import GroupGrams
-from .rules import Evidence, Rule, _able
+from .rules import Evidence, Rule, evidence_of, gram_methods
 
 PAIRS = 50
 
@@ -28,26 +28,26 @@ def error_bound(kept: float, threshold: float, d: int) -> float:
     return kept * kept / ((2 * threshold - 1) * d)
 
 
-# ---- stability ----
-
-
-def _stability(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule) -> Evidence:
+@evidence_of("stability")
+def stability(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) -> Evidence:
+    """How often each feature is among the `count` best of a half-sample."""
     count = min(rule.count or engine.num_features, engine.num_features)
-    if method.on_gram(engine.profile):
-        chosen = _halves_of_grams(engine, method, p, rule, count)
+    problem = method.gram_problem(engine.profile, p)
+    if problem is not None:
+        chosen = _halves_of_grams(engine, problem, rule, count)
     elif engine.in_one_process:
         chosen = _halves_of_rows(engine, method, p, rule, count)
     else:
         raise ParameterError(
             f"stability of {method.name} needs 100 runs on half of the rows, which are only done where the data run in one task; "
-            f"take a sample of the rows, or a method that finishes on the Gram matrix: {_able()}"
+            f"take a sample of the rows, or a method that finishes on the Gram matrix: {gram_methods()}"
         )
     frequency = chosen.mean(axis=0)
     kept = float(chosen.sum(axis=1).mean())
     out = Evidence(rule, {"frequency": np.full(engine.profile.d, np.nan)})
     v = engine.profile.varying
     out.columns["frequency"][v] = frequency[v]
-    out.told = {
+    out.facts = {
         "half_samples": len(chosen),
         "count": count,
         "mean_chosen": kept,
@@ -62,9 +62,11 @@ def halves(seed: int) -> np.ndarray:
     return np.stack([first, ~first], axis=1).reshape(2 * PAIRS, GROUPS)
 
 
-def _top(values: np.ndarray, varying: np.ndarray, d: int, count: int, picks: list[int] | None = None) -> np.ndarray:
+def _top(
+    values: np.ndarray, varying: np.ndarray, d: int, count: int, picks: list[int] | None = None, constant: Any = None
+) -> np.ndarray:
     """(d,) whether a feature is among the `count` best of the varying ones; where no score is negative, one of 0 is no choice."""
-    order, _ = complete(values, varying, d, picks)
+    order, _ = complete(values, varying, d, picks, constant)
     best = order[: min(count, len(varying))]
     if picks is None and values.min(initial=0.0) >= 0:
         nothing = np.ones(d, bool)
@@ -75,7 +77,7 @@ def _top(values: np.ndarray, varying: np.ndarray, d: int, count: int, picks: lis
     return out
 
 
-def _halves_of_grams(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule, count: int) -> np.ndarray:
+def _halves_of_grams(engine: Engine, problem: GramProblem, rule: Rule, count: int) -> np.ndarray:
     """(100, d) choices, from Gram matrices by group."""
     (groups,) = engine.run(GroupGrams())
     d, varying = engine.profile.d, engine.profile.varying
@@ -84,10 +86,9 @@ def _halves_of_grams(engine: Engine, method: Method, p: Mapping[str, Any], rule:
         for number, half in enumerate(halves(rule.seed)):
             if engine.progress:
                 engine.progress("half-samples", number, 2 * PAIRS)
-            found = half_sample([part for group, part in groups.items() if half[group]])
-            view = found.centred(p["scaling"]) if method.centred else found.uncentred(p["scaling"])
+            view = problem.view(half_sample([part for group, part in groups.items() if half[group]]))
             if len(view.varying):
-                out[number] = _top(view.scores(method.solve(view, p).weights), varying, d, count)
+                out[number] = _top(view.scores(problem.solve(view).weights), varying, d, count)
     return out
 
 
@@ -96,12 +97,7 @@ def half_sample(parts: list[GramStatistics]) -> GramStatistics:
     these rows is taken as constant."""
     if not parts or not sum(part.n for part in parts):
         raise DataError("a half-sample has no labelled rows; there are too few of them for stability selection")
-    out = total(parts)
-    mean = out.sum_x / out.n
-    square = np.diag(out.xx)
-    flat = square - out.n * mean**2 <= 1e-12 * (square + out.n * mean**2)
-    out.high = np.where(flat, out.low, out.high)
-    return out
+    return total(parts).flattened()
 
 
 def _halves_of_rows(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule, count: int) -> np.ndarray:
@@ -117,5 +113,5 @@ def _halves_of_rows(engine: Engine, method: Method, p: Mapping[str, Any], rule: 
                 continue
             scores = method.score(half, p, min(count, half.num_features))
             picks = None if scores.path is None else scores.path.picks
-            out[2 * repeat + side] = _top(scores.values, half.profile.varying, d, count, picks)
+            out[2 * repeat + side] = _top(scores.values, half.profile.varying, d, count, picks, scores.constant)
     return out

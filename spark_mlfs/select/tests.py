@@ -9,13 +9,16 @@ import numpy as np
 
 from ..engine.base import Engine
 from ..kernels.information import CountLogs
+from ..methods.base import Method
 from ..methods.counting import Counting
 from ..solvers import gtest
-from .rules import Evidence, Rule, _bins, _wide
+from .rules import TESTS, Evidence, Rule, bins_of, evidence_of, over_all_features
 
 
-def _tests(engine: Engine, p: Mapping[str, Any], rule: Rule) -> Evidence:
-    num_bins, binning = _bins(p)
+@evidence_of(*TESTS)
+def g_tests(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) -> Evidence:
+    """p-values of the features, and q-values where they are corrected."""
+    num_bins, binning = bins_of(p)
     counting = Counting(engine, {"num_bins": num_bins, "binning": binning})
     q, n = engine.profile.q, engine.profile.n
     logs = CountLogs(n, 8 * (q + 2))
@@ -25,11 +28,11 @@ def _tests(engine: Engine, p: Mapping[str, Any], rule: Rule) -> Evidence:
         found, rough = gtest.g_tests(logs, counts, q, counting.target.unknown(counts))
         tests, thin = tests + int((~np.isnan(found)).sum()), thin + int(rough.sum())
         values[first:last] = gtest.combine(found, rule.combination, n)
-    columns = {"p_value": _wide(engine, values)}
+    columns = {"p_value": over_all_features(engine, values)}
     if rule.mode != "fpr":
         columns["q_value"] = gtest.corrected(columns["p_value"], rule.mode)
     out = Evidence(rule, columns)
-    out.told = {
+    out.facts = {
         "features_tested": engine.num_features,
         "tests": tests,
         "tests_with_expected_counts_below_1": thin,

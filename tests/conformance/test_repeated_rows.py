@@ -18,7 +18,7 @@ from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate.split import Protocol, collect_labels, held_out, training
 from spark_mlfs.ml.classifiers import ESTIMATORS
 from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
-from spark_mlfs.select.rules import Rule
+from spark_mlfs.select import CrossValidation, Rule
 
 FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
 ANCHORS = 200  # on sparse rows, of which most are equally far apart
@@ -246,7 +246,7 @@ def test_cross_validated_loss_and_rules_as_with_ids(case, spark, small):
 
     def results(frame, **options):
         requests = [
-            pipeline.Request("ridge", pipeline.Request.of("ridge").parameters, None, None, folds=5),
+            pipeline.Request.of("ridge", extras=[CrossValidation(5)]),
             pipeline.Request.of("ridge", rule=Rule("stability", 0.6, count=10)),
             pipeline.Request.of("ridge", rule=Rule("knockoffs", 0.2)),
             pipeline.Request.of("mim", rule=Rule("fdr", 0.05)),

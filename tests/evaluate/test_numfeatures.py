@@ -26,7 +26,6 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.methods import METHODS
-from spark_mlfs.select.choose import choose
 from spark_mlfs.select.rules import Rule, passing
 from spark_mlfs.select.stability import PAIRS, error_bound, half_sample, halves
 from spark_mlfs.solvers.knockoffs import sampler, statistic
@@ -56,7 +55,7 @@ def engine_of(x, y, ids):
 
 def evidence(x, y, ids, name, rule, **given):
     request = pipeline.Request.of(name, given, rule=rule)
-    return choose(engine_of(x, y, ids), METHODS.create(name), request.parameters, rule)
+    return rule.outcome(engine_of(x, y, ids), request.implementation, request.parameters)
 
 
 # ---- the evidence ----
@@ -85,7 +84,7 @@ def test_p_values_from_rows_with_unknown_labels(sparse, binning):
     assert np.allclose(found.columns["q_value"][tested], stats.false_discovery_control(p[tested]), rtol=1e-6, atol=1e-14)
     assert np.array_equal(found.passed[tested], stats.false_discovery_control(p[tested]) <= 0.05)
     assert not found.passed[9] and found.passed[:RELEVANT].sum() >= 5
-    assert found.told["features_tested"] == D - 1 and found.told["tests"] == Q * (D - 1)
+    assert found.facts["features_tested"] == D - 1 and found.facts["tests"] == Q * (D - 1)
 
 
 @pytest.mark.parametrize("scaling", ["standard", "minmax", "none"])
@@ -103,7 +102,7 @@ def test_knockoffs_from_rows(scaling):
     w[v] = statistic(naive.ridge((both - both.mean(axis=0)) / scale, y, 2.0)[0])
     w[9] = np.nan
     assert np.allclose(found.columns["knockoff"], w, atol=1e-7, equal_nan=True)
-    assert found.passed[:RELEVANT].all() and found.told["knockoffs_above"] == (w < 0).sum()
+    assert found.passed[:RELEVANT].all() and found.facts["knockoffs_above"] == (w < 0).sum()
 
 
 def test_knockoffs_leave_rows_with_unknown_labels_out():
@@ -142,7 +141,7 @@ def test_frequencies_of_ridge_from_rows():
     times[9] = np.nan
     assert np.array_equal(found.columns["frequency"], times / (2 * PAIRS), equal_nan=True)
     assert found.passed[:RELEVANT].all()
-    assert found.told["expected_false_at_most"] == pytest.approx(81 / (0.2 * (D - 1)))
+    assert found.facts["expected_false_at_most"] == pytest.approx(81 / (0.2 * (D - 1)))
 
 
 @pytest.mark.parametrize("name", ["chi2", "jmi"])
@@ -164,7 +163,7 @@ def test_a_score_of_zero_is_no_choice():
     """Lasso with a large penalty has fewer than K features: the others are not chosen by their index."""
     x, y, ids = data()
     found = evidence(x, y, ids, "lasso", Rule("stability", 0.6, 20), alpha=0.08)
-    assert found.told["mean_chosen"] < 15
+    assert found.facts["mean_chosen"] < 15
     assert np.nanmax(found.columns["frequency"][RELEVANT:]) < 0.6
 
 
@@ -215,12 +214,12 @@ def test_rules_that_cannot_be_are_refused_before_any_work():
             pipeline.Request.of("ridge", screen="chi2:10", rule=Rule(mode, 0.6))
     with pytest.raises(ParameterError, match="fpr, fdr, fwe, knockoffs, stability"):
         pipeline.Request.of("ridge", rule=Rule("holm", 0.1))
-    assert {name for name, made in METHODS.items() if made.gram} == {"ridge", "lasso", "elastic-net", "csfs", "mssl"}
+    assert {name for name, method in METHODS.items() if method.takes_grams()} == {"ridge", "lasso", "elastic-net", "csfs", "mssl"}
     x, y, ids = data(n=50)
     engine = engine_of(x, y, ids)
     engine.in_one_process = False
     with pytest.raises(ParameterError, match="in one task.*ridge"):
-        choose(engine, METHODS.create("jmi"), pipeline.Request.of("jmi").parameters, Rule("stability", 0.6, 5))
+        Rule("stability", 0.6, 5).outcome(engine, METHODS.create("jmi"), pipeline.Request.of("jmi").parameters)
 
 
 # ---- on Spark ----
@@ -262,7 +261,7 @@ def test_one_answer_whatever_the_partitioning(frame):
     for results in found[1:]:
         for one, other in zip(found[0], results, strict=True):
             pd.testing.assert_frame_equal(one.ranking, other.ranking, check_exact=True)
-            assert one.evidence.told == other.evidence.told
+            assert one.evidence.facts == other.evidence.facts
     tests, copies, halves_ = found[0]
     assert len(tests.scores.path.picks) == tests.evidence.kept == len(tests.kept)  # no more picks than features that passed
     for result in found[0]:
@@ -281,7 +280,7 @@ def test_tests_look_at_all_features_behind_a_screen(frame):
         for screen in (None, "chi2:12")
     )
     packed.release()
-    assert screened.evidence.told["features_tested"] == D - 1
+    assert screened.evidence.facts["features_tested"] == D - 1
     p = [r.ranking.set_index("index")["p_value"].sort_index() for r in (plain, screened)]
     pd.testing.assert_series_equal(*p)
     assert set(screened.kept["index"]) == set(plain.kept["index"])

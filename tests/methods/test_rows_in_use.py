@@ -12,7 +12,8 @@ from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.blocks.rowhash import GROUPS, group_of
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.methods import METHODS
-from spark_mlfs.methods.regression import GramMethod, cross_validated, gather_folds, held_out_error
+from spark_mlfs.select import CrossValidation
+from spark_mlfs.select.crossvalidation import held_out_error
 from spark_mlfs.solvers.ranking import complete
 from spark_mlfs.statistics.gram import Gram
 
@@ -87,7 +88,7 @@ def test_a_feature_that_is_constant_where_a_label_is_known_tells_nothing_about_i
     assert got[FLAT] == 0 and 0 < np.delete(got, FLAT).min() and got.max() < 1e6
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if isinstance(METHODS.create(name), GramMethod)])
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.takes_grams()])
 def test_a_feature_that_is_constant_on_the_rest_of_a_fold_has_no_weight(name):
     """Cross-validation fits on rows over which a feature may be constant that varies in the fold held out."""
     x, y = table(4)
@@ -95,16 +96,16 @@ def test_a_feature_that_is_constant_on_the_rest_of_a_fold_has_no_weight(name):
     assert set(fold) == set(range(5))
     x[:, FLAT] = np.where(fold == 2, x[:, FLAT], 0.1)
     method, p = METHODS.create(name), pipeline.Request.of(name, {}).parameters
-    losses = []
+    validation, losses = CrossValidation(5), []
     for columns in (np.arange(D), np.delete(np.arange(D), FLAT)):
         engine = engine_of(x[:, columns], y)
-        gather_folds(engine, 5)
+        validation.before(engine, method, p)
         (parts,) = engine.run(Gram(5))
-        losses.append([held_out_error(method, p, parts, i) for i in range(5)])
+        losses.append([held_out_error(method.gram_problem(engine.profile, p), parts, i) for i in range(5)])
     np.testing.assert_allclose(losses[0][2], losses[1][2], rtol=1e-7)
     engine = engine_of(x, y)
-    gather_folds(engine, 5)
-    assert cross_validated(engine, method, p, 5) == pytest.approx(sum(losses[0]) / (N * Q), rel=1e-12)
+    validation.before(engine, method, p)
+    assert validation.outcome(engine, method, p) == pytest.approx(sum(losses[0]) / (N * Q), rel=1e-12)
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])

@@ -31,7 +31,6 @@ from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
 from spark_mlfs.params import check
 from spark_mlfs.select import knockoffs
-from spark_mlfs.select.choose import choose, gather
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.statistics import cells, contingency, gram, graph, labelsets, moments, neighbours, quantiles, sample
 from spark_mlfs.statistics.base import Statistic, compact, cut, paste
@@ -156,8 +155,9 @@ def asked_by_extractor(name, extractor, *given):
 @cache
 def asked_by_rule(name):
     engine, rule, found = engine_of(name), Rule("knockoffs", 0.2), METHODS.create("ridge")
-    gather(engine, found, rule)
-    choose(engine, found, check(found.parameters, {}, "ridge"), rule)
+    parameters = check(found.parameters, {}, "ridge")
+    rule.before(engine, found, parameters)
+    rule.outcome(engine, found, parameters)
     return engine.asked
 
 

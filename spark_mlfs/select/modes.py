@@ -1,0 +1,163 @@
+"""How many features, or which: the modes of a selection as one table.
+
+A mode keeps a number of the best, or it is a *rule*: it keeps the features with enough evidence (`rules` says what each promises).
+The estimators' Params, the keys of [selection], the flags of ``spark-mlfs select`` and the report's words are made from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..params import Choice, Integer, Number, Parameter
+from ..solvers.gtest import COMBINATIONS
+
+DEFAULT = "numTopFeatures"
+_RATE = Number(0, 1, above=True)
+
+
+@dataclass(frozen=True)
+class Mode:
+    """`name` in every face. `settings`: what it goes by, its level first. `level` where none is given and it is not the setting's
+    default. Of a rule: `evidence`, the column of the ranking it cuts by; `basis`, what that comes from; `verdict`, what is true of
+    the kept features."""
+
+    name: str
+    settings: tuple[str, ...]
+    level: float | None = None
+    evidence: str | None = None
+    basis: str = ""
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Something modes go by: `parameter` as the estimators have it; `key` in [selection] and, with dashes, as a flag, None where
+    the run sets it (the seed); `metavar` of the flag."""
+
+    parameter: Parameter
+    key: str | None
+    metavar: str = "P"
+
+    @property
+    def name(self) -> str:
+        return self.parameter.name
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes that go by it."""
+        return tuple(mode.name for mode in MODES.values() if self.name in mode.settings)
+
+    @property
+    def defaults(self) -> str:
+        """Its default, and those of the modes that have another: "0.05; knockoffs 0.1"."""
+        own = [f"{name} {MODES[name].level:g}" for name in self.modes if MODES[name].level is not None]
+        return "; ".join([f"{self.parameter.default}", *own])
+
+
+MODES = {
+    mode.name: mode
+    for mode in (
+        Mode(DEFAULT, ("num_top_features",)),
+        Mode("percentile", ("percentile",)),
+        Mode(
+            "fpr", ("fpr", "combination"), None, "p_value", "G-tests with every label",
+            "depend on a label by a G-test",
+        ),
+        Mode(
+            "fdr", ("fdr", "combination"), None, "p_value", "G-tests with every label",
+            "depend on a label by G-tests at a false discovery rate",
+        ),
+        Mode(
+            "fwe", ("fwe", "combination"), None, "p_value", "G-tests with every label",
+            "depend on a label by G-tests at a family-wise error",
+        ),
+        Mode(
+            "knockoffs", ("fdr", "selection_seed"), 0.1, "knockoff", "methods that finish on the Gram matrix",
+            "stand out against their knockoffs",
+        ),
+        Mode(
+            "stability", ("stability_threshold", "num_top_features", "selection_seed"), None, "frequency",
+            "among the --num-features best in most half-samples", "are chosen in most half-samples",
+        ),
+    )
+}  # fmt: skip
+
+SETTINGS = {
+    setting.name: setting
+    for setting in (
+        Setting(
+            Parameter(
+                "num_top_features", 50, Integer(1),
+                "features to keep, at most all; the most a greedy method picks where a rule says how many",
+            ),
+            "num_features", "K",
+        ),
+        Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),
+        Setting(Parameter("fpr", 0.05, _RATE, "largest p-value of a kept feature"), "fpr"),
+        Setting(Parameter("fdr", 0.05, _RATE, "expected share of false features among the kept"), "fdr"),
+        Setting(Parameter("fwe", 0.05, _RATE, "probability of keeping any false feature"), "fwe"),
+        Setting(
+            Parameter("combination", "cauchy", Choice(COMBINATIONS), "how a feature's p-values with each label become one"),
+            "combination", "HOW",
+        ),
+        Setting(
+            Parameter(
+                "stability_threshold", 0.6, Number(0.5, 1, above=True),
+                "share of the half-samples that must choose a kept feature",
+            ),
+            "stability_threshold",
+        ),
+        Setting(Parameter("selection_seed", 0, Integer(0, 2**31 - 1), "seed of the knockoffs and of the half-samples"), None),
+    )
+}  # fmt: skip
+
+RULES = tuple(name for name, mode in MODES.items() if mode.evidence is not None)
+TESTS = tuple(name for name in RULES if MODES[name].evidence == "p_value")
+COLUMNS = {name: MODES[name].evidence for name in RULES}
+LEVELS = {
+    name: SETTINGS[MODES[name].settings[0]].parameter.default if MODES[name].level is None else MODES[name].level
+    for name in RULES
+}
+KEYS = {setting.key: setting for setting in SETTINGS.values() if setting.key is not None}
+RATES: dict[str, tuple[str, ...]] = {}  # keys that are the level of rules, and the rules
+for _rule in RULES:
+    _key = SETTINGS[MODES[_rule].settings[0]].key
+    RATES[_key] = (*RATES.get(_key, ()), _rule)
+
+
+def level_of(mode: str) -> Setting:
+    """The setting that is a mode's level."""
+    return SETTINGS[MODES[mode].settings[0]]
+
+
+def parameters() -> tuple[Parameter, ...]:
+    """`selection_mode` and every setting, for the estimators: the documentation says with which modes each goes."""
+    out = [Parameter("selection_mode", DEFAULT, Choice(tuple(MODES)), "how many features to keep")]
+    for setting in SETTINGS.values():
+        p = setting.parameter
+        own = setting.defaults.partition("; ")[2]
+        doc = f"{p.doc}, with selectionMode {either(setting.modes)}" + (f" ({own} unless set)" if own else "")
+        out.append(Parameter(p.name, p.default, p.constraint, doc))
+    return tuple(out)
+
+
+def flag_help(setting: Setting) -> str:
+    """The line of a setting's flag. Without a rule K has a default, a percentile none."""
+    counts = setting.modes[0] not in RULES
+    rules = "" if counts else f", with --selection {either(setting.modes)}"
+    default = f"; default {setting.defaults}" if not counts or setting.modes[0] == DEFAULT else ""
+    return f"{setting.parameter.doc}{rules} ({setting.parameter.constraint}{default})"
+
+
+def rules_help() -> str:
+    """The rules for a flag's line, those of one basis together: "fpr, fdr, fwe (G-tests with every label), ..."."""
+    by_basis: dict[str, list[str]] = {}
+    for name in RULES:
+        by_basis.setdefault(MODES[name].basis, []).append(name)
+    return ", ".join(f"{', '.join(names)} ({basis})" for basis, names in by_basis.items())
+
+
+def either(words: Sequence[str]) -> str:
+    """ "fpr, fdr or fwe"."""
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
