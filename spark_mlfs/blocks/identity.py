@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from ..errors import DataError, worker_errors
 from .block import Block
 from .codec import binary_array, decode, encode
-from .pack import BLOCK_SCHEMA, Packed, persist
+from .pack import BLOCK_SCHEMA, Packed, persist, row_value
 from .rowhash import mix
 
 _OCCURRENCE, _CONTENT = 0x0CC, 0xC0
@@ -94,10 +94,8 @@ def with_row_value(error: DataError, packed: Packed) -> DataError:
     key = _KEY.search(str(error))
     if key is None or packed.source is None:
         return error
-    frame, column, identity = packed.source
-    rows = frame.where(identity == F.lit(int(key[1]))).select(F.col(column).cast("string")).limit(1).collect()
-    value = "null" if not rows or rows[0][0] is None else repr(rows[0][0])
-    return DataError(str(error).replace(f"row id {key[1]};", f"row id {value} (column {column!r});"))
+    value = row_value(packed.source, int(key[1]))
+    return DataError(str(error).replace(f"row id {key[1]};", f"row id {value} (column {packed.source[1]!r});"))
 
 
 # ---- on the cluster ----

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -39,27 +40,30 @@ class Pack:
 
     source: LabelSource
     vectors: bool
+    named: bool = True  # whether ids name rows to a person; else a row is known by its place
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total, number = Profile(partitions=1), 0
+        total, number, before = Profile(partitions=1), 0, 0
         for batch in batches:
             if batch.num_rows:
-                for block, profile in self.blocks(batch):
+                for block, profile in self.blocks(batch, before):
                     # counted once a partition; an empty partition is none
                     total = profile if not total.n and not total.problem else total.merge(profile)
                     if block.n:
                         yield block_row(number, block.encode(), None)
                         number += 1
+            before += batch.num_rows
         if total.n or total.problem:
             total.partitions = 1
             yield block_row(number, None, total.encode())
 
-    def blocks(self, batch: pa.RecordBatch) -> Iterator[tuple[Block, Profile]]:
+    def blocks(self, batch: pa.RecordBatch, before: int = 0) -> Iterator[tuple[Block, Profile]]:
+        """The blocks of a batch with their profiles; `before` rows of the partition came earlier."""
         ids = batch.column(2).to_numpy(zero_copy_only=False)
         x, problem = read_features(batch.column(0), self.vectors)
         if problem is not None:
             what, row, slot = problem
-            yield _nothing(), Profile(n=len(ids), problem=(what, int(ids[row]), slot))
+            yield _nothing(), Profile(n=len(ids), problem=(what, self._row(ids, before, row), slot))
             return
         labels = read_labels(batch.column(1), self.source)
         block = Block(x, ids, labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled)
@@ -73,8 +77,15 @@ class Pack:
                 profile.fingerprint = int(hashes.sum(dtype=np.uint64))
             if labels.problem is not None:
                 what, row = labels.problem
-                profile.problem = (what, int(ids[row]), None)
+                profile.problem = (what, self._row(ids, before, row), None)
             yield piece, profile
+
+    def _row(self, ids: np.ndarray, before: int, row: int) -> list[int]:
+        """What a row is called: its id, or its partition and its place there, the first being 1."""
+        if self.named:
+            return [int(ids[row])]
+        context = TaskContext.get()
+        return [context.partitionId() if context else 0, before + row + 1]
 
 
 def _nothing() -> Block:
@@ -138,7 +149,7 @@ def pack(
     """Pack and profile `frame` in one job (one more for tag vocabularies and undecided ``array<int>`` labels).
 
     Raises `ParameterError` for a column that is absent or of the wrong type, `DataError` for values that cannot be used,
-    naming the row id and the feature.
+    naming the feature and the row: by what its id column holds, or without one as "row 17 of part 3".
     """
     for column in filter(None, (features, labels, row_id)):
         if column not in frame.columns:
@@ -164,7 +175,7 @@ def pack(
         whole = isinstance(frame.schema[row_id].dataType, T.IntegralType)
         identity = F.coalesce(F.col(row_id).cast("bigint") if whole else F.xxhash64(F.col(row_id)), F.lit(0))
     rows = frame.select(x.alias("x"), label_column.alias("y"), identity.alias("i"), fingerprint.alias("h"))
-    blocks = rows.mapInArrow(Pack(source, vectors), BLOCK_SCHEMA)
+    blocks = rows.mapInArrow(Pack(source, vectors, row_id is not None), BLOCK_SCHEMA)
     persisted = persist(blocks)
     summaries = blocks.where("summary is not null").select(
         F.length("summary").alias("size"),
@@ -212,13 +223,30 @@ def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
         yield pa.RecordBatch.from_arrays([binary_array(profile.encode())], names=["summary"])
 
 
+def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
+    """What the user's id column holds in the row that is known by `key`."""
+    frame, column, identity = source
+    if isinstance(frame.schema[column].dataType, T.IntegralType) and key:
+        return str(key)
+    with worker_errors():
+        rows = frame.where(identity == F.lit(key)).select(F.col(column).cast("string")).limit(1).collect()
+    return "null" if not rows or rows[0][0] is None else repr(rows[0][0])
+
+
+def _called(packed: Packed, row: list[int]) -> str:
+    if packed.source is None:
+        part, place = row
+        return f"{place} of part {part}"
+    return row_value(packed.source, row[0])
+
+
 def _refuse(packed: Packed, features: str, labels: str) -> None:
     """Fill in the names, and raise what is wrong with the data."""
     p = packed.profile
     if p.problem is not None:
         what, row, slot = p.problem
         named = packed.feature_names
-        where = "" if row == -1 else f"row {row}: "
+        where = f"row {_called(packed, row)}: " if row else ""
         if slot is not None:
             where += f"feature {named[slot] if slot < len(named) else slot} "
         raise DataError(f"{where}{what}")

@@ -21,8 +21,8 @@ class Profile:
 
     n rows, d features, q labels; `low`, `high` (d,) and `binary` (d,) whether a feature holds only 0 and 1; `nonzero` stored
     entries; `positive`, `unknown` (q,) rows per label; `unlabelled` rows with a null label cell; `size` bytes of the blocks;
-    `fingerprint` sum of the rows' 64-bit hashes; `problem` the first thing wrong, as (what, row id, feature or None); `named_ids`
-    whether the row ids come from a column of the user's.
+    `fingerprint` sum of the rows' 64-bit hashes; `problem` the first thing wrong, as (what, the row by its id or by
+    its partition and place or nothing, feature or None); `named_ids` whether the row ids come from a column of the user's.
 
     What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not zero; `widest` features that
     are not zero in one row, `most_labels` and `most_unknown` labels of one row; `met` and `met_unknown` Σ over rows of features
@@ -106,7 +106,7 @@ class Profile:
             return other
         problem = min((p for p in (self.problem, other.problem) if p), key=lambda p: p[1], default=None)
         if self.d != other.d:  # a part that could not be read has d = 0 and says why
-            problem = problem or (f"feature vectors of size {self.d} and of size {other.d}", -1, None)
+            problem = problem or (f"feature vectors of size {self.d} and of size {other.d}", [], None)
             return Profile(n=self.n + other.n, problem=problem)
         q = max(self.q, other.q)
 
