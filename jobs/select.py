@@ -12,6 +12,6 @@ if __name__ == "select":  # imported for the library's, by a Python worker that 
     import select  # noqa: F401
 elif __name__ == "__main__":
     sys.path.append(os.path.dirname(_here))  # a clone's own package, where none is installed
-    from spark_mlfs.cli.commands import main
+    from spark_mlfs.cli import main
 
     sys.exit(main(["select", *sys.argv[1:]]))

@@ -9,6 +9,6 @@ sys.path[:] = [p for p in sys.path if os.path.abspath(p or os.getcwd()) != _here
 
 if __name__ == "__main__":
     sys.path.append(os.path.dirname(_here))  # a clone's own package, where none is installed
-    from spark_mlfs.cli.commands import main
+    from spark_mlfs.cli import main
 
     sys.exit(main(["transform", *sys.argv[1:]]))

@@ -13,7 +13,7 @@ whole section, since the options and parameters of one are not those of the othe
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -215,17 +215,3 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     if chosen not in (None, "stability") and merged.get("num_features") is not None:
         raise ParameterError(f"{where}mode {chosen} says itself how many features are kept; leave num_features out")
     return merged
-
-
-def pairs(given: Sequence[str], flag: str) -> dict[str, Any]:
-    """``key=value`` arguments as a dict; a key given several times has the list of its values."""
-    found: dict[str, Any] = {}
-    for item in given:
-        key, separator, value = item.partition("=")
-        if not separator or not key.strip():
-            raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
-        key = key.strip()
-        if key in found:
-            value = [*(found[key] if isinstance(found[key], list) else [found[key]]), value]
-        found[key] = value
-    return found

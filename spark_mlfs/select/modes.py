@@ -1,6 +1,6 @@
 """How many features, or which: the modes of a selection as one table.
 
-A mode keeps a number of the best, or it is a *rule*: it keeps the features with enough evidence (`rules` says what each promises).
+A mode keeps a number of the best, or it is a *rule* that keeps features with enough evidence (`rules` says what each promises).
 The estimators' Params, the keys of [selection], the flags of ``spark-mlfs select`` and the report's words are made from here.
 """
 
@@ -18,9 +18,9 @@ _RATE = Number(0, 1, above=True)
 
 @dataclass(frozen=True)
 class Mode:
-    """`name` in every face. `settings`: what it goes by, its level first. `level` where none is given and it is not the setting's
-    default. Of a rule: `evidence`, the column of the ranking it cuts by; `basis`, what that comes from; `verdict`, what is true of
-    the kept features."""
+    """`name` in every face. `settings`: what it goes by, its level first. `level` where none is given, if not the setting's
+    default. Of a rule: `evidence`, the column of the ranking it cuts by; `basis`, what that comes from; `verdict`, what the kept
+    features do."""
 
     name: str
     settings: tuple[str, ...]

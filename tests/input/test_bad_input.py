@@ -1,6 +1,6 @@
 """Everything wrong that can be given: one table of cases, each with how it is built, how it ends and the line it says.
 
-An exit code is that of `spark_mlfs.cli.commands.main`, an exception that of a call from Python. `None` is input that is read all
+An exit code is that of `spark_mlfs.cli.main`, an exception that of a call from Python. `None` is input that is read all
 the same, with a notice. No case may show a traceback of Python or Java, write an output, or leave a hidden folder behind.
 """
 
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_mlfs.cli import commands as cli
+from spark_mlfs import cli
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import DataNotice, arff, libsvm, load, table, text
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spark_mlfs.cli import commands as cli
+from spark_mlfs import cli
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import functions as F
 
 import spark_mlfs
-from spark_mlfs.cli import commands as cli
+from spark_mlfs import cli
 from spark_mlfs.output import folder as report_output
 from spark_mlfs.schema import attribute_names
 

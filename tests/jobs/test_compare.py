@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from spark_mlfs.cli import commands as cli
+from spark_mlfs import cli
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import compare
 from spark_mlfs.evaluate import summary as tables

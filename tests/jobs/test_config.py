@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from spark_mlfs.cli.config import configure, pairs
+from spark_mlfs.cli.config import configure
+from spark_mlfs.cli.shared import pairs
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.read.toml import reader_option
+from spark_mlfs.select import Rule
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUNS = [
@@ -196,7 +198,7 @@ def test_selection_by_a_rule(file, section, flags, mode, level):
         BASE.replace("percentile = 0.5", section).replace('"jmi"', '"ridge"').replace('labels = "lp"\nnum_bins = 7', "alpha = 2")
     )
     config = configure(file(text), {"selection": flags})
-    rule = config.request().rule
+    (rule,) = (extra for extra in config.request().extras if isinstance(extra, Rule))
     assert (config.selection.mode, rule.mode, rule.level) == (mode, mode, level)
     assert config.selection.percentile is None
     assert config.selection.rule(20, 3).count == (flags.get("num_features", 9) if mode == "stability" else 20)
@@ -206,7 +208,7 @@ def test_selection_by_a_rule(file, section, flags, mode, level):
 def test_a_number_replaces_a_rule(file):
     text = BASE.replace("percentile = 0.5", 'mode = "fdr"\nfdr = 0.2')
     config = configure(file(text), {"selection": {"num_features": 3}})
-    assert config.selection.mode is None and config.request().rule is None and config.selection.count(9) == 3
+    assert config.selection.mode is None and config.request().extras == () and config.selection.count(9) == 3
 
 
 @pytest.mark.parametrize(

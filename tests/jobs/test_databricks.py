@@ -10,7 +10,9 @@ import pytest
 import tomllib
 import yaml
 
-from spark_mlfs.cli import commands as cli
+from spark_mlfs import cli
+from spark_mlfs.cli.command import parser
+from spark_mlfs.cli.select import configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "conf" / "databricks"
@@ -28,15 +30,15 @@ def parameters(key: str) -> list[str]:
 def test_a_task_is_a_command_of_this_version(key):
     given = parameters(key)
     assert not any("${" in value for value in given)
-    args = cli._parser().parse_args(given)
+    args = parser().parse_args(given)
     assert args.command == key and args.format == "table" and args.output.startswith("/Volumes/")
 
 
 def test_selection_and_scoring_fit_together():
-    select, score = (cli._parser().parse_args(parameters(key)) for key in ("select", "score"))
+    select, score = (parser().parse_args(parameters(key)) for key in ("select", "score"))
     assert score.model == select.output and select.classifier and select.id == score.id
     assert TASKS["score"]["depends_on"] == [{"task_key": "select"}]
-    cli._select_config(select).requests()
+    configuration(select).requests()
 
 
 def test_the_wheel_and_its_entry_point():

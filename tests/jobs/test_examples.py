@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
-from spark_mlfs.cli import commands as cli
+from spark_mlfs import cli
 from spark_mlfs.read.made import MADE
 
 CONF = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf" / "runs"

@@ -17,7 +17,7 @@ from pyspark.ml import PipelineModel
 from pyspark.sql import functions as F
 
 import spark_mlfs
-from spark_mlfs.cli import commands as cli
+from spark_mlfs import cli
 from spark_mlfs.scoring import corpus as scoring
 
 LABELS = ["l0", "l1", "l2", "l3"]

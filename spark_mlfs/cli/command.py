@@ -1,0 +1,163 @@
+"""The command line: ``spark-mlfs select | transform | score | evaluate | compare | sample | methods | java-home``, and what
+``jobs/*.py`` call.
+
+`main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted; 1 anything
+else, with its traceback. Nothing is written unless all of it is (see `output.folder`).
+
+A command is a module of this folder: `SUMMARY`, an `EPILOG` if it has examples, `add_arguments(parser)`, and `run(args)`, which
+returns the exit code; and a line in `COMMANDS`. `shared` has the arguments and helpers that several use.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, NoReturn
+
+from ..errors import DataError, ParameterError, from_worker
+from .shared import FAILED, INTERRUPTED, OK, USER_ERROR
+
+COMMANDS = (
+    "select",
+    "transform",
+    "score",
+    "evaluate",
+    "compare",
+    "sample",
+    "methods",
+    "java_home",
+)
+_EXAMPLE = """\
+example (data this library makes itself, nothing to download):
+  spark-mlfs select --format numbers --method jmi --num-features 50 --output runs/numbers
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are ours: one line, with the near flag for an unknown one."""
+
+    def error(self, message: str) -> NoReturn:
+        if message.startswith("unrecognized arguments: "):
+            unknown = message.removeprefix("unrecognized arguments: ").split()[0]
+            near = get_close_matches(unknown.split("=")[0], list(self._option_string_actions), n=1)
+            message = f"unknown argument {unknown}" + (f"; did you mean {near[0]}?" if near else f"; see {self.prog} --help")
+        raise ParameterError(message)
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        parsed, unknown = self.parse_known_args(args, namespace)
+        if unknown:
+            command = getattr(parsed, "parser", self)
+            command.error("unrecognized arguments: " + " ".join(unknown))
+        return parsed
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of all commands. What it gives has the command's `run` and `parser`."""
+    from .. import __version__
+
+    top = _Parser(
+        prog="spark-mlfs",
+        description="Multi-label feature selection on Apache Spark.",
+        epilog=_EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    top.add_argument("--version", action="version", version=f"spark-mlfs {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="command")
+    for name in COMMANDS:
+        module = import_module(f".{name}", __package__)
+        sub = commands.add_parser(
+            name.replace("_", "-"),
+            help=module.SUMMARY,
+            description=module.SUMMARY[0].upper() + module.SUMMARY[1:] + ".",
+            epilog=getattr(module, "EPILOG", None),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        sub.set_defaults(run=module.run, parser=sub, help_without_arguments=False)
+        module.add_arguments(sub)
+    return top
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; returns the exit code."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    debug = "--debug" in argv
+    try:
+        top = parser()
+        if not argv:
+            top.print_help(sys.stderr)
+            return USER_ERROR
+        args = top.parse_args(argv)
+        if args.help_without_arguments and len(argv) == 1:
+            args.parser.print_help(sys.stderr)
+            return USER_ERROR
+        args.argv = argv
+        with _notices_in_one_line():
+            return args.run(args)
+    except SystemExit as done:  # --help, --version
+        return int(done.code or 0)
+    except KeyboardInterrupt:
+        print("spark-mlfs: interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        own = _user_error(error)
+        if own is None or debug:
+            traceback.print_exc()
+        if own is None:
+            return FAILED
+        print("spark-mlfs: error: " + " ".join(str(own).split()), file=sys.stderr)
+        return USER_ERROR
+
+
+def job() -> None:
+    """`main` for a scheduler that calls a function and takes no exit code (a Databricks wheel task): an error ends it."""
+    code = main()
+    if code != OK:
+        raise SystemExit(code)
+
+
+@contextmanager
+def _notices_in_one_line() -> Iterator[None]:
+    """What a reader tells of the data without refusing them stands on standard error as our own line, not as Python's warning."""
+    from ..read.faults import DataNotice
+
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
+        if issubclass(category, DataNotice):
+            print("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr, flush=True)
+        else:
+            usual(message, category, *more, **named)
+
+    warnings.showwarning = show
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+
+
+def _user_error(error: BaseException) -> Exception | None:
+    """What the user can put right: our own errors, also out of a worker, and paths that are not there or not ours; else None."""
+    own = from_worker(error)
+    if own is not None:
+        return own
+    text = str(error)
+    if isinstance(error, OSError) and error.filename is not None:
+        return DataError(f"{error.filename}: {(error.strerror or text)[:200].lower()}")
+    if "DATA_SOURCE_NOT_FOUND" in text:
+        return DataError(
+            "this Spark session does not have the output format; for delta start it with delta-spark and its extensions"
+        )
+    if "[PATH_NOT_FOUND]" in text:
+        return DataError(text.split("[PATH_NOT_FOUND]", 1)[1].split("SQLSTATE")[0].strip())
+    if "No FileSystem for scheme" in text or "UNSUPPORTED_FILE_SYSTEM" in text:
+        scheme = text.split("scheme", 1)[-1].split('"')[1] if '"' in text else "of the path"
+        return DataError(f"this Spark has no file system {scheme}; add its connector with --packages, or use a path it knows")
+    return None

@@ -1,0 +1,135 @@
+"""``spark-mlfs evaluate``: how good one selection is, by classifiers on rows it has not seen."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from ..errors import ParameterError
+from .comparison import run_arguments, run_plan, run_section
+from .shared import data_arguments, data_flags, grid_pairs, output_arguments, pairs, set_values
+
+SUMMARY = "measure how good a selection is, by classifiers on rows it has not seen"
+EPILOG = """\
+examples:
+  spark-mlfs evaluate --format numbers --method jmi --sizes 5% 10% 20% --output runs/jmi-quality
+  spark-mlfs evaluate --data scene-train.arff --test-data scene-test.arff --format arff --option labels=scene.xml \\
+      --method msfs --grid alpha=0.1,1,10 --classifier mlknn --classifier br-svm --output runs/msfs-quality
+  spark-mlfs evaluate --model runs/scene --data scene-test.arff --format arff --option labels=scene.xml --output runs/check
+
+Ranks on the training rows of each split, fits the classifiers on the best features, measures on the test rows. With --model the
+ranking is the saved one. `spark-submit jobs/evaluate.py` takes the same arguments.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The data, what ranks them, how the rows are divided, and the classifiers."""
+    parser.set_defaults(help_without_arguments=True)
+    data_arguments(parser)
+    _ranking_arguments(parser)
+    _protocol_arguments(parser)
+    _classifier_arguments(parser)
+    run_arguments(output_arguments(parser))
+
+
+def _ranking_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("ranking")
+    group.add_argument("--method", help="name of the method (default jmi)")
+    group.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method; repeat for more"
+    )
+    group.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="NAME=V1,V2",
+        help="values that inner folds of the training rows choose from; repeat for more",
+    )
+    group.add_argument("--screen", metavar="METHOD:K", help="run this filter first, such as chi2:10000")
+    group.add_argument("--model", metavar="DIR", help="use the ranking of a saved selection instead")
+
+
+def _protocol_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("protocol")
+    group.add_argument("--protocol", metavar="P", help="5-fold (default), 10x5-fold, 30x50/50, 'stratified 5-fold'")
+    group.add_argument("--test-data", nargs="+", metavar="PATH", help="test rows in files of their own, instead of --protocol")
+    group.add_argument(
+        "--sizes", nargs="+", metavar="K", help="numbers of features, or shares such as 10%% (default 10%% to 100%%)"
+    )
+    group.add_argument("--metrics", nargs="+", metavar="KIND", help="standard (default), msfs-2022")
+    group.add_argument("--noise", metavar="SHARE", help="Gaussian noise on the features, a share of their standard deviation")
+    group.add_argument("--seed", metavar="S", help="of the folds and of methods that draw (default 0)")
+    group.add_argument("--no-all-features", action="store_true", help="leave out the line of all features")
+
+
+def _classifier_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("classifiers")
+    group.add_argument(
+        "--classifier", action="append", default=[], metavar="NAME", help="mlknn (default), brknn, br-svm, cc; repeat for more"
+    )
+    group.add_argument(
+        "--classifier-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the one classifier; repeat for more",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judges one ranking; returns the exit code."""
+    from ..evaluate.plan import comparison
+
+    _check(args)
+    name = args.method or "jmi"
+    source = args.data[0] if args.data else args.format
+    data: dict[str, Any] = {"name": Path(source).name.split(".")[0], **data_flags(args)}
+    if args.test_data:
+        data["test_path"] = args.test_data[0] if len(args.test_data) == 1 else args.test_data
+    method = {
+        "name": name,
+        "parameters": pairs(args.set, "--set"),
+        "grid": grid_pairs(args.grid),
+        "screen": args.screen,
+    }
+    classifiers: list[dict[str, Any]] = [{"name": c} for c in args.classifier or ["mlknn"]]
+    if args.classifier_set:
+        classifiers[0]["parameters"] = pairs(args.classifier_set, "--classifier-set")
+    layer = {
+        "title": f"{'a saved ranking' if args.model else name} on {data['name']}",
+        "data": [data],
+        "method": [] if args.model else [method],
+        "classifier": classifiers,
+        "protocol": _protocol(args),
+        "run": run_section(args),
+    }
+    return run_plan(args, comparison(layer), None, args.model)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """`ParameterError` for flags that are missing or do not go together."""
+    if args.format is None:
+        raise ParameterError("which format do the data have? give --format; see spark-mlfs evaluate --help")
+    if args.model and (args.method or args.set or args.grid or args.screen):
+        raise ParameterError("give --model, or --method with its --set, --grid and --screen, not both")
+    if args.test_data and args.protocol:
+        raise ParameterError("give --test-data or --protocol, not both")
+    if args.classifier_set and len(args.classifier) > 1:
+        raise ParameterError(
+            "--classifier-set needs one --classifier to belong to; for several, write a file for spark-mlfs compare"
+        )
+
+
+def _protocol(args: argparse.Namespace) -> dict[str, Any]:
+    """The [protocol] section as the flags give it."""
+    from ..evaluate.plan import FILES
+
+    return set_values(
+        all_features=not args.no_all_features,
+        sizes=args.sizes or None,
+        metrics=args.metrics or None,
+        noise=args.noise or None,
+        seed=args.seed or None,
+        folds=FILES if args.test_data else args.protocol or None,
+    )

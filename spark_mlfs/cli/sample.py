@@ -1,0 +1,51 @@
+"""``spark-mlfs sample``: tables this library makes, to try the jobs on."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..errors import ParameterError
+from .shared import OK, Stages, number, output_arguments, session
+
+SUMMARY = "write a generated table to try the jobs on, as Parquet"
+EPILOG = """\
+example, from raw text to a scored corpus:
+  spark-mlfs sample documents --output data/documents
+  spark-mlfs select --config conf/runs/text-tags.toml
+  spark-mlfs sample documents --rows 50000 --seed 1 --without-tags --output data/new-documents
+  spark-mlfs score --model runs/text-tags --data data/new-documents --format parquet --id doc --output data/new-tags
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The kind of table and its size."""
+    parser.add_argument("kind", nargs="?", help="documents (text and tags) or embeddings (arrays and tags)")
+    parser.add_argument("--rows", metavar="N", default="10000", help="rows (default 10000)")
+    parser.add_argument("--seed", metavar="S", default="0", help="seed (default 0)")
+    parser.add_argument("--without-tags", action="store_true", help="leave the tags out, as in a corpus to score")
+    output_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Writes the table; returns the exit code."""
+    from ..output.folder import MANIFEST, Output
+    from ..output.manifest import as_json, opening
+    from ..read.made import MADE
+
+    if args.kind not in MADE or args.output is None:
+        raise ParameterError(f"sample needs a kind, one of {', '.join(MADE)}, and --output; see spark-mlfs sample --help")
+    rows, seed = number("--rows", args.rows, int, 1), number("--seed", args.seed, int, 0)
+    output = Output(args.output, args.overwrite)
+    output.check()
+    stages = Stages(args.verbose)
+    with session(stages, args.debug) as spark:
+        output.check(spark=spark)
+        frame = MADE[args.kind](spark, rows, seed)
+        frame = frame.drop("tags") if args.without_tags else frame
+        with stages.stage("make and write"), output.writing(spark) as target:
+            frame.write.mode("append" if target.folder is not None else target.mode).parquet(target.path)
+            target.require_data()
+            manifest = {**opening("sample", args.argv), "kind": args.kind, "rows": rows, "seed": seed, "columns": frame.columns}
+            target.text("_" + MANIFEST, as_json(manifest))
+    print(f"{rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)")
+    return OK

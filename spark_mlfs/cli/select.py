@@ -1,0 +1,307 @@
+"""``spark-mlfs select``: rank the features of a data set, keep the best, and fit a classifier on them if one is named.
+
+A run writes ``ranking.csv`` and ``ranking.parquet`` (rank, index, name, score of every feature), ``model/`` (a saved
+`MultiLabelSelectorModel`), ``manifest.json`` and ``report.html``; with a grid every cell's ranking; with a classifier
+``pipeline/``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DataError
+from ..select.modes import KEYS, flag_help, level_of, rules_help
+from .shared import OK, Stages, data_arguments, data_flags, grid_pairs, inputs, output_arguments, pairs, session, set_values
+
+if TYPE_CHECKING:
+    from pyspark.ml import PipelineModel
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..ml.selectors import MultiLabelSelectorModel
+    from ..output.folder import Place
+    from ..pipeline import Result
+    from .config import RunConfig
+
+SUMMARY = "rank the features of a data set and keep the best"
+EPILOG = """\
+example (data this library makes itself, nothing to download):
+  spark-mlfs select --format numbers --method jmi --num-features 50 --output runs/numbers
+
+more:
+  spark-mlfs select --config conf/runs/quickstart.toml --num-features 20 --output runs/twenty
+  spark-mlfs select --data scene.arff --format arff --option labels=scene.xml --method jmi --set labels=lp --output runs/scene
+  spark-mlfs select --data s3://bucket/corpus --format parquet --features embedding --labels-col tags --id doc_id \\
+      --method mim --percentile 0.05 --output s3://bucket/selection
+  spark-mlfs select --config conf/runs/quickstart.toml --selection fdr --fdr 0.01 --output runs/worth-keeping
+
+`spark-submit jobs/select.py` takes the same arguments. `spark-mlfs methods` lists the methods and what --set takes.
+"""
+SHOWN = 10  # features on standard output
+
+
+# ---- arguments ----
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The whole run as flags, or a file with flags over it."""
+    parser.set_defaults(help_without_arguments=True)
+    parser.add_argument(
+        "--config", metavar="FILE", help="TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
+    )
+    data_arguments(parser)
+    _method_arguments(parser)
+    _selection_arguments(parser)
+    _classifier_arguments(parser)
+    group = output_arguments(parser)
+    group.add_argument("--no-report", action="store_true", help="write no report.html")
+    group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
+    group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
+
+
+def _method_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("method")
+    group.add_argument("--method", help="name of the method (default jmi); another than the file's drops the file's parameters")
+    group.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method; repeat for more"
+    )
+    group.add_argument("--screen", metavar="METHOD:K", help="run this filter first, the method on its K best, such as chi2:10000")
+    group.add_argument(
+        "--grid",
+        action="append",
+        default=[],
+        metavar="NAME=V1,V2",
+        help="values of a parameter to try; repeat for more: every cell is ranked from one scan, the best by cross-validated "
+        "loss is kept (where the method predicts), all are written to grid/",
+    )
+    group.add_argument("--folds", metavar="N", help="folds of that cross-validation (default 5, a divisor of 60; 0: none)")
+    group.add_argument("--seed", help="seed of a method that draws at random (default 0)")
+
+
+def _selection_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("selection")
+    rules = f"keep the features worth keeping instead of a number: {rules_help()}"
+    group.add_argument("--selection", metavar="RULE", help=rules)
+    for key, setting in KEYS.items():
+        group.add_argument("--" + key.replace("_", "-"), metavar=setting.metavar, help=flag_help(setting))
+
+
+def _classifier_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("classifier")
+    group.add_argument(
+        "--classifier", metavar="NAME", help="fit it on the selected features and save both as pipeline/, for spark-mlfs score"
+    )
+    group.add_argument(
+        "--classifier-set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the classifier; repeat for more",
+    )
+
+
+def configuration(args: argparse.Namespace) -> RunConfig:
+    """The file's run with the flags over it, complete and checked."""
+    from .config import configure
+
+    flags = {
+        "data": data_flags(args),
+        "method": set_values(
+            name=args.method,
+            parameters=pairs(args.set, "--set") or None,
+            screen=args.screen,
+            grid=grid_pairs(args.grid) or None,
+            folds=None if args.folds is None else int(args.folds) if args.folds.isdigit() else args.folds,
+        ),
+        "selection": set_values(mode=args.selection, **{key: getattr(args, key) for key in KEYS}),
+        "classifier": set_values(name=args.classifier, parameters=pairs(args.classifier_set, "--classifier-set") or None),
+        "run": set_values(
+            output=args.output,
+            overwrite=args.overwrite or None,
+            seed=args.seed,
+            report=False if args.no_report else None,
+            driver_bytes=args.driver_bytes,
+            worker_bytes=args.worker_bytes,
+        ),
+    }
+    return configure(args.config, flags)
+
+
+# ---- the run ----
+
+
+@dataclass
+class Ranked:
+    """What ranking gave: the chosen `result`, how many features are `kept`, the Spark `jobs` of each stage, the `frame`, and the
+    results of all `cells` of the grid."""
+
+    result: Result
+    kept: int
+    jobs: dict[str, int]
+    frame: DataFrame
+    cells: list[Result]
+
+
+def run(args: argparse.Namespace) -> int:
+    """Selects features; returns the exit code."""
+    from ..output.folder import Output
+
+    config = configuration(args)
+    config.requests()  # a wrong parameter is told before Spark starts
+    if config.classifier.name:
+        config.classifier.checked()
+    output = Output(config.run.output or "", config.run.overwrite)
+    output.check(inputs(config.data.path, config.data.format))
+    stages = Stages(args.verbose)
+    with session(stages, args.debug) as spark:
+        output.check(spark=spark)
+        ranked = _rank(spark, config, stages)
+        evidence = ranked.result.evidence
+        if config.classifier.name and evidence is not None and not ranked.kept:
+            raise DataError(f"{evidence.why_none()}; there is nothing to fit the classifier on")
+        model = _model(ranked)
+        pipeline = None
+        if config.classifier.name:
+            with stages.stage("classifier"):
+                pipeline = _fit_pipeline(spark, config, model, ranked.frame, stages)
+        with stages.stage("write"), output.writing(spark) as target:
+            manifest = _write(target, config, ranked, model, pipeline, stages, args.argv)
+    _print_summary(ranked, manifest, config)
+    return OK
+
+
+def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
+    """Read, prepare, rank. The result is the cell of the smallest cross-validated loss, the first where nothing is predicted."""
+    from .. import pipeline, read
+    from ..blocks.pack import pack
+    from ..schema import FEATURES, ID, LABELS
+
+    requests = config.requests()
+    with stages.stage("read"):
+        frame = read.load(spark, config.data.path, config.data.format or "", **config.data.options)
+    with stages.stage("prepare"):
+        packed = pack(frame, FEATURES, LABELS, ID)
+    try:
+        kept = config.selection.count(packed.profile.d)
+        rule = config.selection.rule(packed.profile.d, config.run.seed)
+        requests = [request.keeping(kept, rule) for request in requests]
+        with stages.stage("statistics and solve"):
+            budgets = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
+            cells = pipeline.rank(packed, requests, progress=stages.report, **budgets)
+    finally:
+        packed.release()
+    result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
+    if result.evidence is not None:
+        kept = result.evidence.kept
+    return Ranked(result, kept, {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, frame, cells)
+
+
+def _model(ranked: Ranked) -> MultiLabelSelectorModel:
+    """The model that keeps the best features, or those that the rule keeps."""
+    from ..ml.selectors import MultiLabelSelectorModel
+
+    model = MultiLabelSelectorModel.of(ranked.result)
+    model._set(numTopFeatures=max(1, ranked.kept), outputCol="selected")
+    if ranked.result.evidence is not None:
+        rule = ranked.result.evidence.rule
+        level = {level_of(rule.mode).parameter.camel: rule.level}
+        model._set(selectionMode=rule.mode, combination=rule.combination, selectionSeed=rule.seed, **level)
+    return model
+
+
+def _fit_pipeline(
+    spark: SparkSession, config: RunConfig, model: MultiLabelSelectorModel, frame: DataFrame, stages: Stages
+) -> PipelineModel:
+    """The selection and a classifier fitted behind it, applicable to the user's own table."""
+    from ..read.tables import FORMATS, open_table
+    from ..scoring.fit import fit_pipeline
+
+    data, source = config.data, None
+    if data.format in (*FORMATS, "text"):
+        format = data.options.get("source", "table") if data.format == "text" else data.format
+        source = open_table(spark, data.path, format, data.options.get("reader_options"))
+    chosen = config.classifier
+    return fit_pipeline(frame, model, chosen.name or "", chosen.checked(), source, data.format or "", data.options, stages.report)
+
+
+# ---- the output ----
+
+
+def _write(
+    target: Place,
+    config: RunConfig,
+    ranked: Ranked,
+    model: MultiLabelSelectorModel,
+    pipeline: PipelineModel | None,
+    stages: Stages,
+    arguments: list[str],
+) -> dict[str, Any]:
+    """All files of a run; the manifest last."""
+    from ..output.folder import MANIFEST
+    from ..output.manifest import as_json, selection_manifest
+    from ..report.page import page
+
+    started = time.perf_counter()
+    result, kept = ranked.result, ranked.kept
+    for name, saved in (("model", model), ("pipeline", pipeline)):
+        if saved is not None:
+            writer = saved.write()
+            (writer.overwrite() if target.mode == "overwrite" else writer).save(f"{target.path}/{name}")
+    target.require_data("model/data")
+    target.table("ranking", result.ranking)
+    seconds = {**stages.seconds, "write": round(time.perf_counter() - started, 4)}
+    manifest = selection_manifest(config, result, kept, target.spark.version, seconds, ranked.jobs, arguments)
+    if config.method.screen:
+        manifest["method"]["screen"] = config.method.screen
+    if config.method.grid:
+        manifest["grid"] = _write_grid(target, list(config.method.grid), ranked)
+    if pipeline is not None:
+        manifest["classifier"] = pipeline.stages[-1].summary
+    if config.run.report:
+        target.text("report.html", page(result, manifest, kept))
+    target.text(MANIFEST, as_json(manifest))
+    return manifest
+
+
+def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[str, Any]]:
+    """grid.csv: a line a cell, its parameters, loss and iterations; and every cell's ranking, grid-0.csv and on."""
+    import pandas as pd
+
+    from ..output.folder import csv_text
+
+    lines = []
+    for number, cell in enumerate(ranked.cells):
+        target.text(f"grid-{number}.csv", csv_text(cell.ranking))
+        lines.append(
+            {
+                "cell": number,
+                **{name: cell.request.parameters[name] for name in names},
+                "cv_loss": cell.scores.details.get("cv_loss"),
+                "converged": cell.scores.converged,
+                "seconds": round(cell.seconds["of it the method"], 4),
+                "chosen": cell is ranked.result,
+            }
+        )
+    target.text("grid.csv", csv_text(pd.DataFrame(lines)))
+    return lines
+
+
+def _print_summary(ranked: Ranked, manifest: dict[str, Any], config: RunConfig) -> None:
+    from ..report.tables import feature_rows
+
+    result, kept, data, cost = ranked.result, ranked.kept, manifest["data"], manifest["cost"]
+    print(
+        f"{result.request.method}: {data['rows']} rows x {data['features']} features x {data['labels']} labels; kept {kept}; "
+        f"{sum(cost['seconds'].values()):.1f} s, {cost['spark_jobs']['all']} Spark jobs"
+    )
+    if result.evidence is not None and not kept:
+        print(result.evidence.why_none())
+    for row in feature_rows(result, min(kept, SHOWN)):
+        print(f"{row.rank:4d}  {row.score if row.gain is None else row.gain:<12.6g} {row.name}")
+    if kept > SHOWN:
+        print(f"      and {kept - SHOWN} more")
+    files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
+    files += ", pipeline/" if config.classifier.name else ""
+    print(f"written to {config.run.output}: {files}")

@@ -1,0 +1,226 @@
+"""What several commands use: exit codes, arguments, the stages of a run on the terminal, the session, a saved selection."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ..ml.selectors import MultiLabelSelectorModel
+
+OK, FAILED, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
+SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no terminal
+
+
+# ---- arguments ----
+
+
+def data_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of what is read."""
+    group = parser.add_argument_group("data")
+    group.add_argument(
+        "--data",
+        nargs="+",
+        action="extend",
+        metavar="PATH",
+        help="file, folder, glob or several; a table's name; nothing for the samples",
+    )
+    group.add_argument(
+        "--format", metavar="NAME", help="arff, libsvm, parquet, delta, csv, json, table, text; samples: numbers, planted"
+    )
+    group.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, num_labels=101; repeat for more, "
+        "or with the same name for a list",
+    )
+    group.add_argument(
+        "--features",
+        nargs="+",
+        action="extend",
+        metavar="COLUMN",
+        help="feature column or columns of a table; same as --option features=",
+    )
+    group.add_argument(
+        "--labels-col", nargs="+", action="extend", metavar="COLUMN", help="label column or columns; same as --option labels="
+    )
+    group.add_argument("--id", metavar="COLUMN", help="row id column; same as --option id=")
+
+
+def output_arguments(parser: argparse.ArgumentParser) -> Any:
+    """The flags of where the results go; the group, for a command's own."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--output", metavar="DIR", help="folder to write; without a scheme it is on this machine")
+    group.add_argument(
+        "--overwrite", action="store_true", help="replace the output of an earlier run, once the new one is complete"
+    )
+    group.add_argument(
+        "--verbose", action="store_true", help="a line per stage on standard error, also where that is no terminal"
+    )
+    group.add_argument("--debug", action="store_true", help="show Spark's log and the traceback of every error")
+    return group
+
+
+def data_flags(args: argparse.Namespace) -> dict[str, Any]:
+    """The [data] section as the flags give it."""
+    options = pairs(args.option, "--option")
+    for name, flag, value in (
+        ("features", "--features", args.features),
+        ("labels", "--labels-col", args.labels_col),
+        ("id", "--id", args.id),
+    ):
+        if value is None:
+            continue
+        if name in options:
+            raise ParameterError(f"{flag} and --option {name}= say the same thing; give one of them")
+        options[name] = value[0] if isinstance(value, list) and len(value) == 1 else value
+    data: dict[str, Any] = {}
+    if args.data is not None:
+        data["path"] = args.data[0] if len(args.data) == 1 else args.data
+    if args.format is not None:
+        data["format"] = args.format
+    if options:
+        data["options"] = options
+    return data
+
+
+def pairs(items: Sequence[str], flag: str) -> dict[str, Any]:
+    """``key=value`` arguments as a dict; a key given several times has the list of its values."""
+    out: dict[str, Any] = {}
+    for item in items:
+        key, separator, value = item.partition("=")
+        if not separator or not key.strip():
+            raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
+        key = key.strip()
+        if key in out:
+            value = [*(out[key] if isinstance(out[key], list) else [out[key]]), value]
+        out[key] = value
+    return out
+
+
+def grid_pairs(items: Sequence[str]) -> dict[str, list[str]]:
+    """``--grid name=v1,v2`` arguments as lists of values by name."""
+    return {name: str(values).split(",") for name, values in pairs(items, "--grid").items()}
+
+
+def set_values(**values: Any) -> dict[str, Any]:
+    """The values that are not None: what the flags say of a section."""
+    return {k: v for k, v in values.items() if v is not None}
+
+
+def require(command: str, **values: Any) -> None:
+    """`ParameterError` naming the first flag that is missing."""
+    for name, value in values.items():
+        if value is None:
+            raise ParameterError(f"{command} needs --{name}; see spark-mlfs {command} --help")
+
+
+def number(flag: str, text: str | None, kind: type, least: float | None = None) -> Any:
+    """A flag's text as a number of `kind`, None where it is not there; `ParameterError` for anything else."""
+    if text is None:
+        return None
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    if value is None or (least is not None and value < least) or value != value:
+        what = "a whole number" if kind is int else "a number"
+        raise ParameterError(
+            f"{flag} must be {what}" + (f", at least {least:g}" if least is not None else "") + f", not {text!r}"
+        )
+    return value
+
+
+def inputs(path: str | list[str] | None, format: str | None) -> list[str]:
+    """The paths a run reads (a table's name is none)."""
+    if path is None or format == "table":
+        return []
+    return [path] if isinstance(path, str) else list(path)
+
+
+# ---- a run ----
+
+
+class Stages:
+    """Names and times the stages; on a terminal it shows them as they run."""
+
+    def __init__(self, verbose: bool) -> None:
+        self.seconds: dict[str, float] = {}
+        self.terminal = sys.stderr.isatty()
+        # spark-submit takes our standard error for its standard output, so that it never is a terminal
+        self.lines = verbose or self.terminal or "PYSPARK_GATEWAY_PORT" in os.environ
+        self.last_line = time.perf_counter()
+        self.bar: Any = None
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        from tqdm import tqdm
+
+        shape = "{desc} |{bar}| {n_fmt}/{total_fmt} {elapsed}" if self.terminal else None
+        started = time.perf_counter()
+        self.bar = tqdm(total=1, desc=name, leave=False, file=sys.stderr, disable=not self.terminal, bar_format=shape)
+        try:
+            yield
+        finally:
+            self.bar.close()
+        self.seconds[name] = round(time.perf_counter() - started, 4)
+        if self.lines:
+            print(f"spark-mlfs: {name:<24} {self.seconds[name]:8.2f} s", file=sys.stderr, flush=True)
+
+    def report(self, what: str, done: int, total: int) -> None:
+        """The pipeline's progress."""
+        if self.terminal and self.bar is not None:
+            self.bar.total, self.bar.n = total, done
+            self.bar.set_description_str(what)
+        elif self.lines and done < total and time.perf_counter() - self.last_line > SECONDS_BETWEEN_LINES:
+            self.last_line = time.perf_counter()
+            print(f"spark-mlfs: {what} {done} of {total}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def session(stages: Stages, debug: bool) -> Iterator[SparkSession]:
+    """The session there is, or one of our own, which is stopped at the end. Its log is off: what goes wrong is told by us."""
+    from pyspark.sql import SparkSession
+
+    from ..session.local import local_session
+
+    if not debug and not logging.root.handlers:
+        logging.root.addHandler(logging.NullHandler())  # py4j logs an interrupt with two tracebacks
+    had = SparkSession.getActiveSession() is not None or "DATABRICKS_RUNTIME_VERSION" in os.environ
+    with stages.stage("session"):
+        spark = local_session("spark-mlfs", {"spark.log.level": "WARN" if debug else "FATAL"})
+    try:
+        yield spark
+    finally:
+        if not had:
+            spark.stop()
+
+
+def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:
+    """The saved selection at `path`, or at ``path/model``, and where it was; `ParameterError` where neither holds one."""
+    from ..ml.selectors import MultiLabelSelectorModel
+
+    root = path.rstrip("/")
+    damaged: ParameterError | None = None
+    for where in (root, f"{root}/model"):
+        try:
+            return MultiLabelSelectorModel.load(where), where
+        except ParameterError as error:
+            if error.__cause__ is None:  # something else was saved there
+                raise
+            cause = str(error.__cause__)
+            if "PATH_NOT_FOUND" not in cause and "does not exist" not in cause:
+                damaged = damaged or error
+    raise damaged or ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")

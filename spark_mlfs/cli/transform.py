@@ -1,0 +1,222 @@
+"""``spark-mlfs transform``: a data set that Spark reads as it is, with its manifest inside as ``_manifest.json``."""
+
+from __future__ import annotations
+
+import argparse
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from ..errors import DataError, ParameterError
+from .shared import OK, Stages, data_arguments, data_flags, inputs, load_model, number, output_arguments, require, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..ml.selectors import MultiLabelSelectorModel
+    from ..output.folder import Place
+
+OUTPUT_FORMATS = ("parquet", "csv", "json", "delta")
+MOST_NAMES = 10_000  # columns that the manifest lists
+SUMMARY = "cut a data set down to the features of a saved selection"
+EPILOG = """\
+example:
+  spark-mlfs transform --model runs/numbers/model --format numbers --output runs/numbers-reduced
+
+Formats and options are those of `spark-mlfs select`. A table (parquet, delta, csv, json, table) may be without labels: leave the
+option labels out. `spark-submit jobs/transform.py` takes the same arguments.
+"""
+_SELECTED = "_selected"  # the column of the selected features, before it is named or taken apart
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The saved selection, the data, and the form of the output."""
+    parser.set_defaults(help_without_arguments=True)
+    parser.add_argument("--model", metavar="DIR", help="the model/ folder a selection run wrote (or that run's folder)")
+    data_arguments(parser)
+    parser.add_argument("--num-features", metavar="K", help="keep the K best instead of as many as the model was told")
+    group = output_arguments(parser)
+    group.add_argument(
+        "--output-format", default="parquet", choices=OUTPUT_FORMATS, help="format of the data set (default parquet)"
+    )
+    group.add_argument(
+        "--as",
+        dest="form",
+        choices=("vector", "columns"),
+        help="one vector column with the names in its metadata, or one column per feature and label under its name "
+        "(default: vector for parquet and delta, columns for csv and json)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Cuts a data set down; returns the exit code."""
+    from ..output.folder import MANIFEST, Output
+    from ..output.manifest import as_json, opening, versions
+    from ..read.toml import reader_option
+
+    require("transform", model=args.model, output=args.output, format=args.format)
+    form = _form(args)
+    data = data_flags(args)
+    path, format = data.get("path"), args.format
+    options = {k: reader_option(format, k, v) for k, v in data.get("options", {}).items()}
+    count = number("--num-features", args.num_features, int, 1)
+    _check_format(format)
+    output = Output(args.output, args.overwrite)
+    output.check([*inputs(path, format), args.model])
+    stages = Stages(args.verbose)
+    with session(stages, args.debug) as spark:
+        output.check(spark=spark)
+        with stages.stage("model"):
+            model, where = load_model(args.model)
+            if count is not None:
+                _cut_to(model, count)
+        with stages.stage("read"):
+            frame, labelled = _load_corpus(spark, path, format, options, model)
+            reduced = _reduce(frame, model, labelled, form, args.output_format)
+        with stages.stage("transform and write"), output.writing(spark) as target:
+            rows = _write(spark, reduced, target, args.output_format)
+            manifest = {
+                **opening("transform", args.argv),
+                "model": {"path": where, **{k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}},
+                "data": {"path": path, "format": format, "options": options},
+                "rows": rows,
+                "columns": reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns),
+                "output_format": args.output_format,
+                "form": form,
+                "features": model.selectedFeatureNames,
+                "seconds": stages.seconds,
+                "versions": versions(spark.version),
+            }
+            target.text("_" + MANIFEST, as_json(manifest))
+    print(
+        f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {args.output} "
+        f"({args.output_format}, {form})"
+    )
+    return OK
+
+
+def _form(args: argparse.Namespace) -> str:
+    """The word "vector" or "columns", as asked for or as the output's format has it."""
+    form = args.form or ("columns" if args.output_format in ("csv", "json") else "vector")
+    if form == "vector" and args.output_format in ("csv", "json"):
+        raise ParameterError(f"{args.output_format} holds no vectors: give --as columns, or --output-format parquet")
+    return form
+
+
+def _check_format(format: str) -> None:
+    from ..read import READERS
+
+    if format not in READERS:
+        near = get_close_matches(format, READERS, n=1)
+        raise ParameterError(
+            f"--format {format!r} is not known; "
+            + (f"did you mean {near[0]!r}? " if near else "")
+            + f"formats are {', '.join(READERS)}"
+        )
+
+
+def _cut_to(model: MultiLabelSelectorModel, count: int) -> None:
+    """Has the model keep its `count` best features, whatever it kept."""
+    if count > model.numFeatures:
+        raise ParameterError(f"--num-features {count} but the selection ranks {model.numFeatures} features; give at most that")
+    model._set(selectionMode="numTopFeatures", numTopFeatures=count)
+
+
+def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) -> int:
+    """Writes the data set; how many rows it holds."""
+    writer = reduced.write.format(format)
+    if format == "csv":
+        writer = writer.option("header", "true")
+    # the folder set aside exists already: appending to nothing is writing
+    writer.mode("append" if target.folder is not None else target.mode).save(target.path)
+    target.require_data()
+    reader = spark.read.format(format)
+    written = (reader.option("header", "true") if format == "csv" else reader).schema(reduced.schema)
+    return (reader if format == "delta" else written).load(target.path).count()
+
+
+def _load_corpus(
+    spark: SparkSession, path: str | list[str] | None, format: str, options: dict[str, Any], model: MultiLabelSelectorModel
+) -> tuple[DataFrame, bool]:
+    """The canonical frame of a corpus, and whether it has labels: a table may come without."""
+    from pyspark.sql import functions as F
+
+    from .. import read
+    from ..read.tables import FORMATS, open_table
+
+    if format == "libsvm" and not {"num_features", "feature_names"} & set(options):
+        options["num_features"] = model.numFeatures  # a small corpus need not reach the last feature
+    further = dict(options)
+    content = "features"
+    if format == "text":
+        content = "text"
+        if "vocabulary" not in further:  # the corpus has words of its own: count the ones the selection was made among
+            further["vocabulary"] = list(model.ranking.sort_values("index")["name"])
+    elif format not in FORMATS:
+        content = ""
+    if content not in options or "labels" in options or path is None:
+        return read.load(spark, path, format, **further), True
+    source = further.pop("source", "table") if format == "text" else format
+    table = open_table(spark, path, source, further.pop("reader_options", None))
+    nothing = "_" * (1 + max(map(len, table.columns), default=0))
+    table = table.withColumn(nothing, F.array().cast("array<string>"))
+    # a pattern must not catch the column that stands in for the labels: the reader leaves label columns out
+    return read.load(spark, table, format if format == "text" else "table", labels=nothing, **further), False
+
+
+def _reduce(frame: DataFrame, model: MultiLabelSelectorModel, labelled: bool, form: str, format: str) -> DataFrame:
+    """id, the selected features and the labels of the canonical frame, as vectors or as a column each."""
+    from ..schema import FEATURES, LABELS, attribute_names
+
+    model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED)
+    names = [str(model.ranking.set_index("index")["name"][i]) for i in sorted(model.selectedFeatures)]
+    label_names = attribute_names(frame, LABELS) if labelled else None
+    reduced = model.transform(frame)
+    if form == "vector":
+        return _as_vectors(reduced, names if model.summary.get("named") else None, labelled, label_names)
+    return _as_columns(reduced, names, labelled, label_names, format)
+
+
+def _as_vectors(reduced: DataFrame, names: list[str] | None, labelled: bool, label_names: list[str] | None) -> DataFrame:
+    from pyspark.sql import functions as F
+
+    from ..schema import FEATURES, ID, LABELS, with_names
+
+    columns = [F.col(ID), F.col(_SELECTED).alias(FEATURES)] + ([F.col(LABELS)] if labelled else [])
+    out = reduced.select(*columns)
+    if names is not None:
+        out = with_names(out, FEATURES, names)
+    return with_names(out, LABELS, label_names) if label_names else out
+
+
+def _as_columns(reduced: DataFrame, features: list[str], labelled: bool, label_names: list[str] | None, format: str) -> DataFrame:
+    from pyspark.ml.functions import vector_to_array
+    from pyspark.ml.linalg import VectorUDT
+    from pyspark.sql import functions as F
+
+    from ..schema import ID, LABELS
+
+    names = [ID, *features]
+    arrays = reduced.withColumn("_x", vector_to_array(_SELECTED))
+    columns = [F.col(ID)] + [F.col("_x")[i].alias(name) for i, name in enumerate(features)]
+    if labelled and isinstance(reduced.schema[LABELS].dataType, VectorUDT):
+        if label_names is None:
+            raise ParameterError("the labels have no names to make columns of; give --as vector")
+        arrays = arrays.withColumn("_y", vector_to_array(LABELS))
+        known = [F.when(~F.isnan(F.col("_y")[j]), F.col("_y")[j].cast("int")) for j in range(len(label_names))]
+        columns += [value.alias(name) for value, name in zip(known, label_names, strict=True)]
+        names += label_names
+    elif labelled:
+        tags = F.col(LABELS)
+        columns.append((F.concat_ws(";", tags.cast("array<string>")) if format == "csv" else tags).alias(LABELS))
+        names.append(LABELS)
+    _check_distinct(names)
+    return arrays.select(*columns)
+
+
+def _check_distinct(names: list[str]) -> None:
+    """`DataError` where two names differ by case alone: Spark's columns do not."""
+    seen: dict[str, str] = {}
+    for name in names:
+        if name.lower() in seen:
+            raise DataError(f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give --as vector")
+        seen[name.lower()] = name
