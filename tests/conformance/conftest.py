@@ -16,36 +16,18 @@ from pyspark.sql import types as T
 from spark_mlfs import METHODS, pipeline
 from spark_mlfs.blocks.block import Block, concatenate
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.schema import with_names
+from spark_mlfs.testing import COPY, COPY_OF, PICKS, example, rank_here, thin
+from spark_mlfs.testing import FEATURES as D
+from spark_mlfs.testing import ROWS as N
 
-N, D, Q = 200, 12, 4
-COPY_OF, COPY, BINARY, COUNTS, CONSTANT, ZERO = 1, 6, 7, 8, 9, 4
-COUNT = 5  # features a greedy method picks
+COUNT = PICKS
 NAMES = [f"x{j}" for j in range(D)]
 
 
 def pytest_generate_tests(metafunc):
     if "method" in metafunc.fixturenames:
         metafunc.parametrize("method", list(METHODS))
-
-
-def example(seed=5):
-    """(x, y): copies, a binary column, small counts, two constant columns; labels from the first columns."""
-    rng = np.random.default_rng(seed)
-    x = rng.normal(size=(N, D))
-    x[:, COPY], x[:, BINARY], x[:, COUNTS] = x[:, COPY_OF], x[:, 2] > 0, rng.integers(0, 6, N)
-    y = (x[:, :Q] + 0.6 * rng.normal(size=(N, Q)) > 0.5).astype(float)
-    x[:, CONSTANT], x[:, ZERO] = 3.0, 0.0
-    return x, y
-
-
-def thin(x):
-    """The same with nine in ten values zero: data the sparse kernels take."""
-    x = x.copy()
-    x[np.random.default_rng(2).random(x.shape) < 0.9] = 0
-    x[:, COPY] = x[:, COPY_OF]
-    return x
 
 
 def vector(row, sparse):
@@ -71,23 +53,6 @@ def frame_of(spark, x, y, sparse=lambda i: False, order=None):
     return with_names(frame, "features", NAMES) if x.shape[1] == D else frame
 
 
-def block_of(x, y, ids=None):
-    """The rows as one block, without Spark; NaN labels are unknown."""
-    import scipy.sparse as sp
-
-    known, unknown = sp.csr_matrix(y == 1), sp.csr_matrix(np.isnan(y))
-    more = (unknown.indptr, unknown.indices) if np.isnan(y).any() else (None, None)
-    return Block(x, np.arange(len(x)) if ids is None else ids, known.indptr, known.indices, *more)
-
-
-def engine_of(x, y, ids=None):
-    """An engine over the rows, without Spark: what a small run uses inside its one task."""
-    from spark_mlfs.blocks.profile import profile_block
-
-    block = block_of(x, y, ids)
-    return LocalEngine(profile_block(block, y.shape[1]), [block])
-
-
 def quick(name):
     """A method's defaults with few scans or epochs: nothing here depends on convergence, and a scan is a job in some forms."""
     few = {"max_iter": (500, 10), "epochs": (100, 8)}  # above that a limit is of the driver's own iterations
@@ -96,13 +61,7 @@ def quick(name):
 
 def in_process(engine, method, count=COUNT, **parameters):
     """(ranking, scores over all features, what the method returned) without Spark."""
-    from spark_mlfs.solvers.ranking import complete
-
-    given = {**quick(method), **parameters}
-    scores = pipeline.score(engine, pipeline.Request.of(method, given, count))
-    picks = scores.path.picks if scores.path is not None else None
-    order, values = complete(scores.values, engine.profile.varying, engine.profile.d, picks)
-    return order, values, scores
+    return rank_here(engine, pipeline.Request.of(method, {**quick(method), **parameters}, count))
 
 
 def rank_all(data, **options):

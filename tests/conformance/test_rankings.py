@@ -15,6 +15,7 @@ from spark_mlfs.engine import spark as runner
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.methods.counting import CountingMethod
 from spark_mlfs.read.samples import planted_truth
+from spark_mlfs.testing import check_ranking
 
 
 def same_bits(one, other):
@@ -32,31 +33,6 @@ def close(one, other, iterative=1e-6):
     assert list(one.ranking["index"]) == list(other.ranking["index"])
 
 
-def lawful(order, values, profile, scores):
-    """The rules of section 1 and 5 of the contract, on a ranking over all features."""
-    d, greedy = profile.d, scores.path is not None
-    constant = np.setdiff1d(np.arange(d), profile.varying)
-    assert sorted(order) == list(range(d))
-    assert np.isfinite(values).all() and np.isfinite(scores.values).all()
-    ranked = values[order]
-    assert (np.diff(ranked) <= 1e-8 * np.abs(ranked).max()).all()  # equal to 9 digits is equal
-    assert list(order[d - len(constant) :]) == list(constant)
-    varying = ranked[: d - len(constant)]
-    assert (values[constant] == min(0.0, varying.min())).all()
-    if greedy:
-        picks = profile.varying[scores.path.picks]
-        assert len(set(picks)) == len(picks) and list(order[: len(picks)]) == list(picks)
-        assert len(scores.path.gains) == len(picks)
-        assert list(varying) == list(range(d, len(constant), -1))
-    else:
-        rounded = np.array([float(f"{v:.8e}") for v in varying])
-        tied = rounded[1:] == rounded[:-1]
-        assert (np.diff(order[: len(varying)])[tied] > 0).all()  # ties go to the smaller index
-    trace = np.array(scores.objective)
-    assert (np.diff(trace) <= 1e-12 * np.abs(trace).max(initial=0)).all()
-    assert scores.converged in (None, True, False) and (scores.converged is not None or not len(trace))
-
-
 def test_the_ranking(forms, kit, method):
     result = forms.get("plain", method)
     ranking = result.ranking
@@ -65,7 +41,7 @@ def test_the_ranking(forms, kit, method):
     assert list(ranking["name"]) == [kit.NAMES[i] for i in ranking["index"]]
     values = np.empty(kit.D)
     values[ranking["index"]] = ranking["score"]
-    lawful(ranking["index"].to_numpy(), values, result.profile, result.scores)
+    check_ranking(ranking["index"].to_numpy(), values, result.profile, result.scores)
     assert list(ranking["index"][-2:]) == [kit.ZERO, kit.CONSTANT]
     assert (result.scores.path is not None) == METHODS[method].greedy
     if result.scores.path is not None:
@@ -233,7 +209,7 @@ def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
     except DataError as refusal:
         assert len(str(refusal)) > 30  # a reason and a remedy
         return
-    lawful(order, values, engine.profile, scores)
+    check_ranking(order, values, engine.profile, scores)
     rows = rng.permutation(2 * n)
     again = kit.in_process(kit.engine_of(x[rows], y[rows], rows), method, d)
     assert again[2].values.tobytes() == scores.values.tobytes() and list(again[0]) == list(order)
@@ -242,34 +218,14 @@ def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
 def test_every_choice_of_every_parameter_runs(kit, method):
     """One parameter at a time: each word of a choice, the ends of a range. Data may be refused, with a reason."""
     x, y = kit.example()
-    for parameter in METHODS[method].parameters:
-        for value in values_of(parameter.constraint, parameter.default):
-            engine = kit.engine_of(x, y)
-            try:
-                order, values, scores = kit.in_process(engine, method, 4, **{parameter.name: value})
-            except DataError as refusal:
-                assert len(str(refusal)) > 30, (parameter.name, value)
-                continue
-            lawful(order, values, engine.profile, scores)
-
-
-def values_of(constraint, default):
-    """Some valid values: words, both flags, the ends of a range and a little further in."""
-    if hasattr(constraint, "of"):
-        return [None, *values_of(constraint.of, default)]
-    if hasattr(constraint, "options"):
-        return list(constraint.options)
-    if not hasattr(constraint, "low"):
-        return [True, False]
-    low = getattr(constraint, "low", None)
-    tries = [low, None if low is None else low + 1, default, None if default is None else default * 2]
-    out = []
-    for value in tries:
+    for name, value, request in kit.requests_of(METHODS[method], **kit.quick(method)):
+        engine = kit.engine_of(x, y)
         try:
-            out.append(constraint.accept(value))
-        except (TypeError, ValueError, OverflowError):
+            order, values, scores = kit.rank_here(engine, request)
+        except DataError as refusal:
+            assert len(str(refusal)) > 30, (name, value)
             continue
-    return out
+        check_ranking(order, values, engine.profile, scores)
 
 
 def test_unknown_labels_are_used_or_refused(spark, kit, method):
@@ -283,14 +239,14 @@ def test_unknown_labels_are_used_or_refused(spark, kit, method):
     except DataError as refusal:
         assert "unknown" in str(refusal) or "known" in str(refusal)
         return
-    lawful(order, values, engine.profile, scores)
+    check_ranking(order, values, engine.profile, scores)
     # a label that is unknown everywhere says nothing about which features matter: the same picks without it
     blank = np.column_stack([y, np.full(len(y), np.nan)])
     try:
         with_blank = kit.in_process(kit.engine_of(x, blank), method)
     except DataError:
         return
-    lawful(with_blank[0], with_blank[1], kit.engine_of(x, blank).profile, with_blank[2])
+    check_ranking(with_blank[0], with_blank[1], kit.engine_of(x, blank).profile, with_blank[2])
     without, _, _ = kit.in_process(kit.engine_of(x, y), method)
     assert list(with_blank[0]) == list(without)
 

@@ -265,7 +265,7 @@ def test_one_answer_whatever_the_partitioning(frame):
     tests, copies, halves_ = found[0]
     assert len(tests.scores.path.picks) == tests.evidence.kept == len(tests.kept)  # no more picks than features that passed
     for result in found[0]:
-        direct = evidence(x, y, ids, result.request.method, result.request.rule)
+        direct = evidence(x, y, ids, result.request.method, result.request.extras[0])
         assert all(np.allclose(direct.columns[k], v, equal_nan=True) for k, v in result.evidence.columns.items())
         order = result.ranking["index"]
         assert np.array_equal(
