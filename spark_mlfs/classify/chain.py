@@ -1,9 +1,18 @@
 """Classifier chain: each label is predicted from the features and the labels before it in the chain.
 
-Training uses the true labels before a label, prediction the predicted ones (Read et al. 2009). Base: a linear support vector
-machine (`svm`), or the majority of the k nearest neighbours (`knn`) in the space of the features and the labels before. Order:
-by label index, by falling frequency (ties by index), or drawn with the seed. Scores: decision values of the machines, shares of
-the neighbours.
+    ŷ_π(t) = h_t(x, ŷ_π(1), …, ŷ_π(t−1)),    t = 1, …, q
+
+Training uses the true labels before a label, prediction the predicted ones. Base h: a linear support vector machine
+(``svm``, as `classify.svm`), or the majority of the k nearest neighbours (``knn``) in the space of the features and the labels
+before. Order: by label index, by falling frequency (ties by index), or drawn with the seed. Scores: decision values of the
+machines, shares of the neighbours.
+Symbols: x (v,) the features that vary in the training rows, scaled as ``scaling`` says (default: as they are); π the order of
+the q labels; ŷ ∈ {0, 1}^q the prediction. Scores (rows, q).
+Raises: `DataError` where single labels of a row are unknown, or with ``knn`` there are at most k labelled rows; `BudgetError`
+where the rows exceed a worker's share ``workerBytes`` or ``driverBytes``; `ParameterError` where a parameter is out of its
+range.
+Source: Read, Pfahringer, Holmes & Frank 2009.
+Deviations: one chain, not their ensemble.
 """
 
 from __future__ import annotations

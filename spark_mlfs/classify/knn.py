@@ -1,16 +1,22 @@
 """ML-kNN and BRkNN: the labels of the k nearest training rows.
 
-Neighbours are exact: ordered by round(d² / number of features, 10), then by row id; squared Euclidean over the features that
-vary in the training rows.
-
-ML-kNN (Zhang & Zhou 2007). With s the smoothing, n_l training rows with label l, κ_l[j] (κ'_l[j]) training rows with (without) l
-that have j of k neighbours with l, themselves excluded:
+ML-kNN takes the label of the larger posterior,
 
     P(l) = (s + n_l) / (2s + n)
     P(j | l) = (s + κ_l[j]) / (s(k+1) + Σ κ_l),     P(j | ¬l) = (s + κ'_l[j]) / (s(k+1) + Σ κ'_l)
     score = P(l) P(j|l) / (P(l) P(j|l) + P(¬l) P(j|¬l)),   label where P(l) P(j|l) > P(¬l) P(j|¬l)
 
-BRkNN (Spyromitros et al. 2008): score = share of the k neighbours with the label, label where it exceeds ½.
+BRkNN the majority: score = share of the k neighbours with the label, label where it exceeds ½. Neighbours are exact: ordered by
+round(d² / v, 10), then by row id; d the Euclidean distance over the v features that vary in the training rows, scaled as
+``scaling`` says (default: as they are).
+Symbols: n training rows; j ∈ {0, …, k} how many of the k neighbours of a row have label l of q; n_l training rows with l;
+κ_l[j] (κ'_l[j]) training rows with (without) l that have j such neighbours, themselves excluded; s > 0 the smoothing, rows.
+Scores (rows, q), probabilities or shares.
+Raises: `DataError` where single labels of a row are unknown, or there are at most k labelled rows; `BudgetError` where the
+training rows exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its
+range.
+Source: Zhang & Zhou 2007 (ML-kNN); Spyromitros, Tsoumakas & Vlahavas 2008 (BRkNN).
+Deviations: none; equal posteriors, and half of the neighbours, predict 0.
 """
 
 from __future__ import annotations

@@ -1,10 +1,18 @@
 """Binary relevance with linear support vector machines, one per label, in parallel.
 
-Per label min_w ½‖w‖² + C Σ_i max(0, 1 − y_i(w'x_i + b))², y_i = ±1, by scikit-learn's LinearSVC (liblinear); the rows are in the
-order of their ids and the solver's draws are seeded, so that a label's machine does not depend on where it was trained. Score:
-the decision value w'x + b, or with ``scores="calibrated"`` Platt's probability 1/(1 + exp(a·f + b)), a and b from the decision
-values of three folds by row id. Label where w'x + b > 0. A label with one value in the training rows is predicted as that value
-(decision ±1, probability 1 or 0).
+    min over w, b of  ½‖w‖² + C Σ_i max(0, 1 − y_i(w'x_i + b))²,    label where w'x + b > 0
+
+by scikit-learn's LinearSVC (liblinear); the rows are in the order of their ids and the solver's draws are seeded, so that a
+label's machine does not depend on where it was trained. Score: the decision value w'x + b, or with ``scores="calibrated"``
+Platt's probability 1/(1 + exp(a·f + b)), f the decision value, a and b from those of three folds by row id. A label with one
+value in the training rows is predicted as that value (decision ±1, probability 1 or 0).
+Symbols: x_i (v,) the features that vary in training row i, scaled as ``scaling`` says (default: as they are), or those an
+extractor made for the label (``label_specific``); y_i = ±1 whether it has the label; w (v,), b one label's machine of q; C > 0
+``c``. Scores (rows, q), distances in units of 1/‖w‖, or probabilities.
+Raises: `DataError` where single labels of a row are unknown; `BudgetError` where the rows exceed a worker's share
+``workerBytes`` or ``driverBytes``; `ParameterError` where a parameter is out of its range.
+Source: Fan, Chang, Hsieh, Wang & Lin 2008 (LIBLINEAR); Platt 1999 (probabilities).
+Deviations: liblinear penalises the intercept b with w; where a fold lacks a class, the probability is 1/(1 + exp(−f)).
 """
 
 from __future__ import annotations

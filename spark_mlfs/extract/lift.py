@@ -1,11 +1,22 @@
 """LIFT: label-specific features, distances to cluster centres of each label's positive and negative rows.
 
-Per label k-means on the positives and on the negatives, m_k = ⌈ratio · min(|P_k|, |N_k|) − 1e-9⌉ centres each; a label without
-positives or negatives gets 50 centres on all rows. A row's features under the label are its Euclidean distances to the 2m_k
-centres, positive ones first, on the scaled features; the output holds all labels' features one after the other (`slices`).
-Lloyd's algorithm from the rows with the smallest seeded hash of their ids, one scan an iteration for all labels together, until
-no centre moves; a centre without rows stays. The same rows give the same centres on any cluster. Source: Zhang & Wu 2015; ratio
-.1, .2 in the LIFT-RSM paper.
+    φ_l(x) = [‖x − p_1‖, …, ‖x − p_m‖, ‖x − n_1‖, …, ‖x − n_m‖],    m = ⌈ratio · min(|P_l|, |N_l|) − 1e-9⌉
+
+Per label k-means on the positives and on the negatives; a label without positives or negatives gets 50 centres on all rows. The
+output holds all labels' features one after the other (`slices`). Lloyd's algorithm from the rows with the smallest seeded hash
+of their ids, one scan an iteration for all labels together, until no centre moves; a centre without rows stays. The same rows
+give the same centres on any cluster.
+Symbols: x (v,) the scaled features that vary of a row; P_l, N_l the rows with and without label l of q, of those whose labels
+are all known; p_j, n_j (v,) the centres of each. The distances are in scaled units (under ``scaling="standard"``: standard
+deviations).
+Raises: `DataError` where no row has all its labels known, no feature varies over those, or no label takes both values;
+`BudgetError` where the centres, or the sums over rows, exceed ``driverBytes``, or a worker's share ``workerBytes``;
+`ParameterError` where a parameter is out of its range.
+Source: Zhang & Wu 2015; ``ratio`` .1, .2 in the LIFT-RSM paper, whose Section 2.1 gives the formulas.
+Deviations:
+- features are z-scored first (``scaling="none"``: as they are);
+- k-means starts from hashed rows instead of random ones;
+- that paper prints ⌊·⌋ for m, but its published dimensions agree with ⌈·⌉ only.
 """
 
 from __future__ import annotations

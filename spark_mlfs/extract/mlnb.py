@@ -1,11 +1,21 @@
 """MLNB: principal components, a genetic search over subsets of them, and naive Bayes.
 
-The features are projected on their first ``share`` of principal components (30 % of the dimensions); a population of bit strings
-is bred for some generations to minimise the mean over folds of (Hamming loss + ranking loss)/2 of Gaussian naive Bayes, one
-classifier a label, on the chosen components. Binary tournaments, one-point crossover, bit flips at rate 1/length, the best
-string survives. Folds by hash of the row id, the draws of the search by the seed. The components' log-likelihoods add up over
-components, so one pass over the rows serves a whole population: two matrix products a fold. The extracted features are the
-chosen components. Source: Zhang, Peña & Robles 2009.
+    min over bit strings s of (1/folds) Σ_fold (Hamming loss + ranking loss)/2,    z = P'x,
+    log p(l | z_s) − log p(¬l | z_s) = ln (n_l + 1)/(n − n_l + 1) + Σ_{j∈s} [ln N(z_j; μ_jl, σ²_jl) − ln N(z_j; μ_j¬l, σ²_j¬l)]
+
+of Gaussian naive Bayes, one classifier a label, fitted outside the fold. Binary tournaments, one-point crossover, bit flips at
+rate 1/c, the best string survives. Extracted: the chosen components. The log-likelihoods add up over components, so one pass
+over the rows serves a whole population: two matrix products a fold.
+Symbols: x (v,) the scaled features that vary, centred; P (v, c) the leading principal directions, c = max(1, ⌊share · v⌋);
+s ∈ {0, 1}^c not empty; n rows outside the fold whose labels are all known, n_l of them with label l of q; μ, σ² means and
+population variances of component j over the rows with and without l, σ² at least 1e-9 of the component's own. Both losses are
+in [0, 1]; ties count as reversed in the ranking loss, rows without or with all labels are left out of it.
+Raises: `DataError` where no row has all its labels known, no feature varies over those, or no label takes both values;
+`BudgetError` where the Gram matrix or the components' moments exceed ``driverBytes``, or a worker's share ``workerBytes``;
+`ParameterError` where a parameter is out of its range.
+Source: Zhang, Peña & Robles 2009.
+Deviations: folds by hash of the row id and draws by hash of the seed, so that one seed gives one answer; the floor of the
+variances.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from ..statistics.contingency import (
     LabelPairSums,
     Labels,
     LabelsetCounts,
+    Labelsets,
     PairInformation,
     TwoWay,
 )
@@ -42,6 +43,14 @@ PAIR_BYTES = 64 << 20
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
 
+def known_labelsets(engine: Engine) -> Labelsets:
+    """The labelsets of the rows whose labels are all known; `DataError` where there are none."""
+    (sets,) = engine.run(LabelsetCounts())
+    if not len(sets.counts):
+        raise DataError("no row has all its labels known: labelsets need fully known rows; drop the labels that are never known")
+    return sets
+
+
 class Counting:
     """The counts and informations of one run, each computed when first asked for."""
 
@@ -49,7 +58,7 @@ class Counting:
         self.engine, self.p = engine, p
         self.coding = engine.coding(p["num_bins"], p["binning"])
         if target is None and p.get("labels") == "lp":
-            (sets,) = engine.run(LabelsetCounts())
+            sets = known_labelsets(engine)
             target, rows = Classes(sets.hashes), int(sets.counts.sum())
         self.target = target if target is not None else engine.labels()
         correction = p.get("bias_correction", "none")
@@ -195,4 +204,14 @@ class CountingMethod(Method):
         return [TwoWay(engine.coding(p["num_bins"], p["binning"]), engine.labels())]
 
 
-__all__ = ["BINNING", "COUNTING", "CORRECTION", "LABELS", "NUM_BINS", "Counting", "CountingMethod", "Everything"]
+__all__ = [
+    "BINNING",
+    "COUNTING",
+    "CORRECTION",
+    "LABELS",
+    "NUM_BINS",
+    "Counting",
+    "CountingMethod",
+    "Everything",
+    "known_labelsets",
+]

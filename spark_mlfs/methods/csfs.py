@@ -1,9 +1,20 @@
-"""CSFS: min Σ_i ‖W'x_i + b − f_i‖² + μ‖W‖₂,₁, f_i the labels where known and free in [0, 1] where not; score ‖w_i‖.
+"""CSFS: convex semi-supervised selection by ℓ2,1 regression that fills in unknown labels.
+
+    min over W, b and the unknown f_il ∈ [0, 1] of  Σ_i ‖W'x_i + b − f_i‖² + μ‖W‖₂,₁,    score ‖w_i‖
 
 Fully labelled data need one scan. Rows with unknown labels (a null label cell, or single NaN labels) take part: their labels
-start at 0 and are filled in by clip(XW + 1b, 0, 1), one scan an iteration; the problem is jointly convex, so the start does not
-matter. Source: Chang et al. 2014, s_i = 1. Only where every label of a row is known does the row enter other methods of this
-family.
+start at 0 and are filled in by clip(XW + 1b', 0, 1), one scan an iteration; the problem is jointly convex, so the start does
+not matter. Only where every label of a row is known does the row enter other methods of this family.
+Symbols: x_i (v,) the scaled features that vary in row i of n, all rows; f_i (q,) its labels in {0, 1} where known, free where
+not; W (v, q), w_i its row of feature i; b (q,) the intercept; ‖W‖₂,₁ = Σ_i ‖w_i‖; μ > 0 ``mu``. Score (v,), labels per scaled
+unit of the feature.
+Raises: `BudgetError` where the Gram matrix exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where
+a parameter is out of its range.
+Source: Chang, Nie, Yang & Huang 2014.
+Deviations:
+- all row weights s_i are 1;
+- W is solved for fully between two fillings of F (the paper: one reweighting each), and (W, b) is extrapolated where that does
+  not raise the objective: the same optimum, fewer scans.
 """
 
 from __future__ import annotations

@@ -1,10 +1,16 @@
 """Multi-label F statistic.
 
-μ_l mean of x over the rows of label l, μ = Σ n_l μ_l / Σ n_l, Sb = Σ n_l (μ_l − μ)², Sw = Σ_l Σ_{i∈l} (x_i − μ_l)²;
-F = max(n − q, 1)/max(q − 1, 1) · Sb/Sw, the denominator floored at 1e-12·(Sb + Sw): 0/0 = 0, perfect separation 1e12.
-Source: Kong, Ding, Huang & Zhao 2012 (the GMBA paper's MLFS); their code divides by a sum of unweighted variances, which is not
-followed. Scale invariant, so no scaling is applied. A row counts once for each of its labels; unknown labels are not positive
-ones.
+    F(f) = max(n − q, 1)/max(q − 1, 1) · Sb/Sw,    Sb = Σ_l n_l (μ_l − μ)²,    Sw = Σ_l Σ_{i∈l} (x_i − μ_l)²
+
+A row counts once for each of its labels; unknown labels are not positive ones. The denominator is floored at 1e-12·(Sb + Sw):
+0/0 = 0, perfect separation 1e12. Scale invariant, so no scaling is applied.
+Symbols: x_i the value of feature f, one of the v that vary, in row i of n; i ∈ l the n_l rows with label l of q; μ_l their
+mean; μ = Σ n_l μ_l / Σ n_l. Score F (v,), without unit.
+Raises: `BudgetError` where the sums (labels × features) exceed ``driverBytes``, or a worker's share ``workerBytes``. It has no
+parameters.
+Source: Kong, Ding, Huang & Zhao 2012 (the MLFS of Yan & Li 2016).
+Deviations: the authors' code divides by a sum of unweighted variances, which is not followed; factor and denominator are
+floored.
 """
 
 from __future__ import annotations

@@ -1,10 +1,19 @@
 """Fisher score.
 
-``labels="br"`` (default): per label with the classes {in, out}, Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c over the rows where the label
-is known, mean over the labels that take both values; equals r²/(1 − r²) per label. ``"overlap"``: the labels as overlapping
-classes around the global mean.
-``"lp"``: the labelsets as classes. Denominators floored at 1e-12·(numerator + denominator). Source: Gu, Li & Han 2011.
-Scale invariant, so no scaling is applied.
+    labels="br"        (1/|L|) Σ_{l∈L} s(f; l, not l),    s(f; classes) = Σ_c n_c (μ_c − μ)² / Σ_c n_c σ²_c
+    labels="overlap"   s(f; 1, …, q), the labels as classes that share rows
+    labels="lp"        s(f; the labelsets)
+
+Under "br" s = r²/(1 − r²), r the correlation with the label. Denominators are floored at 1e-12·(numerator + denominator):
+0/0 = 0, perfect separation 1e12. Scale invariant, so no scaling is applied.
+Symbols: f one of the v features that vary; n_c, μ_c, σ²_c rows, mean and population variance of f in class c; μ the mean of all
+n rows; L the labels of q that take both values; under "br" label l's rows are those where it is known, under "lp" those where
+all are. Score (v,), without unit.
+Raises: `BudgetError` where the sums (labels or labelsets × features) exceed ``driverBytes``, or a worker's share
+``workerBytes``; `DataError` where ``labels="lp"`` and no row has all its labels known; `ParameterError` where ``labels`` is
+none of the three.
+Source: Gu, Li & Han 2011 (the score of one class label).
+Deviations: the three ways to many labels are ours: the source has one label.
 """
 
 from __future__ import annotations
@@ -21,6 +30,7 @@ from ..statistics.base import Statistic
 from ..statistics.contingency import Classes, LabelsetCounts
 from ..statistics.moments import GroupMoments, known_range
 from .base import Method, Scores
+from .counting import known_labelsets
 
 
 class Fisher(Method):
@@ -38,7 +48,7 @@ class Fisher(Method):
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         if p["labels"] == "lp":
-            (sets,) = engine.run(LabelsetCounts())
+            sets = known_labelsets(engine)
             (m,) = engine.run(GroupMoments(Classes(sets.hashes)))
             low, high = known_range(engine)
             varying = np.flatnonzero(high > low)
@@ -64,5 +74,7 @@ class Fisher(Method):
             between, within = class_scatter(n, sums, squares)
             varies |= between + within > 0
             scores.append(floored_ratio(between, within))
+        if not scores:  # no label takes both values
+            return Scores(np.zeros(engine.num_features))
         varying = np.flatnonzero(varies)
         return Scores.of_varying(np.mean(scores, axis=0)[varying], varying, engine.num_features)

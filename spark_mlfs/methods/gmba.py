@@ -6,18 +6,31 @@ m_i = |d²(i, nearest hit) − d²(i, nearest miss)| in the full scaled space. W
     Loss_i(ω) = Σ_{j∈hits} s_ij d²_ω(i,j) + λ Σ_{j∈hits} Σ_{r∈misses} (s_ij − s_ir)·[m_i + d²_ω(i,j) − d²_ω(i,r)]₊
 
 ``mode="paper"``
-    The printed gradient (Eq. 15) tests the hinge with unweighted distances, so it is 2ω∘g_i with one fixed vector g_i an anchor;
-    the descent ω ← ω − β∇/‖∇‖ visits the anchors once, in seeded order (``shuffle=False``: by row id). Score ω. Two orders agree
-    by chance, and gradients changed in their last bit can end per cents apart.
+    The printed gradient (Eq. 15) tests the hinge with unweighted distances, so it is 2ω∘g_i with one fixed vector g_i an anchor,
+    g_i = Σ_j s_ij Δ²_ij + λ Σ_{j,r active} (s_ij − s_ir)(Δ²_ij − Δ²_ir); the descent ω ← ω − β∇/‖∇‖ visits the anchors once, in
+    seeded order (``shuffle=False``: by row id). Score ω. Two orders agree by chance, and gradients changed in their last bit can
+    end per cents apart.
 ``mode="convex"`` (default)
     v = ω² makes the loss convex; Σ_i Loss_i(v) + (η/2)‖v − 1‖² is minimised over v ≥ 0, one pass over the data a step. Score v.
 ``mode="closed"``
     Score −Σ_i g_i, one pass.
 
-Rows with fewer than k hits or no miss are no anchors, rows with unknown labels are left out. ``num_anchors`` (default: all rows
-up to 20,000, then as many drawn by hash of the row id) bounds the cost: anchors × rows × features. Source: Yan & Li 2016, Eq.
-2-16; the authors' code looks hit similarity up by a wrong row and re-adds earlier hits, which is not followed; convex and closed
-are ours.
+Symbols: x_i (v,) the scaled features that vary in row i of n; ω (v,) ∈ ℝ their weights, 1 at the start; Δ²_ij (v,) the squared
+differences of two rows, d² their sum; s_ij ∈ [0, 1] the rows' labels in common over their labels in either, each label weighing
+its number of rows (``similarity="jaccard"``: all alike), 0 where both rows are without labels; λ ≥ 0 ``lam``, β > 0 ``beta``,
+s_min ∈ (0, 1] ``s_min``; a hinge is active when round((m_i + d²_ij − d²_ir)/v, 10) ≥ 0; η is .01 of the mean |gradient at
+v = 1|. Score (v,), without unit. Rows with fewer than k hits or no miss are no anchors, rows with unknown labels are left out.
+``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the row id) bounds the cost:
+anchors × rows × features.
+Raises: `DataError` where no feature varies over the rows whose labels are all known, or no row has k hits and a miss;
+`BudgetError` where the sums (labelsets × features) or the neighbours of the anchors exceed ``driverBytes``, or a worker's share
+``workerBytes``; `ParameterError` where a parameter is out of its range.
+Source: Yan & Li 2016, Eq. 2, 3 and 6 to 16.
+Deviations:
+- convex and closed are ours;
+- Eq. 8 leaves i' free in its second sum: here that sum runs over hits and misses;
+- beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise;
+- the authors' code looks hit similarity up by a wrong row and re-adds earlier hits: not followed.
 
 What the default rests on: ML-kNN's average precision on held-out rows (k = 10, z-scores, a third of the rows, mean over the best
 10, 20, 30, 40 and 50 % of the features and five splits) and the rank correlation of the scores on two disjoint halves of the

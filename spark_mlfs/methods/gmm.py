@@ -1,6 +1,16 @@
 """GMM: geometric mean of the per-label mutual informations.
 
-(Π_l max(I(f; Y_l), 1e-12))^(1/labels) over the labels that take both values. Source: Gonzalez-Lopez, Ventura & Cano 2020.
+    score(f) = (Π_{l∈L} max(I(f; Y_l), 1e-12))^(1/|L|)
+
+Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y_l ∈ {0, 1} label l of q; L
+the labels that take both values; I plug-in mutual information in nats (Miller–Madow on request), over the rows where label l is
+known. Score (v,), nats.
+Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
+parameter is out of its range.
+Source: Gonzalez-Lopez, Ventura & Cano, "Distributed multi-label feature selection using individual mutual information
+measures", 2020.
+Deviations: the floor at 1e-12, so that one label without information does not make all features equal; labels with one value
+are left out.
 """
 
 from __future__ import annotations
@@ -26,6 +36,8 @@ class GMM(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         profile = engine.profile
         both = (profile.positive > 0) & (profile.positive < profile.observed)
+        if not both.any():
+            return Scores(np.zeros(engine.num_features))
         counting = Counting(engine, p)
         target, out = counting.target, np.empty(engine.num_features)
         for first, last, counts in counting.two_way.chunks(copies=8):

@@ -1,12 +1,16 @@
 """IGMF: information gain with the labelset, normalised.
 
-2·I(f; labelset) / (H(f) + H(labelset)), the symmetric uncertainty of the discretised feature and the labelset as one class (the
-empty labelset is a class): a number in [0, 1], 0 where neither varies. Two scans: for the labelsets, then for their counts.
-Rows with an unknown label have no labelset and are left out.
+    score(f) = 2·I(f; Y) / (H(f) + H(Y))
 
-Errors: `DataError` where no row has all its labels known, `BudgetError` where the counts (features × bins × labelsets) exceed
-the driver's budget.
+The symmetric uncertainty, a number in [0, 1]; 0 where neither varies. Two scans: for the labelsets, then for their counts. Rows
+with an unknown label have no labelset and are left out.
+Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y the labelset as one class
+of m, the empty one included; I mutual information, H entropy, plug-in (Miller–Madow on request), in nats, so that the score
+(v,) has no unit.
+Raises: `DataError` where no row has all its labels known; `BudgetError` where the counts (features × bins × labelsets) exceed
+``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
 Source: Li, Liu, Ma, Mo, Duan, Zhou & Zhao, "Multi-label feature selection via information gain", ADMA 2014.
+Deviations: none known; unknown labels are an addition.
 """
 
 from __future__ import annotations
@@ -17,12 +21,11 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
-from ..errors import DataError
 from ..kernels import information as info
 from ..statistics.base import Statistic
 from ..statistics.contingency import LabelsetCounts
 from .base import Scores
-from .counting import Counting, CountingMethod
+from .counting import Counting, CountingMethod, known_labelsets
 
 
 class IGMF(CountingMethod):
@@ -36,11 +39,7 @@ class IGMF(CountingMethod):
         return [LabelsetCounts()]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        (sets,) = engine.run(LabelsetCounts())
-        if not len(sets.counts):
-            raise DataError(
-                "no row has all its labels known: labelsets need fully known rows; drop the labels that are never known"
-            )
+        sets = known_labelsets(engine)
         counting = Counting(engine, {**p, "labels": "lp"})
         spread = np.empty(engine.num_features)
         for first, last, counts in counting.two_way.chunks(copies=4):

@@ -1,9 +1,18 @@
 """JMI: joint mutual information.
 
-Greedy: the first pick maximises R (MIM); then J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l) (``labels="br"``, Eq. 8) or Σ_s I((f,
-s); labelset) (``"lp"``, Eq. 6). By the chain rule I((f, s); Y) = I(s; Y) + I(f; Y | s), so each pick adds one
-three-way count. Unpicked features follow by R.
-Source: Sechidis, Nikolaou & Brown 2014 (there "X: partial").
+    labels="br"   J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l)
+    labels="lp"   J(f) = Σ_{s∈S} I((f, s); Y)
+
+Greedy: the first pick maximises R(f) = Σ_l I(f; Y_l) or I(f; Y), as `mim`; each further one J. By the chain rule I((f, s);
+Y) = I(s; Y) + I(f; Y | s), so a pick adds one three-way count. Unpicked features follow by R.
+Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
+Y_l ∈ {0, 1} label l of q; Y the labelset as one class of m, the empty one included; I plug-in mutual information in nats
+(Miller–Madow on request), for label l over the rows where it is known, for Y over those where all are. Score R (v,); value of a
+pick: R of the first, J of the others.
+Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
+``labels="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
+Source: Sechidis, Nikolaou & Brown 2014, Eq. 8 (br) and Eq. 6 (lp); there "X: partial".
+Deviations: none. The paper leaves the first pick open; here it is that of MIM.
 """
 
 from __future__ import annotations

@@ -1,12 +1,22 @@
 """MIFS: joint label factorisation and feature selection.
 
-    min ‖XW − V‖² + α‖Y − VB‖² + β tr V'LV + γ‖W‖₂,₁,     score ‖w_i‖ with the rows of B scaled to length one
+    min ‖XW − V‖² + α‖Y − VB‖² + β tr V'LV + γ‖W‖₂,₁,    score ‖w_i‖ with the rows of B scaled to length one
 
-by exact block updates W, B, V (`solvers.mifs`), monotone; L the Laplacian of the heat graph of the k nearest rows. As printed
-the problem has no minimiser, (aV, aW, B/a) with a → 0 lowers every term but the second: ``constraint="orthonormal"`` (default)
-asks BB' = I, ``"none"`` is the paper's, where the number of iterations decides. With β = 0, V is linear in [X, Y] and the Gram
-matrices suffice; with β > 0 the rows are held in one process, and more of them than ``driverBytes`` are refused. Source: Jian et
-al. 2016 (the OMFS paper's Eq. 1). Rows with unknown labels are left out.
+by exact block updates W, B, V (`solvers.mifs`), the objective never rises. With β = 0, V is linear in [X, Y] and the Gram
+matrices suffice; with β > 0 the rows are held in one process. There is no intercept. Rows with unknown labels are left out.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; V (n, c) the latent labels, B (c, q) what they mean, c
+by default ⌈0.3q⌉ and at most the rank of Y; W (v, c), w_i its row of feature i; L (n, n) the Laplacian of the heat graph of the
+k nearest rows, weight exp(−d²/t), t the mean d² of the directed edges, an edge if either end lists the other; ‖W‖₂,₁ = Σ_i
+‖w_i‖; α, β ≥ 0, γ > 0 ``alpha``, ``beta``, ``gamma``. Score (v,), latent labels per scaled unit of the feature.
+Raises: `DataError` where no row has all its labels known, no feature varies over those, or they have no label; `BudgetError`
+where the Gram matrix, or with β > 0 the rows, exceed ``driverBytes`` or ``workerBytes``; `ParameterError` where a parameter is
+out of its range.
+Source: Jian, Li, Shu & Liu 2016, as Valadi et al. give it (Eq. 1 and 2; Eq. 1 omits γ).
+Deviations:
+- as printed the problem has no minimiser, (aV, aW, B/a) with a → 0 lowers every term but the second:
+  ``constraint="orthonormal"`` (default) asks BB' = I; ``"none"`` is the paper's, where the number of iterations decides;
+- exact updates of whole blocks and, from the 30th on, extrapolation and Newton steps, instead of gradient steps: the paper's
+  fixed points.
 """
 
 from __future__ import annotations

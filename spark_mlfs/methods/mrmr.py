@@ -1,26 +1,30 @@
 """mRMR: minimum redundancy, maximum relevance.
 
-First pick: the argmax of Rel; then Rel(f) − mean_{s∈S} Red(f, s) (``scheme="difference"``) or Rel(f) / mean_s Red(f, s)
-(``"quotient"``; a mean redundancy of exactly 1, that of a copy, counts as infinite). Unpicked features follow by Rel.
+    scheme="difference"   J(f) = Rel(f) − (1/|S|) Σ_{s∈S} Red(f, s)
+    scheme="quotient"     J(f) = Rel(f) / ((1/|S|) Σ_{s∈S} Red(f, s))
 
-    relevance   "mi"           mean over the labels of I(f; Y_l), in nats, of the discretised feature
-                "f"            mean over the labels of the two-class F statistic r²(n − 2)/(1 − r²), r the correlation with the
-                               0/1 label; 1 − r² is floored at 1e-12, a label with one value adds 0. Features without any
-                               (F = 0) are not picked
-    redundancy  "mi"           I(f; s), in nats; a quotient floors it at .001
-                "correlation"  max(|r_fs|, .001)
+Greedy: the first pick maximises Rel, each further one J; unpicked features follow by Rel.
 
-F and correlations come from one Gram matrix, informations from two-way counts and one pair count a pick. With one label and
-"f", "correlation", "quotient" the picks are those of the package `mrmr_selection` (``mrmr_classif``) but for copies of the
-first pick: whether their correlation is exactly 1 is left to rounding there, here it is. Unknown labels: informations over the
-observed pairs, their mean over the labels known in some row; F over the rows whose labels are all known, redundancies over all
-rows (correlations beside F: over the rows of F).
+    relevance   "mi"           Rel(f) = (1/q) Σ_l I(f; Y_l), in nats, of the discretised feature
+                "f"            Rel(f) = (1/q) Σ_l F_l, F_l = r²(n − 2)/(1 − r²), r the correlation with the 0/1 label; 1 − r² is
+                               floored at 1e-12, a label with one value adds 0. Features without any (F = 0) are not picked
+    redundancy  "mi"           Red(f, s) = I(f; s), in nats; a quotient floors it at .001
+                "correlation"  Red(f, s) = max(|r_fs|, .001)
 
-Errors: `DataError` where F has no row with all labels known, `BudgetError` where counts or the Gram matrix exceed the driver's
-budget.
+Symbols: f, s the v features that vary, for I discretised into b ≤ ``num_bins`` bins; S the picked ones; Y_l ∈ {0, 1} label l of
+q; n rows; I plug-in mutual information (Miller–Madow on request). A quotient whose mean redundancy is exactly 1, that of a
+copy, counts as 0. Score Rel (v,); value of a pick J. F and correlations come from one Gram matrix, informations from two-way
+counts and one pair count a pick. Unknown labels: informations over the observed pairs, their mean over the labels known in some
+row; F over the rows whose labels are all known, redundancies over all rows (correlations beside F: over the rows of F).
+Raises: `DataError` where F has no row with all labels known; `BudgetError` where counts or the Gram matrix exceed
+``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
 Source: Peng, Long & Ding, "Feature selection based on mutual information: criteria of max-dependency, max-relevance, and
 min-redundancy", IEEE TPAMI 27, 2005; with F and correlation Zhao, Anand & Wang, "Maximum relevance and minimum redundancy
 feature selection methods for a marketing machine learning platform", 2019.
+Deviations:
+- the mean over several labels: the sources have one;
+- with one label and "f", "correlation", "quotient" the picks are those of the package `mrmr_selection` (``mrmr_classif``) but
+  for copies of the first pick: whether their correlation is exactly 1 is left to rounding there, here it is.
 """
 
 from __future__ import annotations

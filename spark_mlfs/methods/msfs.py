@@ -1,16 +1,30 @@
 """MSFS: random manifold sampling and joint sparsity.
 
-    min ½‖XW + 1b − Y‖² + (α/2) tr W'X'LXW + (β/2)(ρ‖W‖₂,₁ + (1−ρ)‖W‖²),     score ‖w_i‖
+    min ½‖XW + 1b' − Y‖² + (α/2) tr W'X'LXW + (β/2)(ρ‖W‖₂,₁ + (1 − ρ)‖W‖²),    score ‖w_i‖
+    W = (X'(H + αL)X + β(1 − ρ)I + βρU)⁻¹X'HY,    U_ii = 1/max(2‖w_i‖, ε)
 
-W = (X'(H + αL)X + β(1−ρ)I + βρU)⁻¹X'HY, U_ii = 1/max(2‖w_i‖, ε), from U = I (the problem is convex; the paper starts at random).
-L is the Laplacian of the neighbourhood graph sampled by walks on T_ij = exp(−d²_ij/σ²)·Jaccard(y_i, y_j) (`solvers.manifold`):
+L is the Laplacian of S = (C + C')/2, C_ij the visits of row j by walks from row i over P = T/row sums,
+
+    T_ij = exp(−d²_ij/σ²)·|y_i ∩ y_j|/|y_i ∪ y_j|,  i ≠ j        (`solvers.manifold`)
+
 ``walk="dfs"`` a walk of ``steps`` steps from every row, ``"bfs"`` as many single steps, ``"expected"`` the expectation of the
-former, without chance. σ is unstated in the paper: ``sigma=None`` tunes it by the 7th nearest row. ``neighbors`` keeps the
-nearest label-sharing rows of each row, kept if either end lists the other; ``neighbors=None`` is the paper's dense form, up to
-20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step (``"expected"``: 2 KB a row) in one
-process, and more of them than ``driverBytes`` are refused. Only X'LX needs pairs of rows. Source: Li & Zhai, Algorithm 1, Eq. 10
-and 13; the authors' code inverts a matrix of infinite condition (ε = 1e-64), which is not followed. Rows with unknown labels
-are left out.
+former, without chance. ``neighbors`` keeps the nearest label-sharing rows of each row, an edge if either end lists the other;
+None keeps all, up to 20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step
+(``"expected"``: 2 KB a row) in one process. Only X'LX needs pairs of rows. Rows with unknown labels are left out.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; H = I − 11'/n; W (v, q), w_i its row of feature i; b
+(q,) the intercept; d_ij the Euclidean distance of the scaled rows; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0 and ρ ∈ [0, 1] ``alpha``,
+``beta``, ``rho``; σ > 0 ``sigma``. Score (v,), labels per scaled unit of the feature.
+Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix,
+the neighbours or the walks exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where
+``neighbors=None`` meets more than 20,000 rows, or a parameter is out of its range.
+Source: Li & Zhai, Eq. 3 and 10 to 14, Algorithms 1 and 2.
+Deviations:
+- σ is unstated in the paper and decides everything: ``sigma=None`` (default) takes σ_iσ_j for σ², σ_i the distance to the 7th
+  nearest row; a number is the paper's;
+- 30 label-sharing neighbours a row are kept; ``neighbors=None`` is the paper's dense graph;
+- Algorithm 1 forbids a depth-first walk to return to the row it started from; here it may, so that visits are powers of P;
+- U starts at I (the paper: at random; the problem is convex) and ε is 1e-10 of the first iterate's largest 2‖w_i‖: with the
+  paper's 1e-64 the matrix it inverts has infinite condition.
 """
 
 from __future__ import annotations

@@ -1,9 +1,23 @@
-"""OMFS: the labels are factorised once, Y ≈ VB, then min ‖XW − V‖² + γ‖W‖₂,₁; score ‖w_i‖.
+"""OMFS: the labels are factorised once, Y ≈ VB, then the features are regressed on V.
+
+    min ‖XW − V‖² + γ‖W‖₂,₁,    score ‖w_i‖
 
 Rows of one labelset have one latent row, so the factorisation needs the distinct labelsets and their counts, and with v_u the
 latent row of labelset u, X'V = Σ_u (Σ_{i∈u} x_i) v_u'. ``factorizer="nmf"`` (multiplicative updates, V then B, from |U_c|√S,
-√S|V_c'|) or ``"svd"``; ‖b_r‖ = 1 fixes the scale; c = ⌈0.3q⌉. ``solver="irls"`` (default) reweights, ``"armijo"`` is the paper's
-descent: the same J. There is no intercept. Source: Valadi et al., Eq. 2-6.
+√S|V_c'| of Y's truncated SVD) or ``"svd"``; ‖b_r‖ = 1 fixes the scale. ``solver="irls"`` (default) reweights, ``"armijo"`` is
+the paper's descent: the same minimum. There is no intercept. Rows with unknown labels are left out.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; V (n, c) the latent labels, B (c, q), b_r its row r; c
+by default ⌈0.3q⌉ and at most the rank of Y; W (v, c), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖; γ > 0 ``gamma``. Score
+(v,), latent labels per scaled unit of the feature.
+Raises: `DataError` where no row has all its labels known, no feature varies over those, or they have no label; `BudgetError`
+where the Gram matrix or the sums (labelsets × features) exceed ``driverBytes``, or a worker's share ``workerBytes``;
+`ParameterError` where a parameter is out of its range.
+Source: Valadi et al., Eq. 3 to 5 and their algorithm.
+Deviations:
+- Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4) with D moving does;
+- the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or SVD without chance;
+- the Armijo descent divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds
+  (`solvers.l21.omfs_armijo`).
 """
 
 from __future__ import annotations

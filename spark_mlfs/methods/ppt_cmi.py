@@ -1,11 +1,24 @@
 """PPT with conditional mutual information: pruned problem transformation.
 
-Rows whose labelset occurs fewer than ``min_count`` times are dropped, the labelset is the class; then CMI (``criterion="cmi"``)
-or MIM (``"mim"``) under label powerset. Bins come from all training rows. ``estimator="plug-in"`` counts; ``"knn"`` is Ross'
-estimator for a discrete target, ψ(n) + ψ(k) − ⟨ψ(n_x)⟩ − ⟨ψ(m)⟩ with k_i = min(k, n_x − 1), m_i counting the row itself and the
-rows strictly nearer than its k-th neighbour of the same class, classes of one row dropped, values below 0 set to 0: on one
-standardised feature exact from one sort, on X_S ∪ {f} jointly in the maximum norm; distances are compared at ten decimals.
-Source: Doquire & Verleysen 2013; Ross 2014; scikit-learn's conventions.
+    criterion="cmi"   J(f) = I(f; Y | X_S), greedy        criterion="mim"   R(f) = I(f; Y)
+
+over the rows whose labelset occurs at least ``min_count`` times, the labelset Y as one class. ``estimator="plug-in"`` counts:
+`cmi` and `mim` under label powerset. ``estimator="knn"`` is Ross' for a real variable x and a class:
+
+    I = ψ(n) + ⟨ψ(k_i)⟩ − ⟨ψ(n_i)⟩ − ⟨ψ(m_i)⟩,    k_i = min(k, n_i − 1), values below 0 set to 0
+
+on one standardised feature exact from one sort; greedy on X_S ∪ {f} jointly, in the maximum norm. Distances are compared at ten
+decimals; classes of one row are dropped.
+Symbols: f one of the v features that vary, for counts discretised into b ≤ ``num_bins`` bins; S the picked ones, X_S their
+joint value; n rows kept, n_i of them in the class of row i; m_i row i itself and the rows strictly nearer than its k_i-th
+neighbour of the same class; ψ the digamma function, ⟨·⟩ the mean over the rows. Score R (v,), nats; value of a pick J.
+Raises: `DataError` where no row has all its labels known, or fewer than two labelsets are left; `BudgetError` where the counts
+exceed ``driverBytes`` or ``workerBytes``, or the rows do with ``estimator="knn"`` and ``criterion="cmi"``, which holds them in
+one process; `ParameterError` where a parameter is out of its range.
+Source: Doquire & Verleysen 2013; Ross 2014, with scikit-learn's conventions.
+Deviations:
+- counting is the default; the paper estimates by nearest neighbours;
+- bins are those of all training rows, not of the rows kept.
 """
 
 from __future__ import annotations
@@ -25,7 +38,7 @@ from ..statistics.base import Statistic
 from ..statistics.contingency import Classes, LabelsetCounts
 from .base import Scores
 from .cmi import select_jointly
-from .counting import COUNTING, Counting, CountingMethod
+from .counting import COUNTING, Counting, CountingMethod, known_labelsets
 
 
 class PPTCMI(CountingMethod):
@@ -47,13 +60,9 @@ class PPTCMI(CountingMethod):
         return [LabelsetCounts()]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        (sets,) = engine.run(LabelsetCounts())
+        sets = known_labelsets(engine)
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
         kept = sets.counts >= floor
-        if not len(kept):
-            raise DataError(
-                "no row has all its labels known: labelsets need fully known rows; drop the labels that are never known"
-            )
         if kept.sum() < 2:
             raise DataError(
                 f"{int(kept.sum())} labelset(s) occur at least min_count = {p['min_count']} times (of {len(kept)}; the commonest "

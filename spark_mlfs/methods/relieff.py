@@ -1,11 +1,20 @@
 """Multi-label ReliefF.
 
-``mode="pairwise"`` (Kong et al. 2012, the GMBA paper's MLRF): for every label pair (a, b) with at least k + 1 rows on both
-sides, two-class ReliefF over the rows with exactly one of the two: Σ over anchors and their k misses |Δ|/(N_ab k) less the same
-over their k hits; summed over the pairs. ``mode="hamming"``: one neighbour pass; with δ the Hamming distance of two labelsets
-over q, the mean |Δ| of neighbours weighed by δ less the mean weighed by 1 − δ (RReliefF's estimate). Features scaled to [0, 1]
-over all rows whose labels are known (others are left out), neighbours among the pair's rows, themselves excluded.
-``num_anchors`` (default: all rows up to 20,000, then as many drawn by hash of the row id) bounds the cost.
+    mode="pairwise"   Σ_{a<b} Σ_{i∈ab} [Σ_{j∈misses(i)} |x_i − x_j| − Σ_{j∈hits(i)} |x_i − x_j|] / (N_ab k)
+    mode="hamming"    Σ_ij δ_ij |x_i − x_j| / Σ_ij δ_ij − Σ_ij (1 − δ_ij) |x_i − x_j| / Σ_ij (1 − δ_ij)
+
+pairwise: for every pair of labels (a, b) with at least k + 1 rows on both sides, two-class ReliefF among the rows with exactly
+one of the two. hamming: one neighbour pass, j over the k nearest rows of i, RReliefF's estimate. ``num_anchors`` (default: all
+rows up to 20,000, then as many drawn by hash of the row id) bounds the cost: anchors × rows × features.
+Symbols: x_i ∈ [0, 1] the value in row i of one of the v features that vary, min–max scaled over all rows whose labels are known
+(others are left out); i ∈ ab the N_ab anchors with exactly one of the two labels; hits(i), misses(i) its k nearest rows of the
+same and of the other class, itself excluded, by squared Euclidean distance over the v features; δ_ij ∈ [0, 1] the Hamming
+distance of two labelsets over q. Score (v,) without unit, in [−1, 1] for each pair.
+Raises: `DataError` where no feature varies over the rows whose labels are all known, or (pairwise) no two labels have k + 1
+rows on both sides; `BudgetError` where the neighbours of the anchors exceed ``driverBytes``, or a worker's share
+``workerBytes``; `ParameterError` where a parameter is out of its range.
+Source: pairwise Kong, Ding, Huang & Zhao 2012 (the MLRF of Yan & Li 2016); hamming Reyes, Morell & Ventura 2015.
+Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise.
 """
 
 from __future__ import annotations

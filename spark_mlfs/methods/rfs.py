@@ -1,11 +1,22 @@
-"""RFS: min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁; score ‖w_i‖.
+"""RFS: robust selection by an ℓ2,1 loss and an ℓ2,1 penalty.
 
-Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(1/2‖r_i‖), D = diag(1/2‖w_i‖), from R = I/γ, D = I: the iterates of the paper's n × n
-form with a d × d solve and one scan each. ``accelerate`` extrapolates and keeps what does not raise the objective: the same
-optimum in fewer scans. Where rows are few a feature (n ≤ 3d) many are fitted exactly and reweighting needs hundreds of scans:
-there, and after 60 scans without convergence, ``accelerate`` gathers the rows once and takes Newton steps
-(`solvers.rfs_newton`), if their memory, about 16 ((n + d)² + n² + nd) bytes, is within ``driverBytes``. Residual norms floored
-at 1e-8 of mean‖y_i − ȳ‖. Source: Nie et al. 2010.
+    min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁,    score ‖w_i‖
+
+Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(1/2‖r_i‖), D = diag(1/2‖w_i‖), from R = I/γ, D = I, centred by the R-weighted means:
+one scan an iteration. ``accelerate`` extrapolates and keeps what does not raise the objective: the same optimum in fewer scans.
+Where rows are few a feature (n ≤ 3v) many are fitted exactly and reweighting needs hundreds of scans: there, and after 60 scans
+without convergence, ``accelerate`` gathers the rows once and takes Newton steps (`solvers.rfs_newton`), if their memory, about
+16 ((n + v)² + n² + nv) bytes, is within ``driverBytes``.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; W (v, q),
+w_i its row of feature i; b (q,) the intercept; r_i = W'x_i + b − y_i (q,); ‖A‖₂,₁ the sum of the row norms of A; γ > 0
+``gamma``. Score (v,), labels per scaled unit of the feature.
+Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
+exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Source: Nie, Huang, Cai & Ding 2010.
+Deviations:
+- a d × d solve instead of the paper's n × n: with ``accelerate=False`` the same iterates, to rounding;
+- the intercept b, which the paper leaves to a constant column under the penalty, is not penalised;
+- residual norms are floored at 1e-8 of mean ‖y_i − ȳ‖, row norms of W at 1e-10 of the first iterate's largest.
 """
 
 from __future__ import annotations

@@ -1,6 +1,15 @@
-"""Ridge regression of all labels at once: W = (X'HX + αI)⁻¹X'HY on the scaled features, intercept unpenalised; score ‖w_i‖.
+"""Ridge regression of all labels at once.
 
-Source: Hoerl & Kennard 1970. One scan; the objective is ‖HY − HXW‖² + α‖W‖².
+    min ‖HY − HXW‖² + α‖W‖²,    W = (G + αI)⁻¹C,    score ‖w_i‖
+
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known;
+H = I − 11'/n, so that the intercept is not penalised; G = X'HX, C = X'HY; W (v, q), w_i its row of feature i; α ≥ 0 ``alpha``.
+Score (v,), labels per scaled unit of the feature (under ``scaling="standard"``: per standard deviation).
+Cost: one scan for G and C, then one solve.
+Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
+exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+Source: Hoerl & Kennard 1970.
+Deviations: none. α = 0 with a singular G takes the solution of least norm.
 """
 
 from __future__ import annotations

@@ -1,8 +1,16 @@
 """SCLS: scalable relevance evaluation for large label sets.
 
-R(f)·(1 − Σ_{s∈S} I(f; s)/H(f)). First pick: the argmax of R. The redundancy does not look at the labels, so a pick costs the same
-however many there are. Source: Lee & Kim, "SCLS: Multi-label feature selection based on scalable criterion for large label
-set", 2017.
+    J(f) = R(f)·(1 − Σ_{s∈S} I(f; s)/H(f)),    R(f) = Σ_l I(f; Y_l)
+
+Greedy: the first pick maximises R, each further one J; unpicked features follow by R. The redundancy does not look at the
+labels, so a pick costs the same however many there are.
+Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
+Y_l ∈ {0, 1} label l of q; I plug-in mutual information, H entropy, in nats (Miller–Madow on request), with Y_l over the rows
+where label l is known. A feature that falls into one bin has H = 0 and J = R = 0. Score R (v,); value of a pick J.
+Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a
+parameter is out of its range.
+Source: Lee & Kim, "SCLS: Multi-label feature selection based on scalable criterion for large label set", 2017.
+Deviations: none; unknown labels are an addition.
 """
 
 from __future__ import annotations

@@ -1,14 +1,23 @@
 """SPEC on the multi-label similarity graph.
 
-Rows i ≠ j are joined with weight s_ij, the rows' labels in common over their labels in either, each label weighing its number of
-rows (``similarity="jaccard"``: all alike). D degrees, L = D − A, x a feature standardised over all rows:
-
-    phi1 = x'Lx / x'Dx,   phi2 = phi1 / (1 − (x̂'ξ₁)²) = phi1 of x − (1'Dx)/(1'D1),   phi3 = Σ_{j=2..k} (2 − γ_j)(x̂'ξ_j)²
+    phi1 = x'Lx / x'Dx
+    phi2 = phi1 / (1 − (x̂'ξ₁)²) = phi1 of x − (1'Dx)/(1'D1)
+    phi3 = Σ_{j=2..k} (2 − γ_j)(x̂'ξ_j)²
 
 phi1 and phi2 are smaller for better features, the scores are −phi1 and −phi2; phi3 is the score as it is. Rows without a
-neighbour leave the graph, not the standardisation; x'Dx = 0 scores −2 (0 under phi3). Everything follows from sums over the rows
-of each labelset (`solvers.spectral`), one scan. Source: Zhao & Liu 2007; the graph is Yan & Li 2016, Eq. 2 and 3, whose Eq. 17
-misplaces the degree factors and is not followed. Rows with unknown labels are left out.
+neighbour leave the graph, not the standardisation; x'Dx = 0 scores −2 (0 under phi3). Rows with unknown labels are left out.
+Everything follows from sums over the rows of each labelset (`solvers.spectral`), one scan.
+Symbols: x (n,) one of the v features that vary, standardised over the n rows; A (n, n) the graph, A_ij = s_ij off the diagonal,
+s_ij the rows' labels in common over their labels in either, each label weighing its number of rows (``similarity="jaccard"``:
+all alike), 0 where both rows are without labels; D its degrees, L = D − A; x̂ = D^½x/‖D^½x‖; γ_j, ξ_j the eigenvalues,
+ascending, and eigenvectors of D^−½LD^−½, ξ₁ ∝ D^½1; k eigenvalues, by default q, the last eigenspace whole. Score (v,), without
+unit.
+Raises: `DataError` where no two rows share a label, or no row has all its labels known; `BudgetError` where the sums
+(labelsets × features), or phi3's labelsets × labelsets, exceed the budgets (``driverBytes``, ``workerBytes``; 2 GB for phi3);
+`ParameterError` where a parameter is out of its range.
+Source: Zhao & Liu 2007; the graph is Yan & Li 2016, Eq. 2 and 3.
+Deviations: Yan & Li's Eq. 17 writes phi1 as a sum over pairs, omits ½ in it and misplaces the degree factors; the quadratic
+form on its left is followed.
 """
 
 from __future__ import annotations
