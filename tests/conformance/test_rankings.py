@@ -15,7 +15,7 @@ from spark_mlfs.engine import spark as runner
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.methods.counting import CountingMethod
 from spark_mlfs.read.samples import planted_truth
-from spark_mlfs.testing import check_ranking
+from spark_mlfs.testing import CONSTANT, COPY, COPY_OF, FEATURES, ZERO, check_ranking, engine_of, example, rank_here, requests_of
 
 
 def same_bits(one, other):
@@ -36,13 +36,13 @@ def close(one, other, iterative=1e-6):
 def test_the_ranking(forms, kit, method):
     result = forms.get("plain", method)
     ranking = result.ranking
-    assert list(ranking.columns) == ["rank", "index", "name", "score"] and len(ranking) == kit.D
-    assert list(ranking["rank"]) == list(range(1, kit.D + 1))
+    assert list(ranking.columns) == ["rank", "index", "name", "score"] and len(ranking) == FEATURES
+    assert list(ranking["rank"]) == list(range(1, FEATURES + 1))
     assert list(ranking["name"]) == [kit.NAMES[i] for i in ranking["index"]]
-    values = np.empty(kit.D)
+    values = np.empty(FEATURES)
     values[ranking["index"]] = ranking["score"]
     check_ranking(ranking["index"].to_numpy(), values, result.profile, result.scores)
-    assert list(ranking["index"][-2:]) == [kit.ZERO, kit.CONSTANT]
+    assert list(ranking["index"][-2:]) == [ZERO, CONSTANT]
     assert (result.scores.path is not None) == METHODS[method].greedy
     if result.scores.path is not None:
         assert 1 <= len(result.scores.path.picks) <= kit.COUNT
@@ -55,11 +55,9 @@ def test_a_copy_gets_the_score_of_its_original(forms, kit, method):
         pytest.skip("every column has draws of its own")
     result = forms.get("plain", method)
     at = dict(zip(result.profile.varying, result.scores.values, strict=True))
-    assert abs(at[kit.COPY] - at[kit.COPY_OF]) <= 1e-9 * abs(at[kit.COPY_OF]) or (
-        result.scores.objective and at[kit.COPY] == 0 <= at[kit.COPY_OF]
-    )
+    assert abs(at[COPY] - at[COPY_OF]) <= 1e-9 * abs(at[COPY_OF]) or (result.scores.objective and at[COPY] == 0 <= at[COPY_OF])
     place = dict(zip(result.ranking["index"], result.ranking["rank"], strict=True))
-    assert place[kit.COPY] > place[kit.COPY_OF]
+    assert place[COPY] > place[COPY_OF]
 
 
 def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
@@ -67,7 +65,7 @@ def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
     if METHODS[method].stochastic:
         pytest.skip("a column's draws depend on its place")
     original, permuted = forms.get("plain", method), forms.get("columns", method)
-    before, after = np.zeros(kit.D), np.zeros(kit.D)
+    before, after = np.zeros(FEATURES), np.zeros(FEATURES)
     before[original.profile.varying] = original.scores.values
     after[permuted.profile.varying] = permuted.scores.values
     relative = 1e-3 if original.scores.objective else 1e-9
@@ -203,7 +201,7 @@ def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
     y = (rng.random((n, q)) < 0.4).astype(float)
     y[:, 0] = np.arange(n) % 2
     x, y = np.vstack([x] * 2), np.vstack([y] * 2)
-    engine = kit.engine_of(x, y)
+    engine = engine_of(x, y)
     try:
         order, values, scores = kit.in_process(engine, method, d)
     except DataError as refusal:
@@ -211,17 +209,17 @@ def test_any_small_data_rank_lawfully(kit, method, seed, n, d, q, levels):
         return
     check_ranking(order, values, engine.profile, scores)
     rows = rng.permutation(2 * n)
-    again = kit.in_process(kit.engine_of(x[rows], y[rows], rows), method, d)
+    again = kit.in_process(engine_of(x[rows], y[rows], rows), method, d)
     assert again[2].values.tobytes() == scores.values.tobytes() and list(again[0]) == list(order)
 
 
 def test_every_choice_of_every_parameter_runs(kit, method):
     """One parameter at a time: each word of a choice, the ends of a range. Data may be refused, with a reason."""
-    x, y = kit.example()
-    for name, value, request in kit.requests_of(METHODS[method], **kit.quick(method)):
-        engine = kit.engine_of(x, y)
+    x, y = example()
+    for name, value, request in requests_of(METHODS[method], **kit.quick(method)):
+        engine = engine_of(x, y)
         try:
-            order, values, scores = kit.rank_here(engine, request)
+            order, values, scores = rank_here(engine, request)
         except DataError as refusal:
             assert len(str(refusal)) > 30, (name, value)
             continue
@@ -230,10 +228,10 @@ def test_every_choice_of_every_parameter_runs(kit, method):
 
 def test_unknown_labels_are_used_or_refused(spark, kit, method):
     """NaN labels are unknown, not negative: the ranking is lawful, or the method says what to do."""
-    x, y = kit.example()
+    x, y = example()
     rng = np.random.default_rng(4)
     missing = np.where(rng.random(y.shape) < 0.1, np.nan, y)
-    engine = kit.engine_of(x, missing)
+    engine = engine_of(x, missing)
     try:
         order, values, scores = kit.in_process(engine, method)
     except DataError as refusal:
@@ -243,11 +241,11 @@ def test_unknown_labels_are_used_or_refused(spark, kit, method):
     # a label that is unknown everywhere says nothing about which features matter: the same picks without it
     blank = np.column_stack([y, np.full(len(y), np.nan)])
     try:
-        with_blank = kit.in_process(kit.engine_of(x, blank), method)
+        with_blank = kit.in_process(engine_of(x, blank), method)
     except DataError:
         return
-    check_ranking(with_blank[0], with_blank[1], kit.engine_of(x, blank).profile, with_blank[2])
-    without, _, _ = kit.in_process(kit.engine_of(x, y), method)
+    check_ranking(with_blank[0], with_blank[1], engine_of(x, blank).profile, with_blank[2])
+    without, _, _ = kit.in_process(engine_of(x, y), method)
     assert list(with_blank[0]) == list(without)
 
 
@@ -257,12 +255,12 @@ FAMILIES = ("jmi", "chi2", "fisher", "gmba", "relieff", "ridge", "csfs", "mssl",
 @pytest.mark.parametrize("methods", [FAMILIES, pytest.param([m for m in METHODS if m not in FAMILIES], marks=pytest.mark.slow)])
 def test_unknown_labels_through_spark(spark, kit, methods):
     """Null label cells and NaN entries, over partitions and jobs: the same bits as in one process, and a worker's refusal."""
-    x, y = kit.example()
+    x, y = example()
     y = np.where(np.random.default_rng(4).random(y.shape) < 0.1, np.nan, y)
     packed = pack(kit.frame_of(spark, x, y).repartition(5), row_id="id")
     for method in methods:
         try:
-            want = kit.in_process(kit.engine_of(x, y), method)[2].values
+            want = kit.in_process(engine_of(x, y), method)[2].values
         except DataError:
             for small in (0, 1 << 40):
                 with pytest.raises(DataError):
