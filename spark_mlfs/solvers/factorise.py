@@ -1,7 +1,7 @@
-"""Factorisations Y ~ VB of a label matrix, from its distinct labelsets and their counts.
+"""Factorisations Y ≈ VB of a label matrix, from its distinct labelsets and their counts.
 
-V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u a labelset and N_u
-its count the loss is sum_u N_u ||y_u - v_u B||^2 = ||Y - VB||^2 over the rows.
+V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u a labelset and N_u its
+count the loss is Σ_u N_u ‖y_u − v_u B‖² = ‖Y − VB‖² over the rows.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spark_mlfs.errors import DataError, ParameterError
+from ..errors import DataError, ParameterError
 
 FACTORIZERS = ("nmf", "svd")
 
 
 @dataclass
 class Factorisation:
-    """V (labelsets x c), B (c x q) with ||b_r|| = 1, and the loss after each iteration (never rising)."""
+    """V (labelsets × c), B (c × q) with ‖b_r‖ = 1, and the loss after each iteration (never rising)."""
 
     V: np.ndarray
     B: np.ndarray
@@ -27,12 +27,12 @@ class Factorisation:
 
 
 def latent_width(q: int) -> int:
-    """c = ceil(0.3 q), at least 1; the arithmetic is exact (0.3 * 10 is not 3 in binary)."""
+    """c = ⌈0.3 q⌉, at least 1; the arithmetic is exact (0.3·10 is not 3 in binary)."""
     return max(1, -(-3 * q // 10))
 
 
 def truncated_svd(labelsets: np.ndarray, counts: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """U (one row per labelset, the rows of Y's U), S and V' of Y's c leading singular triples, from Y'Y (q x q).
+    """U (one row per labelset, the rows of Y's U), S and V' of Y's c leading singular triples, from Y'Y (q × q).
 
     c is lowered to the rank of Y (singular values above 1e-7 of the first). The largest entry of each right vector is
     positive (the first of a tie), so the signs are the same everywhere."""
@@ -67,13 +67,13 @@ def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Fact
 def nmf(
     labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, tol: float = 1e-11, max_iter: int = 20_000
 ) -> Factorisation:
-    """Non-negative Y ~ VB by multiplicative updates, V then B. Lee & Seung (2001), Euclidean loss.
+    """Non-negative Y ≈ VB by multiplicative updates, V then B. Lee & Seung (2001), Euclidean loss.
 
-        V <- V o (Y B') / (V B B'),   B <- B o (V'NY) / (V'N V B),   N = diag(counts)
+        V ← V ∘ (Y B') / (V B B'),   B ← B ∘ (V'NY) / (V'N V B),   N = diag(counts)
 
-    The start |U_c| sqrt(S), sqrt(S) |V_c'| of Y's truncated SVD involves no randomness. Stops when an iteration lowers
-    the loss by at most `tol` of ||Y||^2: the updates creep, and stopping earlier moves the scores of OMFS by per cents.
-    Afterwards the rows of B are scaled to length one, V the other way."""
+    The start |U_c| √S, √S |V_c'| of Y's truncated SVD involves no randomness. Stops when an iteration lowers the loss by at
+    most `tol` of ‖Y‖²: the updates creep, and stopping earlier moves the scores of OMFS by per cents. Afterwards the rows of
+    B are scaled to length one, V the other way."""
     c = latent_width(labelsets.shape[1]) if c is None else c
     L = np.asarray(labelsets, dtype=np.float64)
     if L.size and L.min() < 0:
@@ -91,7 +91,7 @@ def nmf(
         cross, inner = NV.T @ L, NV.T @ V
         B *= cross / np.maximum(inner @ B, tiny)
         value = size - 2 * float((B * cross).sum()) + float((inner * (B @ B.T)).sum())
-        # The loss is a sum of squares of size ||Y||^2: a rise within its rounding is none.
+        # The loss is a sum of squares of size ‖Y‖²: a rise within its rounding is none.
         trace.append(trace[-1] if trace[-1] < value <= trace[-1] + 1e-13 * size else value)
         if trace[-2] - trace[-1] <= tol * size:
             converged = True
@@ -108,7 +108,7 @@ def factorise(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None, f
 
 
 def normalise(V: np.ndarray, B: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same product VB with ||b_r|| = 1; a row of zeros stays."""
+    """The same product VB with ‖b_r‖ = 1; a row of zeros stays."""
     size = np.linalg.norm(B, axis=1)
     size = np.where(size > 0, size, 1.0)
     return V * size, B / size[:, None]

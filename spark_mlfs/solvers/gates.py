@@ -1,16 +1,16 @@
 """DeepFS: stochastic gates in front of a small network.
 
-One independent hard-concrete gate per feature (Louizos, Welling & Kingma, ICLR 2018; the form of the `dl-selection`
-package, which the MSFS paper compares with), a network of one or two ReLU layers, sigmoid outputs:
+One independent hard-concrete gate per feature (Louizos, Welling & Kingma, ICLR 2018; the form of the `dl-selection` package,
+which the MSFS paper compares with), a network of one or two ReLU layers, sigmoid outputs:
 
-    z_j = clip(s (1.1 + 0.1) - 0.1, 0, 1),   s = sigmoid((log u - log(1-u) + a_j) / T),   u ~ U(0, 1),  T = 2/3
-    loss = mean over rows of the summed binary cross-entropy + lam * sum_j p_j,
-    p_j = P(z_j > 0) = sigmoid(a_j - T log(0.1 / 1.1)).
+    z_j = clip(s (1.1 + 0.1) − 0.1, 0, 1),   s = sigmoid((log u − log(1 − u) + a_j) / T),   u ~ U(0, 1),  T = 2/3
+    loss = mean over rows of the summed binary cross-entropy + λ Σ_j p_j,
+    p_j = P(z_j > 0) = sigmoid(a_j − T log(0.1 / 1.1)).
 
-The score of feature j is p_j. What to expect of it: it is the weakest method of this family. It is trained by
-stochastic gradients on a sample held by the driver, it is not convex, another seed gives another ranking, correlated
-features share a gate's worth of weight arbitrarily, and with few epochs the gates have hardly left their common start.
-It is here to complete the comparison of the MSFS paper. One seed gives one answer.
+The score of feature j is p_j. What to expect of it: it is the weakest method of this family. It is trained by stochastic
+gradients on a sample held by the driver, it is not convex, another seed gives another ranking, correlated features share a
+gate's worth of weight arbitrarily, and with few epochs the gates have hardly left their common start. It is here to complete
+the comparison of the MSFS paper. One seed gives one answer.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import expit
 
-from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers.linear import Solution
+from ..errors import DataError, ParameterError
+from .linear import Solution
 
 _LOW, _HIGH, _T = -0.1, 1.1, 2.0 / 3.0
 _SHIFT = _T * np.log(-_LOW / _HIGH)
@@ -43,12 +43,12 @@ def deepfs(
     seed: int = 0,
     patience: int = 10,
 ) -> Solution:
-    """Train gates and network by Adam; `weights` (d x 1) are the keep probabilities.
+    """Train gates and network by Adam; `weights` (d × 1) are the keep probabilities.
 
-    X n x d standardised and dense, Y n x q in {0, 1}; `hidden` one or two layer widths. After each epoch the penalised
-    loss of the whole sample is taken with every gate at its noise-free value, and the best parameters so far are the
-    ones returned: `objective` is that best value, so it never rises. `converged` means that `patience` epochs brought
-    no improvement of 1e-4 relative; it is no claim of an optimum. `extra["loss"]` has the raw value of every epoch."""
+    X n × d standardised and dense, Y n × q in {0, 1}; `hidden` one or two layer widths. After each epoch the penalised loss
+    of the whole sample is taken with every gate at its noise-free value, and the best parameters so far are the ones
+    returned: `objective` is that best value, so it never rises. `converged` means that `patience` epochs brought no
+    improvement of 1e-4 relative; it is no claim of an optimum. `extra["loss"]` has the raw value of every epoch."""
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     n, d = X.shape
     q = Y.shape[1]
@@ -108,7 +108,7 @@ def loss_and_gradients(
     if noise is None:
         s = expit(a / _T)  # the same for all rows
     else:
-        # 1/T = 3/2: sigmoid((log u - log(1-u) + a) / T) = 1/(1 + r sqrt(r)), r = (1/u - 1) exp(-a), without logarithms
+        # 1/T = 3/2: sigmoid((log u − log(1 − u) + a) / T) = 1/(1 + r √r), r = (1/u − 1) exp(−a), without logarithms
         r = 1.0 / np.clip(noise, 1e-6, 1 - 1e-6)
         r -= 1.0
         r *= np.exp(np.minimum(-a, 400.0))

@@ -1,25 +1,25 @@
-"""l2,1-regularised least squares by reweighting: MSSL, CSFS, OMFS, MSFS, RFS.
+"""ℓ2,1-regularised least squares by reweighting: MSSL, CSFS, OMFS, MSFS, RFS.
 
-All are one convex problem in (A, C, beta), A symmetric and positive semidefinite (d x d), C d x q:
+All are one convex problem in (A, C, β), A symmetric and positive semidefinite (d × d), C d × q:
 
-    f(W) = tr W'AW - 2 tr W'C + beta ||W||_21,          (A + beta U) W = C,   U = diag(1 / (2||w_i||)).
+    f(W) = tr W'AW − 2 tr W'C + β‖W‖₂,₁,          (A + βU) W = C,   U = diag(1 / (2‖w_i‖)).
 
-Reweighting fixes U, solves, and updates U. 1/(2||w_i||) grows without bound as a row vanishes; with s = U^(-1/2) the
-same step is W = s (sAs + beta I)^-1 s C, whose matrix is bounded below by beta, so Cholesky serves. U is bounded by
-1/eps, eps = 1e-10 of the largest 2||w_i|| of the first iterate, and what falls monotonically is the Huberised objective
+Reweighting fixes U, solves, and updates U. 1/(2‖w_i‖) grows without bound as a row vanishes; with s = U^−½ the same step is
+W = s (sAs + βI)⁻¹ s C, whose matrix is bounded below by β, so Cholesky serves. U is bounded by 1/eps, eps = 1e-10 of the
+largest 2‖w_i‖ of the first iterate, and what falls monotonically is the Huberised objective
 
-    f with h(||w_i||) in place of ||w_i||,   h(t) = t if 2t >= eps, else t^2/eps + eps/4.
+    f with h(‖w_i‖) in place of ‖w_i‖,   h(t) = t if 2t ≥ eps, else t²/eps + eps/4.
 
-The start is U = I; the solver stops at max|dW| <= 1e-9 max|W|. Reweighting alone converges slowly where rows vanish or
-nearly copy one another. As min over x >= eps of t^2/x + x/4 is h(t), the Huberised problem is the minimisation over
-x = diag(U)^-1 alone of the convex, smooth
+The start is U = I; the solver stops at max|ΔW| ≤ 1e-9 max|W|. Reweighting alone converges slowly where rows vanish or
+nearly copy one another. As min over x ≥ eps of t²/x + x/4 is h(t), the Huberised problem is the minimisation over
+x = diag(U)⁻¹ alone of the convex, smooth
 
-    g(x) = -tr C'(A + beta diag(1/x))^-1 C + beta/4 sum x,    x >= eps,    W(x) = (A + beta diag(1/x))^-1 C,
+    g(x) = −tr C'(A + β diag(1/x))⁻¹ C + β/4 Σ x,    x ≥ eps,    W(x) = (A + β diag(1/x))⁻¹ C,
 
-of d unknowns whatever q is: after a few reweightings (with Anderson extrapolation of x) the solver takes Newton steps
-on it, `BoxNewton`. Both are kept only when the objective does not rise. Identical columns are solved as one and share
-its weight alike, as reweighting has it. Rows that vanish are set aside, checked against the optimality conditions at
-the end and brought back when they violate them.
+of d unknowns whatever q is: after a few reweightings (with Anderson extrapolation of x) the solver takes Newton steps on it,
+`BoxNewton`. Both are kept only when the objective does not rise. Identical columns are solved as one and share its weight
+alike, as reweighting has it. Rows that vanish are set aside, checked against the optimality conditions at the end and
+brought back when they violate them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg, sparse
 
-from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.gram import GramStatistics, GramView
-from spark_mlfs.solvers.linear import Solution, copies, solve_positive
+from ..errors import DataError, ParameterError
+from ..kernels.gram import GramStatistics, GramView
+from .linear import Solution, copies, solve_positive
 
-_EPS = 1e-10  # of the largest 2||w_i||: the bound of U
+_EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
 _MEMORY = 10  # iterates Anderson extrapolation looks back on
 _REWEIGHTINGS = 8  # before the first Newton step
 
@@ -47,12 +47,12 @@ def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
 
 
 def reweighted_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> np.ndarray:
-    """(A + beta diag(1/s2))^-1 C in scaled form; s2 = 1/U_ii."""
+    """(A + β diag(1/s2))⁻¹ C in scaled form; s2 = 1/U_ii."""
     return factored_step(A, C, beta, s2)[0]
 
 
 def factored_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """`reweighted_step` and the lower Cholesky factor of sAs + beta I, None where there is none."""
+    """`reweighted_step` and the lower Cholesky factor of sAs + βI, None where there is none."""
     s = np.sqrt(s2)
     M = A * s
     M *= s[:, None]
@@ -60,7 +60,7 @@ def factored_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> 
     rhs = s[:, None] * C
     try:  # the transpose of the symmetric M has the order LAPACK overwrites
         factor = linalg.cho_factor(M.T, lower=True, overwrite_a=True, check_finite=False)
-    except linalg.LinAlgError:  # beta is below the rounding of sAs
+    except linalg.LinAlgError:  # β is below the rounding of sAs
         M = A * np.outer(s, s)
         M[np.diag_indices_from(M)] += beta
         return s[:, None] * solve_positive(M, rhs), None
@@ -78,11 +78,11 @@ def minimise_l21(
     max_iter: int = 2000,
     accelerate: bool = True,
 ) -> Solution:
-    """Minimise factor * (tr W'AW - 2 tr W'C + beta ||W||_21 + constant) over W (d x q).
+    """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q).
 
-    `constant` (usually ||HY||^2) and `factor` only serve the reported objective. `start` is a warm start, W of a
-    neighbouring problem. `accelerate=False` runs the plain iteration, which agrees but may need thousands of steps.
-    `iterations` counts linear solves. Rows set aside end as exact zeros. The intercept is left at 0 for the caller.
+    `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` is a warm start, W of a neighbouring
+    problem. `accelerate=False` runs the plain iteration, which agrees but may need thousands of steps. `iterations` counts
+    linear solves. Rows set aside end as exact zeros. The intercept is left at 0 for the caller.
     """
     if not beta >= 0:
         raise ParameterError(f"the weight of the l2,1 penalty is {beta}; it must be at least 0")
@@ -125,13 +125,13 @@ def minimise_l21(
 
 
 def _same_row(A: np.ndarray, C: np.ndarray, j: int, i: int, sign: float) -> bool:
-    """Whether coordinate j is coordinate i times `sign`, all through, to rounding (a correlation of 1 - 1e-12 is not)."""
+    """Whether coordinate j is coordinate i times `sign`, all through, to rounding (a correlation of 1 − 1e-12 is not)."""
     near = np.abs(A[j] - sign * A[i]).max() <= 1e-11 * A[i, i]
     return bool(near and np.abs(C[j] - sign * C[i]).max() <= 1e-11 * np.abs(C).max())
 
 
 class _Reweighting:
-    """`parts`: how many identical coordinates a row stands for; its x, 2||w|| at most, is the sum of theirs."""
+    """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of theirs."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class _Reweighting:
         return float(huber(t, floor).sum() + (self.eps * self.parts.sum() - floor.sum()) / 4)
 
     def step(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-        """W(x) of the rows in play, its row norms and Huberised objective. AW = C - beta U W needs no product."""
+        """W(x) of the rows in play, its row norms and Huberised objective. AW = C − βU W needs no product."""
         self.factor = None  # frees it before the next is formed
         W, self.factor = factored_step(self.Ar, self.Cr, self.beta, x)
         self.solves += 1
@@ -189,7 +189,7 @@ class _Reweighting:
         value = float(-(W * self.Cr).sum() - self.beta * (t * t / x).sum() + self.beta * self.penalty(t))
         trace = [value]
         if np.linalg.norm(self.C, axis=1).max() <= 0.5 * self.beta:
-            # W = 0 is optimal. The Huberised minimiser, about eps C / beta, still orders the features by ||C_i||.
+            # W = 0 is optimal. The Huberised minimiser, about eps C / β, still orders the features by ‖C_i‖.
             W, t, value = self.step(self.floor)
             if (2 * t <= self.floor * (1 + 1e-9)).all() and value <= trace[0]:
                 self.W, self.converged = W, True
@@ -213,7 +213,7 @@ class _Reweighting:
             if newton is not None:
                 damping = max(0.1 * damping, 1e-13)
             at, newton = x, None
-            ratio = 2 * t_new / x  # 2||C_i - A_i W|| / beta: below 1 the row is on its way to 0
+            ratio = 2 * t_new / x  # 2‖C_i − A_i W‖ / β: below 1 the row is on its way to 0
             W, t, value = W_new, t_new, new
             trace.append(value)
             image = np.maximum(2 * t, self.floor)
@@ -267,10 +267,10 @@ class _Reweighting:
         return W, t, value, np.ones(len(t), dtype=bool)
 
     def bring_back(self, W, t):
-        """Check the rows out of play, or too small to have grown back, against ||C_i - A_i W|| <= beta/2.
+        """Check the rows out of play, or too small to have grown back, against ‖C_i − A_i W‖ ≤ β/2.
 
-        A violating row takes its exact minimiser given the others (a descent step) and returns to play. None when all
-        rows satisfy the condition."""
+        A violating row takes its exact minimiser given the others (a descent step) and returns to play. None when all rows
+        satisfy the condition."""
         full = np.zeros_like(self.C, dtype=np.float64)
         full[self.rows] = W
         norms = np.linalg.norm(full, axis=1)
@@ -296,12 +296,12 @@ class _Reweighting:
 
 
 class BoxNewton:
-    """Damped Newton steps for a convex, smooth g(x) over x >= floor, in the scaled unknowns y = p / sqrt(x), p = dx.
+    """Damped Newton steps for a convex, smooth g(x) over x ≥ floor, in the scaled unknowns y = p / √x, p = dx.
 
-    H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's diagonal is at most
-    near the optimum: H + damping * unit with a large damping is a short reweighting. The model is minimised over
-    x + p >= floor by fixing at the floor what crosses it, so steps along directions in which H is nearly singular (near
-    copies of a column) end where a row vanishes."""
+    H (its lower triangle is read) and g are the scaled Hessian and right-hand side, `unit` what H's diagonal is at most near
+    the optimum: H + damping * unit with a large damping is a short reweighting. The model is minimised over x + p ≥ floor by
+    fixing at the floor what crosses it, so steps along directions in which H is nearly singular (near copies of a column)
+    end where a row vanishes."""
 
     def __init__(self, H: np.ndarray, g: np.ndarray, x: np.ndarray, floor: np.ndarray, unit: float | np.ndarray):
         self.H, self.g, self.x, self.floor = H, g, x, floor
@@ -309,13 +309,12 @@ class BoxNewton:
 
     @classmethod
     def of_l21(cls, factor: np.ndarray, W: np.ndarray, x: np.ndarray, beta: float, floor: np.ndarray) -> BoxNewton:
-        """At x, for W = W(x), M = sAs + beta I = LL' (overwritten), s^2 = x and r_i = (C - AW)_i = beta w_i/x_i:
+        """At x, for W = W(x), M = sAs + βI = LL' (overwritten), s² = x and r_i = (C − AW)_i = β w_i/x_i:
 
-            g'_i = beta/4 - ||r_i||^2/beta,   g'' = (2/beta) K o (RR'),   K = s^-1 (I - beta M^-1) s^-1 = A (beta I + xA)^-1.
+            g'_i = β/4 − ‖r_i‖²/β,   g'' = (2/β) K ∘ (RR'),   K = s⁻¹ (I − βM⁻¹) s⁻¹ = A (βI + xA)⁻¹.
 
-        In y, up to the factor 2/beta, H = (I - beta M^-1) o RR'. The right-hand side is that of Newton's method on
-        1/||r_i|| = 2/beta, as in trust regions: for one coordinate alone 1/||r|| is linear in x, and rows that vanish
-        are not overshot."""
+        In y, up to the factor 2/β, H = (I − βM⁻¹) ∘ RR'. The right-hand side is that of Newton's method on 1/‖r_i‖ = 2/β, as
+        in trust regions: for one coordinate alone 1/‖r‖ is linear in x, and rows that vanish are not overshot."""
         R = W * (beta / x)[:, None]
         size = np.linalg.norm(R, axis=1)
         H, _ = linalg.lapack.dpotri(factor, lower=1, overwrite_c=1)
@@ -395,16 +394,16 @@ def _anderson(images: list[np.ndarray], residuals: list[np.ndarray]) -> np.ndarr
 
 
 def csfs(gram: GramView, mu: float = 1.0, **options) -> Solution:
-    """CSFS with every row labelled: min ||XW + 1b' - Y||^2 + mu ||W||_21 with s_i = 1. Chang et al. (AAAI 2014).
+    """CSFS with every row labelled: min ‖XW + 1b' − Y‖² + μ‖W‖₂,₁ with s_i = 1. Chang et al. (AAAI 2014).
 
     For unlabelled rows see `csfs_unlabelled`."""
     return _with_intercept(gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options))
 
 
 def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options) -> Solution:
-    """OMFS once Y ~ VB is factorised: min ||XW - V||^2 + gamma ||W||_21, no intercept. Valadi et al., Eq. 3.
+    """OMFS once Y ≈ VB is factorised: min ‖XW − V‖² + γ‖W‖₂,₁, no intercept. Valadi et al., Eq. 3.
 
-    `gram` is `GramStatistics.uncentred(...)`, `cross` = X'V (v x c) in its coordinates, `constant` = ||V||^2."""
+    `gram` is `GramStatistics.uncentred(...)`, `cross` = X'V (v × c) in its coordinates, `constant` = ‖V‖²."""
     return minimise_l21(gram.G, cross, gamma, constant, **options)
 
 
@@ -416,12 +415,12 @@ def msfs(
     rho: float = 0.5,
     **options,
 ) -> Solution:
-    """MSFS, Li & Zhai, Eq. 10, 13, given X'LX (v x v) of the sampled neighbourhood graph in the view's coordinates:
+    """MSFS, Li & Zhai, Eq. 10, 13, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates:
 
-        min 1/2 ||XW + 1b - Y||^2 + alpha/2 tr W'X'LXW + beta/2 (rho ||W||_21 + (1-rho) ||W||^2).
+        min ½‖XW + 1b − Y‖² + α/2 tr W'X'LXW + β/2 (ρ‖W‖₂,₁ + (1 − ρ) ‖W‖²).
 
-    The problem is convex, so U starts at I (the paper: at random). rho = 0, alpha = 0 is ridge(beta); alpha = 0,
-    rho = 1 is fully labelled CSFS(beta)."""
+    The problem is convex, so U starts at I (the paper: at random). ρ = 0, α = 0 is ridge(β); α = 0, ρ = 1 is fully labelled
+    CSFS(β)."""
     if not 0 <= rho <= 1:
         raise ParameterError(f"rho is {rho}; it must lie between 0 (Frobenius norm only) and 1 (l2,1 norm only)")
     for name, value in (("alpha", alpha), ("beta", beta)):
@@ -433,7 +432,7 @@ def msfs(
 
 
 def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options) -> Solution:
-    """MSSL, Cai & Zhu (2018): min 1/2 ||XW + 1b - Y||^2 + alpha/2 tr W'L_f W + beta/2 ||W||_21.
+    """MSSL, Cai & Zhu (2018): min ½‖XW + 1b − Y‖² + α/2 tr W'L_f W + β/2 ‖W‖₂,₁.
 
     L_f is `feature_laplacian` of the k nearest features, from the Gram matrix."""
     if not alpha >= 0:
@@ -452,8 +451,8 @@ def _with_intercept(gram: GramView, solution: Solution) -> Solution:
 def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
     """Laplacian of the k-nearest-feature graph: binary weights, an edge if either feature lists the other.
 
-    d^2_ij = G_ii + G_jj - 2 G_ij (columns of the scaled X as points in n dimensions); neighbours are ordered by
-    round(d^2/n, 10), then index."""
+    d²_ij = G_ii + G_jj − 2 G_ij (columns of the scaled X as points in n dimensions); neighbours are ordered by
+    round(d²/n, 10), then index."""
     if k < 1:
         raise ParameterError(f"k is {k}; a feature graph needs at least 1 neighbour")
     d = len(G)
@@ -483,15 +482,15 @@ def omfs_armijo(
     tol: float = 1e-9,
     max_iter: int = 20_000,
 ) -> Solution:
-    """OMFS by the paper's own descent (Valadi et al., algorithm, steps 2-7): W <- W - step * gradient of
+    """OMFS by the paper's own descent (Valadi et al., algorithm, steps 2-7): W ← W − step * gradient of
 
-        J(W) = ||XW - V||^2 + gamma sum_i sqrt(||w_i||^2 + e),    gradient 2(X'(XW - V) + gamma D W),
+        J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e),    gradient 2(X'(XW − V) + γD W),
 
-    D = diag(1/(2 sqrt(||w_i||^2 + e))), the step by Armijo's rule. From W = 0. Left open by the paper and chosen here:
-    the gradient is divided row by row by 2 (X'X)_ii + 2 gamma D_ii (without it rows near 0 stall the descent), the
-    first trial step is Barzilai and Borwein's, and e falls by hundreds to (1e-6 of the largest row norm)^2. J falls
-    with e, so the trace never rises. Stops when at the last e the scaled gradient is below `tol` times its first size,
-    or 100 steps lower J by less than 1e-12 relative."""
+    D = diag(1/(2 √(‖w_i‖² + e))), the step by Armijo's rule. From W = 0. Left open by the paper and chosen here: the
+    gradient is divided row by row by 2 (X'X)_ii + 2 γD_ii (without it rows near 0 stall the descent), the first trial step
+    is Barzilai and Borwein's, and e falls by hundreds to (1e-6 of the largest row norm)². J falls with e, so the trace never
+    rises. Stops when at the last e the scaled gradient is below `tol` times its first size, or 100 steps lower J by less
+    than 1e-12 relative."""
     if not gamma >= 0:
         raise ParameterError(f"gamma is {gamma}; it must be at least 0")
     A, C = gram.G, cross
@@ -564,12 +563,12 @@ class WeightedGram:
 
 
 def residual_weights(norms: np.ndarray, floor: float) -> tuple[np.ndarray, float]:
-    """RFS's row weights 1/(2 max(||r_i||, floor)) and the sum of the (Huberised) residual norms."""
+    """RFS's row weights 1/(2 max(‖r_i‖, floor)) and the sum of the (Huberised) residual norms."""
     return 0.5 / np.maximum(norms, floor), float(huber(norms, 2 * floor).sum())
 
 
 def residual_floor(Y: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """1e-8 of mean ||y_i - mean y||, from the rows or from the distinct labelsets and their counts."""
+    """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets and their counts."""
     Y = np.asarray(Y, dtype=np.float64)
     counts = np.ones(len(Y)) if counts is None else np.asarray(counts, dtype=np.float64)
     mean = counts @ Y / counts.sum()
@@ -599,17 +598,17 @@ def rfs(
     max_iter: int = 500,
     accelerate: bool = True,
 ) -> Solution:
-    """RFS, Nie et al. (NIPS 2010): min ||XW + 1b' - Y||_21 + gamma ||W||_21.
+    """RFS, Nie et al. (NIPS 2010): min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁.
 
-    `weighted_gram(W, b)` scans the rows once and returns the statistics weighted by R_ii = 1/(2||r_i||) (see
-    `residual_weights`) with the sum of residual norms at (W, b); with (None, None) it returns the unweighted ones,
-    whose loss is not read. Each iteration is one scan and W = (X'RX + gamma D)^-1 X'RY, from R = I/gamma, D = I: the
-    iterates of the paper's n x n form when `accelerate=False`. The bias is a constant column without penalty.
-    `accelerate` extrapolates (W, b) and keeps the result when the objective does not rise: the same optimum (the
-    problem is convex) by other iterates, usually in far fewer scans.
+    `weighted_gram(W, b)` scans the rows once and returns the statistics weighted by R_ii = 1/(2‖r_i‖)
+    (see `residual_weights`) with the sum of residual norms at (W, b); with (None, None) it returns the unweighted ones,
+    whose loss is not read. Each iteration is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates of the
+    paper's n × n form when `accelerate=False`. The bias is a constant column without penalty. `accelerate` extrapolates
+    (W, b) and keeps the result when the objective does not rise: the same optimum (the problem is convex) by other iterates,
+    usually in far fewer scans.
 
-    `max_iter` bounds the scans. Stops at max|dW| <= tol max|W|; `tol` is 1e-6, not 1e-9, since every iteration costs a
-    scan and scores are compared to 1e-3."""
+    `max_iter` bounds the scans. Stops at max|ΔW| ≤ tol max|W|; `tol` is 1e-6, not 1e-9, since every iteration costs a scan
+    and scores are compared to 1e-3."""
     if not gamma > 0:
         raise ParameterError(f"gamma is {gamma}; it must be positive")
     found = weighted_gram(None, None).statistics
@@ -639,7 +638,7 @@ def rfs(
             guess = _anderson(points, residuals) if len(points) > 2 else None
             if guess is not None:
                 trial, trial_b = guess[: W.size].reshape(W.shape), guess[W.size :]
-                # A row near 0 must keep its smallness: its weight in D is 1/(2||w_i||).
+                # A row near 0 must keep its smallness: its weight in D is 1/(2‖w_i‖).
                 limit = np.linalg.norm(W_new, axis=1)
                 size = np.linalg.norm(trial, axis=1)
                 off = (size > 10 * limit) | (size < 0.1 * limit)
@@ -661,7 +660,7 @@ def rfs(
 
 
 def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
-    """(X'RX + gamma D)^-1 X'RY and the bias, both centred by the R-weighted means; `weight` multiplies R."""
+    """(X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means; `weight` multiplies R."""
     if not g.n > 0:
         raise DataError("there are no rows to fit; check the filter or the fold")
     A = weight * (g.xx - np.outer(g.sum_x, g.sum_x) / g.n)
@@ -673,7 +672,7 @@ def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) ->
 
 @dataclass
 class FilledLabels:
-    """What one scan of `csfs_unlabelled` returns about F: X'HF (v x q), the mean of F, and ||HF||^2."""
+    """What one scan of `csfs_unlabelled` returns about F: X'HF (v × q), the mean of F, and ‖HF‖²."""
 
     C: np.ndarray
     mean: np.ndarray
@@ -709,13 +708,13 @@ def csfs_unlabelled(
 ) -> Solution:
     """CSFS with unknown labels, Chang et al. (AAAI 2014), s_i = 1: over W, b and the unknown entries of F in [0, 1]
 
-        min ||XW + 1b' - F||^2 + mu ||W||_21.
+        min ‖XW + 1b' − F‖² + μ‖W‖₂,₁.
 
     `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes,
-    F = clip(XW + 1b', 0, 1) where unknown; with (None, None) unknown entries are 0, as the method starts. Given F the
-    rest is supervised CSFS, solved on the driver. The problem is jointly convex, so neither the start nor solving for
-    W fully (the paper: one reweighting per F) changes the optimum; Anderson extrapolation of (W, b), kept only when the
-    objective does not rise, saves scans when most rows are unlabelled. The objective is taken after F is updated."""
+    F = clip(XW + 1b', 0, 1) where unknown; with (None, None) unknown entries are 0, as the method starts. Given F the rest
+    is supervised CSFS, solved on the driver. The problem is jointly convex, so neither the start nor solving for W fully
+    (the paper: one reweighting per F) changes the optimum; Anderson extrapolation of (W, b), kept only when the objective
+    does not rise, saves scans when most rows are unlabelled. The objective is taken after F is updated."""
     if not mu >= 0:
         raise ParameterError(f"mu is {mu}; it must be at least 0")
     eps = 0.0

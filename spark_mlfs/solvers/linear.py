@@ -12,9 +12,9 @@ from scipy import linalg
 class Solution:
     """What a solver of this family returns.
 
-    `weights` (features x outputs) and `intercept` (outputs) are in the coordinates of the statistics given to the
-    solver; `objective` holds the objective after each iteration and never rises; `converged` is true only when the
-    stopping rule was met, `iterations` counts the steps taken; `extra` holds what only one method has.
+    `weights` (features × outputs) and `intercept` (outputs) are in the coordinates of the statistics given to the solver;
+    `objective` holds the objective after each iteration and never rises; `converged` is true only when the stopping rule was
+    met, `iterations` counts the steps taken; `extra` holds what only one method has.
     """
 
     weights: np.ndarray
@@ -26,7 +26,7 @@ class Solution:
 
 
 def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A^-1 B by Cholesky for symmetric A >= 0; the least-norm solution when A is singular to working precision."""
+    """A⁻¹ B by Cholesky for symmetric A ≥ 0; the least-norm solution when A is singular to working precision."""
     if not len(A):
         return np.zeros_like(B)
     try:

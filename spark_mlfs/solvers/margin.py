@@ -1,29 +1,28 @@
 """GMBA: graph-margin loss of an anchor against all rows, by blocks, and the three ways to weights.
 
-    Loss_i(v) = sum_{j in nb} s_ij d2_v(i,j)
-                + lam sum_{j in nb} sum_{r in dissim} (s_ij - s_ir) [m_i + d2_v(i,j) - d2_v(i,r)]_+
-    m_i = |d2(i, nearest hit) - d2(i, nearest miss)|,    d2_v = sum_f v_f (x_if - x_jf)^2,    v = w^2 >= 0
+    Loss_i(v) = Σ_{j∈nb} s_ij d²_v(i,j)
+                + λ Σ_{j∈nb} Σ_{r∈dissim} (s_ij − s_ir) [m_i + d²_v(i,j) − d²_v(i,r)]₊
+    m_i = |d²(i, nearest hit) − d²(i, nearest miss)|,    d²_v = Σ_f v_f (x_if − x_jf)²,    v = w² ≥ 0
 
-nb: the k nearest hits (s >= s_min), dissim: all other rows but i. Rows with fewer than k hits or no miss are no
-anchors. For fixed activity of the hinges the loss is linear in v, so the gradient in v is the d-vector
+nb: the k nearest hits (s ≥ s_min), dissim: all other rows but i. Rows with fewer than k hits or no miss are no anchors. For
+fixed activity of the hinges the loss is linear in v, so the gradient in v is the d-vector
 
-    g_i = sum_j s_ij D2_ij + lam sum_{j,r active} c_jr (D2_ij - D2_ir)
-    c_jr = s_ij - s_ir,    D2_ij = (x_i - x_j)^2
+    g_i = Σ_j s_ij Δ²_ij + λ Σ_{j,r active} c_jr (Δ²_ij − Δ²_ir)
+    c_jr = s_ij − s_ir,    Δ²_ij = (x_i − x_j)²
 
-With W_ir = sum_j c_jr the part over r is x_i^2 sum_r W_ir - 2 x_i (W X)_i + (W X^2)_i: per block of rows one
-product for the distances and two for these sums (one if only the sum over the anchors is wanted), whatever k
-is. Where few hinges are active W is sparse.
+With W_ir = Σ_j c_jr the part over r is x_i² Σ_r W_ir − 2 x_i (W X)_i + (W X²)_i: per block of rows one product for the
+distances and two for these sums (one if only the sum over the anchors is wanted), whatever k is. Where few hinges are active
+W is sparse.
 
-A hinge is active when round((m_i + d2_ij - d2_ir) / features, 10) >= 0, distances from differences where the
-product could mislead.
+A hinge is active when round((m_i + d²_ij − d²_ir) / features, 10) ≥ 0, distances from differences where the product could
+mislead.
 
-Pass A finds hits and misses (`knn`), pass B is `hinge_part` on every (anchors, block), additive; `attraction`
-adds the first sum once.
+Pass A finds hits and misses (`knn`), pass B is `hinge_part` on every (anchors, block), additive; `attraction` adds the first
+sum once.
 
-Source: Yan & Li, ECML PKDD 2016, Eq. 6-16. Eq. 8 leaves i' free: the sum runs over hits and misses. Eq. 15
-tests unweighted distances; hence the printed gradient is 2 w * g_i with g_i fixed, and the descent needs one
-vector per anchor. The authors' code looks the hit's similarity up in a wrong row and re-adds earlier hits: not
-followed. `convex` and `closed` are ours.
+Source: Yan & Li, ECML PKDD 2016, Eq. 6-16. Eq. 8 leaves i' free: the sum runs over hits and misses. Eq. 15 tests unweighted
+distances; hence the printed gradient is 2w∘g_i with g_i fixed, and the descent needs one vector per anchor. The authors'
+code looks the hit's similarity up in a wrong row and re-adds earlier hits: not followed. `convex` and `closed` are ours.
 """
 
 from __future__ import annotations
@@ -45,8 +44,8 @@ STEP = 0.3  # of the way from the best point to the minimiser of the planes: few
 
 @dataclass
 class MarginSolution:
-    """`weights` (d,) to rank by; `trace` the objective after each iteration (of the descent: none, it has no
-    objective that falls); `converged`; `passes` evaluations; `gap` objective minus a proven lower bound."""
+    """`weights` (d,) to rank by; `trace` the objective after each iteration (of the descent: none, it has no objective that
+    falls); `converged`; `passes` evaluations; `gap` objective minus a proven lower bound."""
 
     weights: np.ndarray
     trace: list[float]
@@ -56,7 +55,7 @@ class MarginSolution:
 
 
 def closed(gradient: np.ndarray) -> np.ndarray:
-    """`mode="closed"`: score -sum_i g_i (d,) at v = 1, the direction in which the loss falls; ranked as it is.
+    """`mode="closed"`: score −Σ_i g_i (d,) at v = 1, the direction in which the loss falls; ranked as it is.
 
     Weights, where they are wanted, are its positive part.
     """
@@ -64,12 +63,11 @@ def closed(gradient: np.ndarray) -> np.ndarray:
 
 
 def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> MarginSolution:
-    """`mode="paper"`: w <- w - beta * grad / ||grad||, grad = 2 w * g_i, from w = 1, the anchors in the order
-    given, each once.
+    """`mode="paper"`: w ← w − β·grad / ‖grad‖, grad = 2w∘g_i, from w = 1, the anchors in the order given, each once.
 
-    `gradients` yields g_i (d,) or blocks of them (rows, d) in visiting order. A zero gradient makes no step.
-    The weights may become negative and are ranked as they are, as the paper does. One step an anchor, at most n
-    of them: `converged` is True by definition, and there is no objective that falls: no trace.
+    `gradients` yields g_i (d,) or blocks of them (rows, d) in visiting order. A zero gradient makes no step. The weights may
+    become negative and are ranked as they are, as the paper does. One step an anchor, at most n of them: `converged` is True
+    by definition, and there is no objective that falls: no trace.
     """
     if not 0 < beta:
         raise ParameterError(f"beta = {beta}: the step must be positive")
@@ -93,20 +91,19 @@ def convex(
     max_passes: int = 100,
     progress: Callable[[int, float, float], None] | None = None,
 ) -> MarginSolution:
-    """`mode="convex"`: minimise f(v) = Loss(v) + eta/2 ||v - 1||^2 over v >= 0.
+    """`mode="convex"`: minimise f(v) = Loss(v) + η/2 ‖v − 1‖² over v ≥ 0.
 
     Parameters
     ----------
-    evaluate : v (d,) -> (Loss(v), a subgradient (d,)): one distributed pass. Loss convex.
-    eta : None: 0.01 x the mean absolute gradient of the loss at v = 1.
+    evaluate : v (d,) → (Loss(v), a subgradient (d,)): one distributed pass. Loss convex.
+    eta : None: 0.01 × the mean absolute gradient of the loss at v = 1.
     tol : stop when f(v) minus the lower bound is at most tol x f(1).
     progress : called with (pass, best objective, gap).
 
-    The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a smooth function;
-    it leads. Every pass also gives a plane below the loss, Loss(v_t) + g_t'(v - v_t). The minimum of the
-    highest plane plus the quadratic bounds f from below: when the bound is within `tol` the solution is proved.
-    Where L-BFGS-B stalls at kinks, as on a few dozen rows, steps towards the model's minimiser take over.
-    `trace` is the best objective after each pass.
+    The loss is piecewise linear, but of so many pieces that L-BFGS-B with bounds works as on a smooth function; it leads.
+    Every pass also gives a plane below the loss, Loss(v_t) + g_t'(v − v_t). The minimum of the highest plane plus the
+    quadratic bounds f from below: when the bound is within `tol` the solution is proved. Where L-BFGS-B stalls at kinks, as
+    on a few dozen rows, steps towards the model's minimiser take over. `trace` is the best objective after each pass.
     """
     if eta is not None and not eta > 0:
         raise ParameterError(f"eta = {eta}: must be positive, the loss alone may have many minimisers")
@@ -215,11 +212,11 @@ class _Search:
 def _lower_bound(
     slopes: np.ndarray, heights: np.ndarray, eta: float, share: np.ndarray, rounds: int = 500
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """A lower bound of min over v >= 0 of max_t (heights_t + slopes_t'v) + eta/2 ||v - 1||^2, with its v and shares.
+    """A lower bound of min over v ≥ 0 of max_t (heights_t + slopes_t'v) + η/2 ‖v − 1‖², with its v and shares.
 
-    Its dual maximises, over shares a of the planes that add up to 1, the minimum in v of a'heights +
-    (a'slopes)'v + the quadratic, which is at v = [1 - a'slopes/eta]_+. Any shares give a bound. Pairwise
-    Frank-Wolfe: move share from the lowest plane in use to the highest at v, as far as the two differ.
+    Its dual maximises, over shares a of the planes that add up to 1, the minimum in v of a'heights + (a'slopes)'v + the
+    quadratic, which is at v = [1 − a'slopes/η]₊. Any shares give a bound. Pairwise Frank-Wolfe: move share from the lowest
+    plane in use to the highest at v, as far as the two differ.
     """
     if not share.any():
         share[-1] = 1.0
@@ -244,8 +241,7 @@ def _lower_bound(
 
 
 def _share_to_move(mixed: np.ndarray, direction: np.ndarray, rise: float, eta: float, most: float) -> float:
-    """The t in [0, most] where the dual's slope rise + direction'[1 - (mixed + t direction)/eta]_+, which falls
-    in t, is 0.
+    """The t in [0, most] where the dual's slope rise + direction'[1 − (mixed + t direction)/η]₊, which falls in t, is 0.
 
     The slope is linear between the t at which a coordinate becomes 0 or ceases to be.
     """

@@ -1,22 +1,22 @@
-"""MIFS: joint label factorisation and feature selection. Jian et al. (IJCAI 2016); omfs.txt, Eq. 1.
+"""MIFS: joint label factorisation and feature selection. Jian et al. (IJCAI 2016), as Valadi et al. give it, Eq. 1.
 
-    min ||XW - V||^2 + a ||Y - VB||^2 + b tr V'LV + g ||W||_21        V n x c, B c x q, W d x c
+    min ‖XW − V‖² + α‖Y − VB‖² + β tr V'LV + γ‖W‖₂,₁        V n × c, B c × q, W d × c
 
 by exact block updates in the order W, B, V:
 
-    W = (X'X + gD)^-1 X'V (D = diag(1/(2||w_i||)), scaled form),   B = (V'V)^-1 V'Y,   (I + bL)V + a VBB' = XW + aYB'.
+    W = (X'X + γD)⁻¹X'V (D = diag(1/(2‖w_i‖)), scaled form),   B = (V'V)⁻¹V'Y,   (I + βL)V + αVBB' = XW + αYB'.
 
-As printed the problem has no minimiser: (tV, tW, B/t) with t -> 0 lowers every term but the second, so the number of
+As printed the problem has no minimiser: (tV, tW, B/t) with t → 0 lowers every term but the second, so the number of
 iterations decides. `constraint="orthonormal"` (default) asks BB' = I; then B = PQ' from the SVD V'Y = PSQ'.
 `constraint="none"` is the paper's. Start: V = U_c S_c, B = V_c' of Y's truncated SVD, D = I.
 
-With BB' = I, from cycle 30 on, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor), kept when the objective
-does not rise. From then on (with b > 0 from cycle 60 on) V is eliminated: what is left is an l2,1 problem in W, whose Newton
-steps (`l21.BoxNewton`) alternate with steps in B repeated until it rests (`_Eliminated`). The fixed points are those of the
-cycle; W, B and V are determined up to a rotation of the latent axes, which changes no score.
+With BB' = I, from cycle 30 on, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor), kept when the
+objective does not rise. From then on (with β > 0 from cycle 60 on) V is eliminated: what is left is an ℓ2,1 problem in W,
+whose Newton steps (`l21.BoxNewton`) alternate with steps in B repeated until it rests (`_Eliminated`). The fixed points are
+those of the cycle; W, B and V are determined up to a rotation of the latent axes, which changes no score.
 
-X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With b = 0, V = XP + YQ stays in the span
-of X and Y, so X'X, X'Y and Y'Y suffice; with b > 0 V is explicit and X enters through two products.
+X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With β = 0, V = XP + YQ stays in the span of X
+and Y, so X'X, X'Y and Y'Y suffice; with β > 0 V is explicit and X enters through two products.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
-from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.gram import GramView
-from spark_mlfs.solvers.factorise import latent_width, normalise, truncated_svd
-from spark_mlfs.solvers.l21 import BoxNewton, Memory, factored_step, huber, reweighted_step
-from spark_mlfs.solvers.linear import Solution, copies, solve_positive
+from ..errors import DataError, ParameterError
+from ..kernels.gram import GramView
+from .factorise import latent_width, normalise, truncated_svd
+from .l21 import BoxNewton, Memory, factored_step, huber, reweighted_step
+from .linear import Solution, copies, solve_positive
 
 CONSTRAINTS = ("orthonormal", "none")
 _EPS = 1e-10
 _PLAIN = 30  # cycles before the first extrapolation
 _COLUMNS = 256  # features at a time where X is multiplied out
-_ROWS = 60  # cycles before V is eliminated where b > 0, which costs a solve with the rows' graph for every feature
+_ROWS = 60  # cycles before V is eliminated where β > 0, which costs a solve with the rows' graph for every feature
 
 
 class _Latent(Protocol):
@@ -89,7 +89,7 @@ class _SpannedLatent:
 
 
 class _ExplicitLatent:
-    """V as an n x c array; X only through X @ and X' @."""
+    """V as an n × c array; X only through X @ and X' @."""
 
     def __init__(self, X: LinearOperator, Y: np.ndarray, L: sparse.spmatrix):
         self.X, self.Y, self.L = X, Y, sparse.csr_matrix(L)
@@ -132,9 +132,9 @@ class _ExplicitLatent:
 
 
 def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(shift_r I + beta L) x_r = rhs_r for every column, by conjugate gradients side by side, from x.
+    """(shift_r I + βL) x_r = rhs_r for every column, by conjugate gradients side by side, from x.
 
-    The shifts are at least 1, so the condition is at most 1 + 2 beta (largest degree): a few dozen products. A sparse
+    The shifts are at least 1, so the condition is at most 1 + 2 β (largest degree): a few dozen products. A sparse
     factorisation of a neighbour graph fills in instead."""
     inverse = 1.0 / (shifts + beta * L.diagonal()[:, None])
     r = rhs - (shifts * x + beta * (L @ x))
@@ -171,15 +171,15 @@ def mifs(
 ) -> Solution:
     """MIFS; the formulas are in the module's docstring.
 
-    gram       `uncentred` view: X'X, X'Y, Y'Y. With beta = 0 nothing else is read.
-    X, Y, laplacian   needed when beta > 0: X n x v in the view's coordinates, or a LinearOperator (its `matmat` and
-               `rmatmat` may be distributed products), Y n x q, and the n x n Laplacian (`heat_laplacian`).
-    c          latent width, default ceil(0.3 q), at most the rank of Y.
+    gram       `uncentred` view: X'X, X'Y, Y'Y. With β = 0 nothing else is read.
+    X, Y, laplacian   needed when β > 0: X n × v in the view's coordinates, or a LinearOperator (its `matmat` and
+               `rmatmat` may be distributed products), Y n × q, and the n × n Laplacian (`heat_laplacian`).
+    c          latent width, default ⌈0.3 q⌉, at most the rank of Y.
 
     accelerate extrapolates from cycle 30 on; without effect where constraint="none", whose cycles are the method.
 
-    Stops at max|dW| <= tol max|W|. `objective` is the Huberised one after each cycle W, B, V. `extra` has B (rows of
-    length one; W is scaled with V accordingly) and, for beta = 0, P and Q of V = XP + YQ, else V."""
+    Stops at max|ΔW| ≤ tol max|W|. `objective` is the Huberised one after each cycle W, B, V. `extra` has B (rows of length
+    one; W is scaled with V accordingly) and, for β = 0, P and Q of V = XP + YQ, else V."""
     for name, value in (("alpha", alpha), ("beta", beta), ("gamma", gamma)):
         if not value >= 0:
             raise ParameterError(f"{name} is {value}; it must be at least 0")
@@ -209,7 +209,7 @@ def mifs(
         penalty = gamma * float(huber(norms, eps).sum())
         return latent.misfit(W) + alpha * fit + beta * latent.roughness() + penalty
 
-    # Differences of sums as large as ||Y||^2: a rise within their rounding is reported as none.
+    # Differences of sums as large as ‖Y‖²: a rise within their rounding is reported as none.
     slack = 1e-13 * (1 + alpha) * size
     eliminate = accelerate and alpha > 0
     for _ in range(min(max_iter, _ROWS if beta > 0 else _PLAIN) if eliminate else max_iter):
@@ -262,9 +262,9 @@ def mifs(
 
 
 class _Eliminated:
-    """The problem in (W, B) once V = A^-1 (XW + aYB') is eliminated, A = (1 + a)I + bL, BB' = I:
+    """The problem in (W, B) once V = A⁻¹(XW + αYB') is eliminated, A = (1 + α)I + βL, BB' = I:
 
-    tr W'PW - 2a tr W'HB' + a tr Y'Y - a^2 tr BNB' + g sum h(||w_i||),   P = X'X - X'A^-1 X, H = X'A^-1 Y, N = Y'A^-1 Y."""
+    tr W'PW − 2α tr W'HB' + α tr Y'Y − α² tr BNB' + γ Σ h(‖w_i‖),   P = X'X − X'A⁻¹X, H = X'A⁻¹Y, N = Y'A⁻¹Y."""
 
     def __init__(
         self, P: np.ndarray, H: np.ndarray, N: np.ndarray, size: float, alpha: float, gamma: float, eps: float, slack: float
@@ -278,7 +278,7 @@ class _Eliminated:
         return fit + labels + self.gamma * float(huber(norms, self.eps).sum())
 
     def labels(self, W: np.ndarray, B: np.ndarray) -> np.ndarray:
-        """B for a given W: each step raises tr BH'W + a/2 tr BNB'."""
+        """B for a given W: each step raises tr BH'W + α/2 tr BNB'."""
         cross = W.T @ self.H
         for _ in range(100):
             new = _orthonormal(cross + self.alpha * (B @ self.N))
@@ -341,7 +341,7 @@ class _NewtonStep:
         self.count = np.maximum(np.bincount(self.group, minlength=len(G)), 1)
 
     def value(self, W: np.ndarray, cross: np.ndarray, x: np.ndarray) -> float:
-        """tr W'GW - 2 tr W'X'V + gamma sum h, where GW = X'V - gamma W/x."""
+        """tr W'GW − 2 tr W'X'V + γ Σ h, where GW = X'V − γW/x."""
         t = np.linalg.norm(W, axis=1)
         return float(-(W * cross).sum() + self.gamma * (huber(t, self.floor) - t * t / x).sum())
 
@@ -361,7 +361,7 @@ class _NewtonStep:
 
 
 def _label_directions(S: np.ndarray, c: int) -> np.ndarray:
-    """V_c' of Y's truncated SVD, from S = Y'Y: the rows of S^(1/2) stand for the labelsets."""
+    """V_c' of Y's truncated SVD, from S = Y'Y: the rows of S^½ stand for the labelsets."""
     values, vectors = np.linalg.eigh(S)
     return truncated_svd((vectors * np.sqrt(np.maximum(values, 0.0))).T, np.ones(len(S)), c)[2]
 
@@ -369,8 +369,8 @@ def _label_directions(S: np.ndarray, c: int) -> np.ndarray:
 def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray, n: int | None = None) -> sparse.csr_matrix:
     """Laplacian of the k-nearest-neighbour heat graph of the rows.
 
-    neighbours (n x k row numbers; -1: none) and squared (n x k, d^2): weight exp(-d^2/t), t the mean d^2 of the
-    directed edges, an edge if either end has the other among its k. t = 0 (all neighbours coincide) gives weight 1."""
+    neighbours (n × k row numbers; -1: none) and squared (n × k, d²): weight exp(−d²/t), t the mean d² of the directed edges,
+    an edge if either end has the other among its k. t = 0 (all neighbours coincide) gives weight 1."""
     n = len(neighbours) if n is None else n
     rows = np.repeat(np.arange(len(neighbours)), neighbours.shape[1])
     columns, d2 = neighbours.ravel(), squared.ravel()

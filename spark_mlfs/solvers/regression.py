@@ -1,15 +1,15 @@
-"""Ridge, LASSO and elastic net from G = X'HX and C = X'HY, with the group (l2,1) forms of the last two.
+"""Ridge, LASSO and elastic net from G = X'HX and C = X'HY, with the group (ℓ2,1) forms of the last two.
 
-    ridge         W = (G + a I)^-1 C
-    elastic net   min (1/2n) ||HY - HXW||^2 + a [ rho P(W) + (1 - rho)/2 ||W||^2 ],   P = sum |w_ij|  or  sum_i ||w_i||
+    ridge         W = (G + αI)⁻¹C
+    elastic net   min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖² ],   P = Σ |w_ij|  or  Σ_i ‖w_i‖
 
-LASSO is rho = 1. Coordinate descent is cyclic by ascending feature from W = 0 and ends when the duality gap is at most
-1e-10. Of identical (or opposite) columns the first takes all where the optimum leaves that open, that is at rho = 1:
-the copies stay out. (Cyclic descent alone gives that only for neighbours; with other features between them it may
-split the weight.) All q outputs of a coordinate move together, and a block of
-coordinates shares one matrix product, which changes the order of the arithmetic but not of the updates. Between full
-sweeps only the rows in use are swept. LASSO's outputs are finished by an exact solve on their support (feature-sign
-search: Lee et al., NIPS 2006), the group form by guarded Anderson extrapolation and Newton steps.
+LASSO is ρ = 1. Coordinate descent is cyclic by ascending feature from W = 0 and ends when the duality gap is at most 1e-10.
+Of identical (or opposite) columns the first takes all where the optimum leaves that open, that is at ρ = 1: the copies stay
+out. (Cyclic descent alone gives that only for neighbours; with other features between them it may split the weight.) All q
+outputs of a coordinate move together, and a block of coordinates shares one matrix product, which changes the order of the
+arithmetic but not of the updates. Between full sweeps only the rows in use are swept. LASSO's outputs are finished by an
+exact solve on their support (feature-sign search: Lee et al., NIPS 2006), the group form by guarded Anderson extrapolation
+and Newton steps.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from spark_mlfs.errors import ParameterError
-from spark_mlfs.kernels.gram import GramView
-from spark_mlfs.solvers.linear import Solution, copies, solve_positive
+from ..errors import ParameterError
+from ..kernels.gram import GramView
+from .linear import Solution, copies, solve_positive
 
 _BLOCK = 64
 
 
 def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
-    """Ridge regression of all outputs: W = (G + alpha I)^-1 C, intercept unpenalised.
+    """Ridge regression of all outputs: W = (G + αI)⁻¹ C, intercept unpenalised.
 
-    alpha >= 0; with alpha = 0 and a singular G the least-norm solution. Hoerl & Kennard (1970).
+    α ≥ 0; with α = 0 and a singular G the least-norm solution. Hoerl & Kennard (1970).
     """
     _not_negative("alpha", alpha)
     A = gram.G.copy()
@@ -37,7 +37,7 @@ def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
 
 
 def ridge_path(gram: GramView, alphas: list[float]) -> list[Solution]:
-    """`ridge` for every alpha from one eigendecomposition of G."""
+    """`ridge` for every α from one eigendecomposition of G."""
     for alpha in alphas:
         _not_negative("alpha", alpha)
     values, vectors = linalg.eigh(gram.G, check_finite=False)
@@ -59,12 +59,12 @@ def _ridge_objective(gram: GramView, W: np.ndarray, alpha: float) -> float:
 
 
 def lasso(gram: GramView, alpha: float = 0.01, **options) -> Solution:
-    """LASSO, `elastic_net` with rho = 1. Tibshirani (1996)."""
+    """LASSO, `elastic_net` with ρ = 1. Tibshirani (1996)."""
     return elastic_net(gram, alpha, 1.0, **options)
 
 
 def alpha_max(gram: GramView, rho: float = 1.0, group: bool = False) -> float:
-    """The smallest alpha with W = 0: max |C| / (n rho), or max ||C_i|| / (n rho) for the group form."""
+    """The smallest α with W = 0: max |C| / (n ρ), or max ‖C_i‖ / (n ρ) for the group form."""
     size = np.linalg.norm(gram.C, axis=1) if group else np.abs(gram.C)
     return float(size.max() / (gram.n * rho)) if size.size else 0.0
 
@@ -80,12 +80,12 @@ def elastic_net(
 ) -> Solution:
     """Elastic net by coordinate descent on the Gram matrix.
 
-        min (1/2n) ||HY - HXW||^2 + alpha [ rho P(W) + (1-rho)/2 ||W||^2 ]
+        min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖² ]
 
-    `group=True` takes P = ||W||_21 (one feature in or out for all outputs). `start` is a warm start (W of a
-    neighbouring alpha), on which a unique optimum does not depend. `tol` bounds the duality gap, in the units of the
-    objective and summed over outputs. `max_iter` counts sweeps; `objective` has one value per sweep.
-    Zou & Hastie (2005); Yuan & Lin (2006). `extra["gap"]` is the gap reached.
+    `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `start` is a warm start (W of a neighbouring α),
+    on which a unique optimum does not depend. `tol` bounds the duality gap, in the units of the objective and summed over
+    outputs. `max_iter` counts sweeps; `objective` has one value per sweep. Zou & Hastie (2005); Yuan & Lin (2006).
+    `extra["gap"]` is the gap reached.
     """
     _not_negative("alpha", alpha)
     if not 0 <= rho <= 1:
@@ -103,7 +103,7 @@ def elastic_net(
 
 
 class _Descent:
-    """min 1/2 (tr S - 2 tr W'C + tr W'GW) + l1 P(W) + l2/2 ||W||^2; reported divided by n."""
+    """min ½(tr S − 2 tr W'C + tr W'GW) + l1 P(W) + l2/2 ‖W‖²; reported divided by n."""
 
     def __init__(self, gram: GramView, l1: float, l2: float, group: bool, tol: float):
         self.G, self.C, self.n, self.offset_y = gram.G, gram.C, gram.n, gram.offset_y
@@ -122,9 +122,9 @@ class _Descent:
         return self.l1 * np.abs(W).sum(axis=0)
 
     def values(self, W: np.ndarray, C: np.ndarray, R: np.ndarray, yy: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Objective and duality gap per output (one of each for the group form), from R = C - GW."""
+        """Objective and duality gap per output (one of each for the group form), from R = C − GW."""
         wc, wr, ww = (W * C).sum(axis=0), (W * R).sum(axis=0), (W * W).sum(axis=0)
-        rss = np.maximum(yy - wc - wr, 0.0)  # y'y - 2w'c + w'Gw, as w'Gw = w'c - w'r
+        rss = np.maximum(yy - wc - wr, 0.0)  # y'y − 2w'c + w'Gw, as w'Gw = w'c − w'r
         dual = R - self.l2 * W
         if self.group:
             wc, rss, ww, yy = (part.sum(keepdims=True) for part in (wc, rss, ww, yy))
@@ -248,8 +248,8 @@ class _Descent:
     def newton_step(self, W: np.ndarray, C: np.ndarray, G: np.ndarray, yy: np.ndarray) -> np.ndarray:
         """One damped Newton step of the group form on its nonzero rows.
 
-        The Hessian is V -> (G + l2)V + l1 (v_i - u_i u_i'v_i)/||w_i||, u_i = w_i/||w_i||; conjugate gradients invert
-        it, preconditioned by the reweighting matrix G + l2 + l1 diag(1/||w_i||), all scaled by ||w_i||^(1/2)."""
+        The Hessian is V → (G + l2)V + l1 (v_i − u_i u_i'v_i)/‖w_i‖, u_i = w_i/‖w_i‖; conjugate gradients invert it,
+        preconditioned by the reweighting matrix G + l2 + l1 diag(1/‖w_i‖), all scaled by ‖w_i‖^½."""
         rows = np.flatnonzero(W.any(axis=1))
         w, c = W[rows], C[rows]
         A = G if len(rows) == len(G) else G[np.ix_(rows, rows)]

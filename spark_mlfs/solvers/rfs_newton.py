@@ -1,18 +1,18 @@
 """RFS on rows held in memory, by Newton steps on the weights: no scans, quadratic convergence.
 
-    min ||XW + 1b' - Y||_21 + gamma ||W||_21,        X n x d, Y n x q
+    min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁,        X n × d, Y n × q
 
-Where rows are few a feature, many are fitted exactly, their weights 1/(2||r_i||) grow without bound and reweighting takes
-thousands of steps. With t <= t^2/x + x/4 for every residual and every row of W, what is left is the minimisation of the
+Where rows are few a feature, many are fitted exactly, their weights 1/(2‖r_i‖) grow without bound and reweighting takes
+thousands of steps. With t ≤ t²/x + x/4 for every residual and every row of W, what is left is the minimisation of the
 convex, smooth
 
-    g(x, s) = max over U, 1'U = 0:  2 tr U'Y - tr U'NU + (sum x + gamma sum s)/4,      N = diag(x) + X diag(s) X'/gamma,
+    g(x, s) = max over U, 1'U = 0:  2 tr U'Y − tr U'NU + (Σ x + γ Σ s)/4,      N = diag(x) + X diag(s) X'/γ,
 
-over x >= 2 floor (n) and s >= eps (d), the Huberised problem that reweighting solves too. U = N^-1 (Y - 1b') and
-residual = xU, W = diag(s) V/gamma, V = X'U. N stays well conditioned as x -> 0, unlike X' diag(1/x) X. With P the inverse
-of N on 1'U = 0, E = [I, X/gamma] and Z = [U; V],
+over x ≥ 2 floor (n) and s ≥ eps (d), the Huberised problem that reweighting solves too. U = N⁻¹ (Y − 1b') and
+residual = xU, W = diag(s) V/γ, V = X'U. N stays well conditioned as x → 0, unlike X' diag(1/x) X. With P the inverse
+of N on 1'U = 0, E = [I, X/γ] and Z = [U; V],
 
-    g' = (1/4 - ||u_i||^2, gamma/4 - ||v_j||^2/gamma),     g'' = 2 (E'PE) o (ZZ').
+    g' = (1/4 − ‖u_i‖², γ/4 − ‖v_j‖²/γ),     g'' = 2 (E'PE) ∘ (ZZ').
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers.l21 import BoxNewton, huber, residual_floor
-from spark_mlfs.solvers.linear import Solution, copies
+from ..errors import DataError, ParameterError
+from .l21 import BoxNewton, huber, residual_floor
+from .linear import Solution, copies
 
 _EPS = 1e-10
 _REWEIGHTINGS = 6  # before the first Newton step
@@ -51,12 +51,11 @@ class _State:
 def rfs_newton(X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e-9, max_iter: int = 500) -> Solution:
     """The optimum of `l21.rfs` from the rows themselves; the module's docstring has the formulas.
 
-    X n x d dense (any centring: the bias is free), Y n x q. The start, the floors (1e-8 of mean ||y_i - mean y||; 1e-10 of
-    the largest 2||w_i|| of the first iterate) and the stopping rule max|dW| <= tol max|W| are those of `l21.rfs`.
-    Identical columns share their weight alike. `iterations` counts solves, each n^3 + (n + d)^3; memory is about four
-    (n + d) x (n + d) arrays. `objective` never rises. `extra["dual"]` is T = 2U (n x q), the multipliers of the residuals: at
-    the optimum ||t_i|| <= 1, ||X_j'T|| <= gamma, 1'T = 0 and tr T'Y is the objective, an independent certificate.
-    `ParameterError` unless gamma > 0."""
+    X n × d dense (any centring: the bias is free), Y n × q. The start, the floors (1e-8 of mean ‖y_i − mean y‖; 1e-10 of the
+    largest 2‖w_i‖ of the first iterate) and the stopping rule max|ΔW| ≤ tol max|W| are those of `l21.rfs`. Identical columns
+    share their weight alike. `iterations` counts solves, each n³ + (n + d)³; memory is about four (n + d) × (n + d) arrays.
+    `objective` never rises. `extra["dual"]` is T = 2U (n × q), the multipliers of the residuals: at the optimum ‖t_i‖ ≤ 1,
+    ‖X_j'T‖ ≤ γ, 1'T = 0 and tr T'Y is the objective, an independent certificate. `ParameterError` unless γ > 0."""
     if not gamma > 0:
         raise ParameterError(f"gamma is {gamma}; it must be positive")
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
@@ -82,7 +81,7 @@ def rfs_newton(X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e
 def _solve(X: np.ndarray, Y: np.ndarray, gamma: float, parts: np.ndarray, tol: float, max_iter: int) -> Solution:
     n, d = X.shape
     floor = np.concatenate([np.full(n, 2 * residual_floor(Y)), np.zeros(d)])
-    weights = np.concatenate([np.full(n, gamma), parts])  # R = I/gamma, D = I
+    weights = np.concatenate([np.full(n, gamma), parts])  # R = I/γ, D = I
     state = _State(X, Y, gamma, weights, floor)
     eps = _EPS * 2 * float((state.norms[n:] / parts).max(initial=0.0))
     if eps == 0:
@@ -128,6 +127,6 @@ def _newton(X: np.ndarray, gamma: float, state: _State, weights: np.ndarray, flo
     for first in range(0, n + d, 512):
         part = slice(first, first + 512)
         H[first:, part] *= (Z[first:] @ Z[part].T) * s[first:, None] * s[part]
-    top = np.concatenate([np.ones(n), np.full(d, gamma)])  # the penalty of each norm: ||z|| <= top/2 at the optimum
+    top = np.concatenate([np.ones(n), np.full(d, gamma)])  # the penalty of each norm: ‖z‖ ≤ top/2 at the optimum
     size = np.linalg.norm(Z, axis=1)
     return BoxNewton(H, s * size**2 / top * (1 - 2 * size / top), weights, floor, top / 4)

@@ -1,27 +1,26 @@
 """SPEC on the multi-label similarity graph, from labelset statistics alone.
 
-Rows i, j are joined with weight A_ij = s(u_i, u_j), i != j, s the similarity of their labelsets. Let u run over
-the m distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = sum x_i and Q_u = sum x_i^2 over
-its rows. Then
+Rows i, j are joined with weight A_ij = s(u_i, u_j), i ≠ j, s the similarity of their labelsets. Let u run over the m
+distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i and Q_u = Σ x_i² over its rows. Then
 
-    x'Dx = sum_u d_u Q_u
-    x'Ax = sum_uv s_uv S_u S_v  -  sum_u s_uu Q_u         (a row is not its own neighbour)
-    phi1 = x'Lx / x'Dx = 1 - x'Ax / x'Dx                  (smaller is better; score -phi1)
-    phi2 = phi1 of x - (1'Dx)/(1'D1)                      (score -phi2)
-    phi3 = sum_{j=2..k} (2 - gamma_j) (xi_j' D^1/2 x)^2 / x'Dx   (larger is better)
+    x'Dx = Σ_u d_u Q_u
+    x'Ax = Σ_uv s_uv S_u S_v  −  Σ_u s_uu Q_u         (a row is not its own neighbour)
+    phi1 = x'Lx / x'Dx = 1 − x'Ax / x'Dx                  (smaller is better; score −phi1)
+    phi2 = phi1 of x − (1'Dx)/(1'D1)                      (score −phi2)
+    phi3 = Σ_{j=2..k} (2 − γ_j) (ξ_j'D^½x)² / x'Dx   (larger is better)
 
-with gamma, xi the eigenvalues and eigenvectors of the normalised Laplacian I - N, N = D^-1/2 A D^-1/2, of the n
-rows. They are known from m x m: N maps the vectors that are constant on labelsets to themselves, and those that
-add up to zero on each, too.
-  1. Constant: f_i = g_u / sqrt(c_u). N acts on g as B_uv = sqrt(c_u c_v) s_uv / sqrt(d_u d_v) - [u = v] s_uu /
-     d_u, so every eigenpair (beta, g) of B gives gamma = 1 - beta and xi' D^1/2 x = sum_u g_u sqrt(d_u / c_u)
-     S_u.
-  2. Zero-sum within u: there the first term of N vanishes and -s_uu / d_u is left: gamma = 1 + s_uu / d_u, c_u
-     - 1 times; the squared length of D^1/2 x in that space is d_u (Q_u - S_u^2 / c_u).
-Together m + sum(c_u - 1) = n. Rows of degree 0 drop out of the graph, not out of the standardisation.
+with γ, ξ the eigenvalues and eigenvectors of the normalised Laplacian I − N, N = D^−½ A D^−½, of the n rows. They are known
+from m × m: N maps the vectors that are constant on labelsets to themselves, and those that add up to zero on each, too.
 
-Source: Zhao & Liu, ICML 2007; the graph is Eq. 2 and 3 of Yan & Li, ECML PKDD 2016, whose Eq. 17 misplaces the
-degree factors and is not followed.
+- Constant: f_i = g_u / √c_u. N acts on g as B_uv = √(c_u c_v) s_uv / √(d_u d_v) − [u = v] s_uu / d_u, so every eigenpair (β, g) of
+  B gives γ = 1 − β and ξ'D^½x = Σ_u g_u √(d_u / c_u) S_u.
+- Zero-sum within u: there the first term of N vanishes and −s_uu / d_u is left: γ = 1 + s_uu / d_u, c_u − 1 times; the squared
+  length of D^½x in that space is d_u (Q_u − S_u² / c_u).
+
+Together m + Σ(c_u − 1) = n. Rows of degree 0 drop out of the graph, not out of the standardisation.
+
+Source: Zhao & Liu, ICML 2007; the graph is Eq. 2 and 3 of Yan & Li, ECML PKDD 2016, whose Eq. 17 misplaces the degree
+factors and is not followed.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ import numpy as np
 from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
-from spark_mlfs.errors import BudgetError, DataError, ParameterError
-from spark_mlfs.kernels.label_similarity import BLOCK_BYTES, LabelsetSimilarity
+from ..errors import BudgetError, DataError, ParameterError
+from ..kernels.label_similarity import BLOCK_BYTES, LabelsetSimilarity
 
 WORST = -2.0  # the largest eigenvalue a normalised Laplacian can have
 EIGENSPACE = 1e-9
@@ -43,8 +42,7 @@ DENSE_EIGEN = 1500
 
 @dataclass
 class LabelsetSums:
-    """Sums over the rows of each labelset, of x less any fixed value per feature (one near the mean avoids
-    cancellation).
+    """Sums over the rows of each labelset, of x less any fixed value per feature (one near the mean avoids cancellation).
 
     `count` (m,) rows, `total` (m, d) sums, `square` (m, d) sums of squares.
     """
@@ -71,7 +69,7 @@ class LabelsetSums:
         return mean, np.sqrt(np.maximum(spread, 0.0) / n)
 
     def scaled(self, offset: np.ndarray, scale: np.ndarray) -> LabelsetSums:
-        """The sums of (x - offset) / scale."""
+        """The sums of (x − offset) / scale."""
         c = self.count[:, None]
         total = (self.total - c * offset) / scale
         square = (self.square - 2 * offset * self.total + c * offset * offset) / (scale * scale)
@@ -88,7 +86,7 @@ def spec_scores(
     block_bytes: int = BLOCK_BYTES,
     budget_bytes: int = 2 << 30,
 ) -> np.ndarray:
-    """Scores (d,), larger is better: -phi1, -phi2 or phi3.
+    """Scores (d,), larger is better: −phi1, −phi2 or phi3.
 
     Parameters
     ----------
@@ -96,14 +94,14 @@ def spec_scores(
     similarity : of the same labelsets, in the same order.
     criterion : ``"phi1"``, ``"phi2"`` or ``"phi3"``.
     k : eigenvalues used by phi3, counted with their multiplicity; None: the number of labels. The eigenspace of
-        the k-th counts as a whole (eigenvalues up to gamma_k + 1e-9).
-    offset, scale : x is used as (x - offset) / scale; None: the mean and population standard deviation of the sums.
-    block_bytes : memory for a block of the m x m table.
+        the k-th counts as a whole (eigenvalues up to γ_k + 1e-9).
+    offset, scale : x is used as (x − offset) / scale; None: the mean and population standard deviation of the sums.
+    block_bytes : memory for a block of the m × m table.
     budget_bytes : the most that phi3 may take for the whole of it.
 
-    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores -2 under phi1 and phi2, one that is
-    constant there scores -2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label,
-    `ParameterError`, `BudgetError`.
+    A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant
+    there scores −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `ParameterError`,
+    `BudgetError`.
     """
     if criterion not in ("phi1", "phi2", "phi3"):
         raise ParameterError(f"criterion = {criterion!r}: phi1, phi2 or phi3 expected")
@@ -142,8 +140,7 @@ def spec_scores(
 def _leading(
     sums: LabelsetSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int, budget_bytes: int
 ) -> np.ndarray:
-    """sum over the eigenvalues up to gamma_k of (2 - gamma)(xi'D^1/2 x)^2, for x centred by degree, which takes
-    D^1/2 1 out."""
+    """Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)², for x centred by degree, which takes D^½1 out."""
     at = np.flatnonzero(live)
     c, d = sums.count[at].astype(np.float64), degree[at]
     own = similarity.self_similarity[at]
@@ -177,7 +174,7 @@ def _leading(
 
 
 def _smallest(adjacency: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
-    """The `wanted` smallest eigenvalues of I - adjacency, ascending, with orthonormal eigenvectors."""
+    """The `wanted` smallest eigenvalues of I − adjacency, ascending, with orthonormal eigenvectors."""
     m = len(adjacency)
     if m <= DENSE_EIGEN or wanted > m // 4:
         beta, vectors = linalg.eigh(adjacency, subset_by_index=(m - wanted, m - 1), check_finite=False)
