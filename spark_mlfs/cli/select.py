@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
-from ..select.modes import KEYS, flag_help, level_of, rules_help
+from ..select.modes import KEYS, flag_help, level_setting, rules_help
 from .shared import OK, Stages, data_arguments, data_flags, grid_pairs, inputs, output_arguments, pairs, session, set_values
 
 if TYPE_CHECKING:
@@ -206,7 +206,7 @@ def _model(ranked: Ranked) -> MultiLabelSelectorModel:
     model._set(numTopFeatures=max(1, ranked.kept), outputCol="selected")
     if ranked.result.evidence is not None:
         rule = ranked.result.evidence.rule
-        level = {level_of(rule.mode).parameter.camel: rule.level}
+        level = {level_setting(rule.mode).parameter.camel: rule.level}
         model._set(selectionMode=rule.mode, combination=rule.combination, selectionSeed=rule.seed, **level)
     return model
 

@@ -27,42 +27,16 @@ from .. import pipeline
 from ..errors import DataError, ParameterError
 from ..methods import METHODS
 from ..methods.base import Method
-from ..params import Choice, Integer, Number, Optional, Parameter, Text
+from ..params import Optional, Parameter, Text
 from ..schema import attribute_names, with_names
-from ..select.rules import COLUMNS, LEVELS, RULES, Rule, passing
-from ..solvers.gtest import COMBINATIONS
+from ..select import modes
+from ..select.modes import COLUMNS, LEVELS, RULES
+from ..select.rules import Rule, passing
 from .base import MultiLabelEstimator, Saved
 from .params import FITTING, declare, set_params
 from .rows import place
 
-_RATE = Number(0, 1, above=True)
-SELECTION = (
-    Parameter("selection_mode", "numTopFeatures", Choice(("numTopFeatures", "percentile", *RULES)), "how many features to keep"),
-    Parameter(
-        "num_top_features",
-        50,
-        Integer(1),
-        "features to keep, with selectionMode numTopFeatures; K of stability; most picks of a greedy method; at most all",
-    ),
-    Parameter("percentile", 0.1, Number(0, 1, above=True), "share of the features to keep, with selectionMode percentile"),
-    Parameter("fpr", LEVELS["fpr"], _RATE, "largest p-value of a kept feature, with selectionMode fpr"),
-    Parameter(
-        "fdr",
-        LEVELS["fdr"],
-        _RATE,
-        f"expected share of false features among the kept, with selectionMode fdr or knockoffs (there {LEVELS['knockoffs']} "
-        "unless set)",
-    ),
-    Parameter("fwe", LEVELS["fwe"], _RATE, "probability of keeping any false feature, with selectionMode fwe"),
-    Parameter("combination", "cauchy", Choice(COMBINATIONS), "how a feature's p-values with each label become one"),
-    Parameter(
-        "stability_threshold",
-        LEVELS["stability"],
-        Number(0.5, 1, above=True),
-        "share of the half-samples that must choose a kept feature, with selectionMode stability",
-    ),
-    Parameter("selection_seed", 0, Integer(0, 2**31 - 1), "seed of the knockoffs and of the half-samples"),
-)
+SELECTION = modes.parameters()
 SCREENING = (
     Parameter(
         "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"

@@ -33,11 +33,12 @@ class Mode:
 @dataclass(frozen=True)
 class Setting:
     """Something modes go by: `parameter` as the estimators have it; `key` in [selection] and, with dashes, as a flag, None where
-    the run sets it (the seed); `metavar` of the flag."""
+    the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an estimator."""
 
     parameter: Parameter
     key: str | None
     metavar: str = "P"
+    besides: str = ""
 
     @property
     def name(self) -> str:
@@ -49,10 +50,14 @@ class Setting:
         return tuple(mode.name for mode in MODES.values() if self.name in mode.settings)
 
     @property
-    def defaults(self) -> str:
-        """Its default, and those of the modes that have another: "0.05; knockoffs 0.1"."""
-        own = [f"{name} {MODES[name].level:g}" for name in self.modes if MODES[name].level is not None]
-        return "; ".join([f"{self.parameter.default}", *own])
+    def level_of(self) -> tuple[str, ...]:
+        """The modes whose level it is."""
+        return tuple(mode.name for mode in MODES.values() if self.name == mode.settings[0])
+
+    @property
+    def other_levels(self) -> dict[str, float]:
+        """The modes whose level it is by another default than its own, and that."""
+        return {name: MODES[name].level for name in self.level_of if MODES[name].level is not None}
 
 
 MODES = {
@@ -87,11 +92,8 @@ SETTINGS = {
     setting.name: setting
     for setting in (
         Setting(
-            Parameter(
-                "num_top_features", 50, Integer(1),
-                "features to keep, at most all; the most a greedy method picks where a rule says how many",
-            ),
-            "num_features", "K",
+            Parameter("num_top_features", 50, Integer(1), "features to keep"),
+            "num_features", "K", "; K of stability; most picks of a greedy method; at most all",
         ),
         Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),
         Setting(Parameter("fpr", 0.05, _RATE, "largest p-value of a kept feature"), "fpr"),
@@ -115,39 +117,38 @@ SETTINGS = {
 RULES = tuple(name for name, mode in MODES.items() if mode.evidence is not None)
 TESTS = tuple(name for name in RULES if MODES[name].evidence == "p_value")
 COLUMNS = {name: MODES[name].evidence for name in RULES}
-LEVELS = {
-    name: SETTINGS[MODES[name].settings[0]].parameter.default if MODES[name].level is None else MODES[name].level
-    for name in RULES
-}
 KEYS = {setting.key: setting for setting in SETTINGS.values() if setting.key is not None}
-RATES: dict[str, tuple[str, ...]] = {}  # keys that are the level of rules, and the rules
-for _rule in RULES:
-    _key = SETTINGS[MODES[_rule].settings[0]].key
-    RATES[_key] = (*RATES.get(_key, ()), _rule)
+RATES = {key: rules for key, setting in KEYS.items() if (rules := tuple(m for m in setting.level_of if m in RULES))}
 
 
-def level_of(mode: str) -> Setting:
+def level_setting(mode: str) -> Setting:
     """The setting that is a mode's level."""
     return SETTINGS[MODES[mode].settings[0]]
+
+
+LEVELS = {name: level_setting(name).other_levels.get(name, level_setting(name).parameter.default) for name in RULES}
 
 
 def parameters() -> tuple[Parameter, ...]:
     """`selection_mode` and every setting, for the estimators: the documentation says with which modes each goes."""
     out = [Parameter("selection_mode", DEFAULT, Choice(tuple(MODES)), "how many features to keep")]
     for setting in SETTINGS.values():
-        p = setting.parameter
-        own = setting.defaults.partition("; ")[2]
-        doc = f"{p.doc}, with selectionMode {either(setting.modes)}" + (f" ({own} unless set)" if own else "")
-        out.append(Parameter(p.name, p.default, p.constraint, doc))
+        p, doc = setting.parameter, setting.parameter.doc
+        if setting.level_of:
+            doc += f", with selectionMode {either(setting.level_of)}"
+        for level in setting.other_levels.values():
+            doc += f" (there {level:g} unless set)"
+        out.append(Parameter(p.name, p.default, p.constraint, doc + setting.besides))
     return tuple(out)
 
 
 def flag_help(setting: Setting) -> str:
     """The line of a setting's flag. Without a rule K has a default, a percentile none."""
-    counts = setting.modes[0] not in RULES
+    p, counts = setting.parameter, setting.modes[0] not in RULES
     rules = "" if counts else f", with --selection {either(setting.modes)}"
-    default = f"; default {setting.defaults}" if not counts or setting.modes[0] == DEFAULT else ""
-    return f"{setting.parameter.doc}{rules} ({setting.parameter.constraint}{default})"
+    others = "".join(f", {mode} {level:g}" for mode, level in setting.other_levels.items())
+    default = "" if counts and setting.modes[0] != DEFAULT else f"; default {p.default}{others}"
+    return f"{p.doc}{rules} ({p.constraint}{default})"
 
 
 def rules_help() -> str:
@@ -159,5 +160,5 @@ def rules_help() -> str:
 
 
 def either(words: Sequence[str]) -> str:
-    """ "fpr, fdr or fwe"."""
+    """The words as in "fpr, fdr or fwe"."""
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

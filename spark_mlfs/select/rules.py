@@ -37,11 +37,7 @@ from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram, GroupGrams
 from .base import Extra
-
-TESTS = gtest.CORRECTIONS
-RULES = (*TESTS, "knockoffs", "stability")
-LEVELS = {"fpr": 0.05, "fdr": 0.05, "fwe": 0.05, "knockoffs": 0.1, "stability": 0.6}  # where none is given
-COLUMNS = {**dict.fromkeys(TESTS, "p_value"), "knockoffs": "knockoff", "stability": "frequency"}
+from .modes import COLUMNS, RULES, TESTS
 
 
 @dataclass(frozen=True)
