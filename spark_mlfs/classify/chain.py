@@ -97,7 +97,7 @@ class NeighbourChain(Predictor):
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._training: tuple[Any, np.ndarray] | None = None
+        self._training: tuple[np.ndarray | sp.csr_matrix, np.ndarray] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"state": self.state, "_training": None}

@@ -168,9 +168,9 @@ def posterior_tables(counts: np.ndarray, y: sp.csr_matrix, s: float, k: int) -> 
     rows."""
     n, q = y.shape
     have = y.toarray() > 0
-    place = np.arange(q) * (k + 1) + counts
+    cell = np.arange(q) * (k + 1) + counts
     size = q * (k + 1)
-    kappa = [np.bincount(place[mask], minlength=size).reshape(q, k + 1) for mask in (have, ~have)]
+    kappa = [np.bincount(cell[mask], minlength=size).reshape(q, k + 1) for mask in (have, ~have)]
     tables = [(s + c) / (s * (k + 1) + c.sum(axis=1, keepdims=True)) for c in kappa]
     return {"prior": (s + have.sum(axis=0)) / (2 * s + n), "with": tables[0], "without": tables[1]}
 

@@ -88,7 +88,9 @@ class LabelMachines:
             "scale": scale,
         }
 
-    def _train(self, x: Any, y: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float, float]]:
+    def _train(
+        self, x: np.ndarray | sp.csr_matrix, y: np.ndarray, ids: np.ndarray
+    ) -> tuple[np.ndarray, tuple[float, float, float, float]]:
         """Weights, and (intercept, a, b of the probability, iterations)."""
         from sklearn.calibration import CalibratedClassifierCV
         from sklearn.exceptions import ConvergenceWarning
@@ -100,7 +102,7 @@ class LabelMachines:
         p = self.parameters
         machine = LinearSVC(C=p["c"], max_iter=p["max_iter"], tol=p["tol"], random_state=p["seed"], dual="auto")
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # told by the count of iterations
+            warnings.simplefilter("ignore", ConvergenceWarning)  # the count of iterations says it
             if not self.calibrated:
                 machine.fit(x, y)
                 return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
@@ -109,8 +111,8 @@ class LabelMachines:
             if any(len(test) == 0 or y[train].min() == y[train].max() for train, test in splits):
                 machine.fit(x, y)  # too few of one kind to calibrate on: Platt's prior
                 return machine.coef_[0], (float(machine.intercept_[0]), -1.0, 0.0, machine.n_iter_)
-            found = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(x, y)
-            (one,) = found.calibrated_classifiers_
+            platt = CalibratedClassifierCV(machine, method="sigmoid", cv=splits, ensemble=False).fit(x, y)
+            (one,) = platt.calibrated_classifiers_
             inner, curve = one.estimator, one.calibrators[0]
         return inner.coef_[0], (float(inner.intercept_[0]), float(curve.a_), float(curve.b_), inner.n_iter_)
 

@@ -108,7 +108,7 @@ def signed(vectors: np.ndarray) -> np.ndarray:
 
 
 def label_slices(state: State) -> list[int]:
-    """(q + 1) places where each label's features begin in what is extracted; nothing where they are not made label by label."""
+    """(q + 1) positions where each label's features begin in what is extracted; none where they do not go label by label."""
     if "widths" in state:
         return [0, *(int(i) for i in np.cumsum(state["widths"]))]
     return [int(i) for i in state["slices"]] if "slices" in state else []

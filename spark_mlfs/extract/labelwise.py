@@ -53,7 +53,7 @@ class SmallestHashes(Statistic):
 
 
 @dataclass(frozen=True)
-class Keep:
+class RowsOfSample:
     """Worker side: of each chunk the known rows up to `last`, the id of the last row of the sample (None: all of them)."""
 
     seed: int
@@ -80,9 +80,9 @@ def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State
     profile = engine.profile
     last, kept = None, profile.n
     if profile.n > count:
-        (found,) = engine.run(SmallestHashes(count, seed), keep=False)
-        last, kept = int(found["ids"][-1]), len(found["ids"])
-    rows = engine.in_spans(Spans.of(profile)).select("block").mapInArrow(Keep(seed, last), "block binary")
+        (smallest,) = engine.run(SmallestHashes(count, seed), keep=False)
+        last, kept = int(smallest["ids"][-1]), len(smallest["ids"])
+    rows = engine.in_spans(Spans.of(profile)).select("block").mapInArrow(RowsOfSample(seed, last), "block binary")
     fewer = dataclasses.replace(profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1)
     tasks = SparkEngine(dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.driver_bytes, engine.worker_bytes)
     out = tasks.over_labels(work)

@@ -77,7 +77,7 @@ def sides(block: Block, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, 
 
 
 @dataclass(frozen=True)
-class Everything:
+class KnownRowsTogether:
     """One group of all rows whose labels are all known, for `GroupMoments`."""
 
     size: int = 1
@@ -104,7 +104,7 @@ def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
 @dataclass
 class FirstRows(Statistic):
     """The rows of each cluster problem with the smallest seeded hashes, as many as it has centres: (block of distinct rows in the
-    order of their ids, places of each problem's rows in it by hash)."""
+    order of their ids, positions of each problem's rows in it by hash)."""
 
     clusters: tuple[Cluster, ...]
     seed: int
@@ -117,11 +117,11 @@ class FirstRows(Statistic):
 
     def _chosen(self, block: Block) -> list[np.ndarray]:
         order = np.lexsort((block.ids, mix(block.ids, self.seed)))
-        place = np.empty(block.n, np.int64)
-        place[order] = np.arange(block.n)
+        rank = np.empty(block.n, np.int64)
+        rank[order] = np.arange(block.n)
         out = []
         for cluster, rows in sides(block, self.clusters):
-            out.append(rows[np.argsort(place[rows])][: cluster.count])
+            out.append(rows[np.argsort(rank[rows])][: cluster.count])
         return out
 
     def partial(self, block: Block, profile: Profile) -> State:
@@ -193,9 +193,9 @@ def cluster_centres(
     for iteration in range(1, max_iter + 1):
         if engine.progress:
             engine.progress("lift: k-means", iteration, max_iter)
-        (found,) = engine.run(ClusterSums(problems, centres, geometry), keep=False)
-        count = found["count"][:, None]
-        moved = np.where(count > 0, found["total"] / np.maximum(count, 1), centres)
+        (sums,) = engine.run(ClusterSums(problems, centres, geometry), keep=False)
+        count = sums["count"][:, None]
+        moved = np.where(count > 0, sums["total"] / np.maximum(count, 1), centres)
         if np.array_equal(moved, centres):
             return centres, iteration, True
         centres = moved
@@ -216,7 +216,7 @@ class LIFT(Extractor):
     )
 
     def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        (moments,) = engine.run(GroupMoments(Everything()))
+        (moments,) = engine.run(GroupMoments(KnownRowsTogether()))
         geometry = geometry_of(engine, moments, p["scaling"])
         clusters = clusters_of(engine.profile.positive, int(moments.count.sum()), p["ratio"])
         count = sum(cluster.count for cluster in clusters)
@@ -235,7 +235,7 @@ class LIFT(Extractor):
             "columns": geometry.varying,
             "offset": geometry.offset,
             "scale": geometry.scale,
-            # centres found among sparse rows, which are moved by `centre` only
+            # the centres are of sparse rows, which are moved by `centre` only
             "centres": centres - (geometry.offset - geometry.centre) / geometry.scale if engine.profile.sparse else centres,
             "slices": np.concatenate([[0], np.cumsum(width)]),
             "positive": np.array([cluster.count if cluster.side == 1 else 0 for cluster in clusters if cluster.side != 0]),

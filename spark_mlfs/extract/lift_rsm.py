@@ -79,15 +79,15 @@ class LIFTRSM(Extractor):
                 f"lift-rsm: {n} rows of a label with {D} LIFT features need {size >> 20} MB in a task, more than driverBytes = "
                 f"{engine.driver_bytes >> 20} MB: lower ratio, or raise driverBytes"
             )
-        found: State = {}
+        reduced: State = {}
         with one_thread():
             for part in over_labels(engine, MOST_ROWS, p["seed"] + SAMPLE, Reduce(lift, dict(p))):
-                found.update(part)
+                reduced.update(part)
         return {
             **lift,
-            "mean": np.concatenate([found[f"mean {label}"] for label in range(q)]),
-            "projection": np.concatenate([found[f"projection {label}"].ravel() for label in range(q)]),
-            "widths": np.array([found[f"projection {label}"].shape[1] for label in range(q)], np.int64),
+            "mean": np.concatenate([reduced[f"mean {label}"] for label in range(q)]),
+            "projection": np.concatenate([reduced[f"projection {label}"].ravel() for label in range(q)]),
+            "widths": np.array([reduced[f"projection {label}"].shape[1] for label in range(q)], np.int64),
         }
 
     def pairs(self, profile: Profile, p: Mapping[str, Any]) -> float:

@@ -20,7 +20,7 @@ variances.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,7 +128,7 @@ def ranking_loss(truth: np.ndarray, score: np.ndarray) -> tuple[float, int]:
     s, t = score[rows], truth[rows]
     order = np.argsort(s, axis=1, kind="stable")
     sorted_s, sorted_t = np.take_along_axis(s, order, axis=1), np.take_along_axis(t, order, axis=1)
-    # irrelevant labels at least as high as a relevant one: those after the first place of its score
+    # irrelevant labels at least as high as a relevant one: those after the first position of its score
     first = np.empty(s.shape, np.int64)
     new = np.concatenate([np.ones((len(rows), 1), bool), sorted_s[:, 1:] != sorted_s[:, :-1]], axis=1)
     first = np.maximum.accumulate(np.where(new, np.arange(s.shape[1]), 0), axis=1)
@@ -152,7 +152,7 @@ def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndar
         variance = np.maximum(square / size - mean**2, FLOOR * overall[:, None] + 1e-300)
         parts.append((-0.5 / variance, mean / variance, -0.5 * (np.log(variance) + mean**2 / variance)))
     prior = np.log((n1 + 1.0) / (n[:, None] - n1 + 1.0))
-    both = ((n1 > 0) & (n1 < n[:, None]))[:, :, None]  # a label of one value is told by its prior alone
+    both = ((n1 > 0) & (n1 < n[:, None]))[:, :, None]  # a label of one value shows in its prior alone
     square, linear, constant = (np.where(both, a - b, 0.0) for a, b in zip(*parts, strict=True))
     return square, linear, constant, prior
 
@@ -182,8 +182,8 @@ class MLNB(Linear):
             P = signed(vectors[:, ::-1])
             raw = P / view.scale[:, None]
             moments = ComponentMoments(columns, raw, view.offset @ raw, p["folds"])
-            (found,) = engine.run(moments, keep=False)
-            fitted = bayes(found, engine.profile.q)
+            (by_class,) = engine.run(moments, keep=False)
+            fitted = bayes(by_class, engine.profile.q)
 
             def loss(population: np.ndarray) -> np.ndarray:
                 return engine.run(PopulationLoss(moments, *fitted, population), keep=False)[0]
@@ -200,7 +200,7 @@ class MLNB(Linear):
         }
 
 
-class Draws:
+class HashedNumbers:
     """Random numbers by hash of (seed, number of the draw): one sequence whatever the versions of the libraries."""
 
     def __init__(self, seed: int) -> None:
@@ -216,9 +216,16 @@ class Draws:
         return (self.uniform(*shape) * limit).astype(np.int64)
 
 
-def search(loss: Any, width: int, size: int, generations: int, seed: int, progress: Any = None) -> tuple[np.ndarray, list[float]]:
+def search(
+    loss: Callable[[np.ndarray], np.ndarray],
+    width: int,
+    size: int,
+    generations: int,
+    seed: int,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> tuple[np.ndarray, list[float]]:
     """(bits of the best string, its loss after each generation)."""
-    draws = Draws(seed)
+    draws = HashedNumbers(seed)
     population = draws.uniform(size, width) < 0.5
     population[~population.any(axis=1), 0] = True
     value = loss(population)

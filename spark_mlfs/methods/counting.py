@@ -73,8 +73,8 @@ class Counting:
         """(v,) what `reduce` makes of I(f; Y_l), (F, q) of some features at a time; plug-in values clipped at 0."""
         target, out = self.target, np.empty(self.engine.num_features)
         for first, last, counts in self.two_way.chunks(CHUNK_BYTES, copies=6):
-            found = info.label_information(self.logs, counts, target.q, target.unknown(counts))
-            out[first:last] = reduce(self._clip(found))
+            information = info.label_information(self.logs, counts, target.q, target.unknown(counts))
+            out[first:last] = reduce(self._clip(information))
         return out
 
     @cached_property

@@ -83,11 +83,11 @@ class AllRowsGram(Gram):
         return {f"0 {name}": value for name, value in _moments(x, np.zeros((block.n, 0))).items()}
 
     def finish(self, state: State, profile: Profile) -> GramStatistics:
-        found = {name: state[f"0 {name}"] for name in _ARRAYS}
+        sums = {name: state[f"0 {name}"] for name in _ARRAYS}
         v = profile.varying
         return GramStatistics(
-            float(found["n"][0]),
-            *(found[name] for name in _ARRAYS[1:]),
+            float(sums["n"][0]),
+            *(sums[name] for name in _ARRAYS[1:]),
             provisional_centre(profile),
             np.zeros(0),
             profile.low[v],
@@ -110,18 +110,18 @@ class CSFS(GramMethod):
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
         return None if profile.has_unknown else super().gram_problem(profile, p)
 
-    def solve(self, view: GramView, p: Any) -> Solution:
+    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         """The weights from fully labelled rows."""
         return l21.csfs(view, p["mu"])
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [AllRowsGram()] if engine.profile.has_unknown else [Gram()]
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         if not engine.profile.has_unknown:
             return super().score(engine, p, count)
-        (found,) = engine.run(AllRowsGram())
-        view = found.centred(p["scaling"])
+        (all_rows,) = engine.run(AllRowsGram())
+        view = all_rows.centred(p["scaling"])
         scans = 0
 
         def fill(W: np.ndarray | None, b: np.ndarray | None) -> FilledLabels:

@@ -17,12 +17,11 @@ Deviations: none known; how long to train, on how many rows and with which layer
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..blocks.block import Block
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..params import Integer, Number, Parameter
@@ -50,35 +49,25 @@ class DeepFS(Method):
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the sample, the start and the draws"),
     )
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         (block,) = engine.run(SampledRows(p["sample"], p["seed"]), keep=False)
         low, high = known_range(engine)
-        places = np.flatnonzero(high > low)
-        found = Train(dict(p), engine.profile.varying[places], engine.profile.q)(block)
-        told = {"objective": found.objective, "converged": found.converged, "details": found.details}
-        return Scores.of_varying(found.values, places, engine.num_features, **told)
-
-
-@dataclass(frozen=True)
-class Train:
-    """The network on a sample of rows."""
-
-    p: dict[str, Any]
-    varying: np.ndarray
-    q: int
-
-    def __call__(self, block: Block) -> Scores:
-        p = self.p
+        varying = np.flatnonzero(high > low)
         if not block.n:
             raise DataError("no row has all its labels known; deepfs trains on fully known rows")
-        x = block.dense()[:, self.varying].astype(np.float64)
+        x = block.dense()[:, engine.profile.varying[varying]].astype(np.float64)
         x -= x.min(axis=0)  # a large mean would drown the digits of a small spread, and equal values are exactly 0
         spread = x.std(axis=0)
         x = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        y = block.labels(self.q).toarray()
+        y = block.labels(engine.profile.q).toarray()
         hidden = (p["hidden"], p["hidden2"]) if p["hidden2"] else (p["hidden"],)
         with one_thread():
-            found = gates.deepfs(x, y, hidden, p["lam"], p["epochs"], p["batch"], p["rate"], p["seed"])
-        values = np.where(spread > 0, found.weights[:, 0], 0.0)
-        objective = [float(v) for v in found.objective]
-        return Scores(values, objective=objective, converged=found.converged, details={"rows_trained_on": block.n})
+            solution = gates.deepfs(x, y, hidden, p["lam"], p["epochs"], p["batch"], p["rate"], p["seed"])
+        return Scores.of_varying(
+            np.where(spread > 0, solution.weights[:, 0], 0.0),
+            varying,
+            engine.num_features,
+            objective=[float(v) for v in solution.objective],
+            converged=solution.converged,
+            details={"rows_trained_on": block.n},
+        )

@@ -14,6 +14,7 @@ Deviations: the paper multiplies the solution by 1 + λ₂; that changes no rank
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..kernels.gram import GramView
@@ -38,5 +39,5 @@ class ElasticNet(GramMethod):
         MAX_ITER,
     )
 
-    def solve(self, view: GramView, p: Any) -> Solution:
+    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         return regression.elastic_net(view, p["alpha"], p["rho"], group=p["group"], max_iter=p["max_iter"])

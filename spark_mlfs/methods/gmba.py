@@ -55,7 +55,7 @@ tens.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -97,7 +97,7 @@ class MarginAnchors:
 
     queries: Queries
     hits: Queries  # distinct rows
-    places: np.ndarray  # (a, k) positions in hits
+    hit_rows: np.ndarray  # (a, k) positions in hits
     margin: np.ndarray
     table: LabelsetSimilarity
     _anchors: list[Anchors] | None = field(default=None, repr=False)
@@ -111,9 +111,9 @@ class MarginAnchors:
             self._anchors, first = [], 0
             for rows in self.queries.batches():
                 part = slice(first, first + len(rows))
-                places = self.places[part]
-                x = hits.x[places.ravel()]
-                self._anchors.append(Anchors.of(rows, x, hits.codes[places], self.margin[part], self.table))
+                hit_rows = self.hit_rows[part]
+                x = hits.x[hit_rows.ravel()]
+                self._anchors.append(Anchors.of(rows, x, hits.codes[hit_rows], self.margin[part], self.table))
                 first += len(rows)
         return self._anchors
 
@@ -186,16 +186,16 @@ class GMBA(Method):
         Parameter("max_iter", 100, Integer(1), "passes over the data at most (convex)"),
     )
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [LabelsetSums(squares=True)]
 
-    def pairs(self, profile: Any, p: Any) -> int:
+    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         return profile.n * min(profile.n, p["num_anchors"] or MOST_ANCHORS)
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
-        (found,) = engine.run(*self.needs(engine, p))
-        table = labelset_table(found.sets, engine.profile.q, p["similarity"])
-        geometry = geometry_of(engine, found.moments, p["scaling"], found.sets)
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+        (by_labelset,) = engine.run(*self.needs(engine, p))
+        table = labelset_table(by_labelset.sets, engine.profile.q, p["similarity"])
+        geometry = geometry_of(engine, by_labelset.moments, p["scaling"], by_labelset.sets)
         with one_thread():
             anchors = self._anchors(engine, p, geometry, table)
             usable = sum(map(len, anchors))
@@ -211,7 +211,9 @@ class GMBA(Method):
             solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
             return Scores.of_varying(solution.weights, geometry.places, engine.num_features, details=details)
 
-    def _anchors(self, engine: Engine, p: Any, geometry: Geometry, table: Any) -> list[MarginAnchors]:
+    def _anchors(
+        self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, table: LabelsetSimilarity
+    ) -> list[MarginAnchors]:
         """Pass A: the anchors that have k hits and a miss, wave by wave."""
         block = anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
         wants = (Want(p["k"], "hits", p["s_min"]), Want(1, "misses", p["s_min"]))
@@ -223,35 +225,40 @@ class GMBA(Method):
             )
         margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
         (near,) = engine.run(RowsById(np.unique(hits.ids[usable])), keep=False)
-        places = np.searchsorted(near.ids, hits.ids[usable])
+        hit_rows = np.searchsorted(near.ids, hits.ids[usable])
         out, first = [], 0
         for wave in waves(block.take(usable)):
             part = slice(first, first + wave.n)
-            mine = np.unique(places[part])
+            mine = np.unique(hit_rows[part])
             own = Queries(near.take(mine), geometry)
-            out.append(MarginAnchors(Queries(wave, geometry), own, np.searchsorted(mine, places[part]), margins[part], table))
+            out.append(MarginAnchors(Queries(wave, geometry), own, np.searchsorted(mine, hit_rows[part]), margins[part], table))
             first += wave.n
         return out
 
     def _sums(
-        self, engine: Engine, p: Any, anchors: MarginAnchors, weights: np.ndarray | None = None, summed: bool = True
+        self, engine: Engine, p: Mapping[str, Any], anchors: MarginAnchors, weights: np.ndarray | None = None, summed: bool = True
     ) -> dict[str, np.ndarray]:
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
     def _convex(
-        self, engine: Engine, p: Any, anchors: list[MarginAnchors], geometry: Geometry, details: dict[str, Any]
+        self, engine: Engine, p: Mapping[str, Any], anchors: list[MarginAnchors], geometry: Geometry, details: dict[str, Any]
     ) -> Scores:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]
             return float(sum(part["loss"][0] for part in parts)), sum(part["gradient"] for part in parts)
 
-        def told(done: int, best: float, gap: float) -> None:
+        def report(done: int, best: float, gap: float) -> None:
             if engine.progress:
                 engine.progress("gmba: pass", done, p["max_iter"])
 
-        found = margin.convex(evaluate, len(geometry.varying), max_passes=p["max_iter"], progress=told)
-        details |= {"passes": found.passes, "gap": found.gap}
-        objective = [float(v) for v in found.trace]
+        solution = margin.convex(evaluate, len(geometry.varying), max_passes=p["max_iter"], progress=report)
+        details |= {"passes": solution.passes, "gap": solution.gap}
+        objective = [float(v) for v in solution.trace]
         return Scores.of_varying(
-            found.weights, geometry.places, engine.num_features, objective=objective, converged=found.converged, details=details
+            solution.weights,
+            geometry.places,
+            engine.num_features,
+            objective=objective,
+            converged=solution.converged,
+            details=details,
         )

@@ -15,6 +15,7 @@ Deviations: the penalty's form instead of Tibshirani's bound on Σ|w|; the same 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..kernels.gram import GramView
@@ -34,5 +35,5 @@ class Lasso(GramMethod):
     source = "Tibshirani 1996"
     parameters = (Parameter("alpha", 0.01, Number(0), "weight of the penalty"), GROUP, SCALING, MAX_ITER)
 
-    def solve(self, view: GramView, p: Any) -> Solution:
+    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         return regression.lasso(view, p["alpha"], group=p["group"], max_iter=p["max_iter"])

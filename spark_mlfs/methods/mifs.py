@@ -21,6 +21,7 @@ Deviations:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 
 from ..blocks.block import Block
+from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..kernels.gram import GramView
 from ..kernels.knn import NONE
@@ -58,13 +60,13 @@ class MIFS(Method):
         Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
     )
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [Gram()]
 
-    def pairs(self, profile: Any, p: Any) -> int:
+    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         return profile.n**2 if p["beta"] else 0
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         view = labelled_view(engine, p["scaling"], centred=False)
         options = {name: p[name] for name in ("alpha", "beta", "gamma", "c", "constraint", "tol", "max_iter")}
         with one_thread():
@@ -85,7 +87,7 @@ class MIFS(Method):
             return scores_of(solution, view, engine)
 
 
-def _operator(block: Block, columns: np.ndarray, view: GramView) -> Any:
+def _operator(block: Block, columns: np.ndarray, view: GramView) -> np.ndarray | LinearOperator:
     """X in the view's coordinates; a sparse one is shifted on the fly."""
     if not block.sparse:
         return view.scaled(block.x[:, columns].astype(np.float64))

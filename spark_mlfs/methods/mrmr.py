@@ -46,7 +46,7 @@ from .counting import COUNTING, Counting
 from .csfs import AllRowsGram
 from .regression import labelled_view
 
-Links = Callable[[Sequence[int]], dict[int, np.ndarray]]
+Redundancies = Callable[[Sequence[int]], dict[int, np.ndarray]]
 
 
 class MRMR(Method):
@@ -95,21 +95,21 @@ class MRMR(Method):
             scores.path = mrmr.select(scores.values, links, p["scheme"], count, candidates, ahead, report)
         return scores
 
-    def _links(self, engine: Engine, p: Mapping[str, Any], labelled: GramView | None) -> tuple[Links, int]:
+    def _links(self, engine: Engine, p: Mapping[str, Any], labelled: GramView | None) -> tuple[Redundancies, int]:
         """The redundancies of all features with some, and how many are worth asking for at once."""
         if p["redundancy"] == "mi":
             counting = Counting(engine, p, Everything())
             return lambda some: {s: link[1] for s, link in counting.links(list(some), Everything()).items()}, engine.look_ahead
         view = engine.run(_unlabelled(engine))[0].centred("standard") if labelled is None else labelled
-        place = np.full(engine.num_features, -1)
-        place[view.varying] = np.arange(len(view.varying))
+        position = np.full(engine.num_features, -1)
+        position[view.varying] = np.arange(len(view.varying))
 
         def correlations(some: Sequence[int]) -> dict[int, np.ndarray]:
             out = {}
             for s in some:
                 out[s] = np.full(engine.num_features, mrmr.FLOOR)  # what does not vary is correlated with nothing
-                if place[s] >= 0:
-                    out[s][view.varying] = mrmr.correlation_with(view.G, place[s])
+                if position[s] >= 0:
+                    out[s][view.varying] = mrmr.correlation_with(view.G, position[s])
             return out
 
         return correlations, 1

@@ -29,15 +29,18 @@ Deviations:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..blocks.block import Block
+from ..blocks.profile import Profile
 from ..blocks.rowhash import uniform
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, ParameterError
+from ..kernels.gram import GramView
 from ..kernels.knn import NONE, Nearest, Tile
 from ..kernels.label_similarity import LabelsetSimilarity
 from ..params import Choice, Integer, Number, Optional, Parameter
@@ -74,13 +77,13 @@ class MSFS(Method):
         TOL,
     )
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [Gram(), LabelsetCounts()]
 
-    def pairs(self, profile: Any, p: Any) -> int:
+    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         return profile.n**2
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         _, sets = engine.run(*self.needs(engine, p))
         view = labelled_view(engine, p["scaling"])
         with one_thread():
@@ -88,7 +91,7 @@ class MSFS(Method):
             solution = l21.msfs(view, xlx, p["alpha"], p["beta"], p["rho"], tol=p["tol"], max_iter=p["max_iter"])
             return scores_of(solution, view, engine)
 
-    def _form(self, engine: Engine, p: Any, view: Any, sets: Labelsets) -> np.ndarray:
+    def _form(self, engine: Engine, p: Mapping[str, Any], view: GramView, sets: Labelsets) -> np.ndarray:
         """X'LX in the view's coordinates."""
         geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes, centre=view.centre)
         members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
@@ -114,7 +117,7 @@ class MSFS(Method):
         return quadratic_form(engine, block, geometry, manifold.neighbourhood(C))
 
     def _sparse(
-        self, engine: Engine, p: Any, block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray
+        self, engine: Engine, p: Mapping[str, Any], block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray
     ) -> sp.csr_matrix:
         table = LabelsetSimilarity(members)
         wants = (Want(p["neighbors"], "sharing"), *(() if p["sigma"] else (Want(TUNING),)))
@@ -133,7 +136,9 @@ class MSFS(Method):
         values = manifold.kernel(squares, product) * manifold.jaccard(members, codes[rows], codes[columns])
         return manifold.symmetric_edges(rows, columns, values, block.n)
 
-    def _dense(self, p: Any, block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray) -> np.ndarray:
+    def _dense(
+        self, p: Mapping[str, Any], block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray
+    ) -> np.ndarray:
         if block.n > DENSE_ROWS:
             raise ParameterError(
                 f"neighbors=None forms a dense {block.n} x {block.n} graph; above {DENSE_ROWS} rows give neighbors, such as 30"
@@ -159,8 +164,8 @@ class MSFS(Method):
 
 def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:
     """σ_i²: the squared distance to the 7th nearest row, or the smallest positive one where that is 0."""
-    found = np.maximum(nearest.found, 1)
-    out = nearest.squares[np.arange(block.n), found - 1]
+    farthest = np.maximum(nearest.found, 1) - 1
+    out = nearest.squares[np.arange(block.n), farthest]
     zero = np.flatnonzero(out == 0)
     # identical rows have one scale: one of each kind asks for ever more neighbours, which stays small however many rows are alike
     kinds, kind = _distinct(geometry.points(block.take(zero)).x)

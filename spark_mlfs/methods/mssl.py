@@ -17,6 +17,7 @@ Deviations: none known but the floor ε and the Newton steps, which lead to the 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..kernels.gram import GramView
@@ -41,5 +42,5 @@ class MSSL(GramMethod):
         TOL,
     )
 
-    def solve(self, view: GramView, p: Any) -> Solution:
+    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         return l21.mssl(view, p["alpha"], p["beta"], p["k"], tol=p["tol"], max_iter=p["max_iter"])

@@ -22,6 +22,7 @@ Deviations:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -52,12 +53,12 @@ class OMFS(Method):
         MAX_ITER,
     )
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [Gram(), LabelsetSums()]
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
-        _, found = engine.run(*self.needs(engine, p))
-        sets, sums = found.sets, found.moments
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+        _, by_labelset = engine.run(*self.needs(engine, p))
+        sets, sums = by_labelset.sets, by_labelset.moments
         view = labelled_view(engine, p["scaling"], centred=False)
         with one_thread():
             factors = factorise(sets.indicator(engine.profile.q).astype(np.float64), sets.counts, p["c"], p["factorizer"])

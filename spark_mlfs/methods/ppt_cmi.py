@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from ..blocks.block import Block
 from ..engine.base import Engine
 from ..errors import DataError
 from ..params import Choice, Integer, Parameter
@@ -97,6 +98,6 @@ class JointRoss:
     relevance: np.ndarray
     count: int
 
-    def __call__(self, x: np.ndarray, block: Any) -> Path:
+    def __call__(self, x: np.ndarray, block: Block) -> Path:
         rows, classes = self.target.groups(block)
         return ross.select_jointly(x[rows], classes, self.k, self.relevance, self.count)

@@ -19,7 +19,7 @@ Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -70,14 +70,14 @@ class PairNearest(Statistic):
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         rows = self.queries.geometry.points(block.known())
-        found = self._empty() if state is None else self._found(state)
-        for batch, best in zip(self.queries.batches(), found, strict=True):
+        neighbours = self._empty() if state is None else self._neighbours(state)
+        for batch, best in zip(self.queries.batches(), neighbours, strict=True):
             for tile, _ in tiles(batch, rows, max(1, rows.width), PAIR_TILE):
                 best.update(tile)
-        return self._pack(found)
+        return self._pack(neighbours)
 
-    def _pack(self, found: list[PairNeighbours]) -> State:
-        all_ = [getattr(best, side)[pair] for best in found for pair in best.rows for side in ("first", "second")]
+    def _pack(self, neighbours: list[PairNeighbours]) -> State:
+        all_ = [getattr(best, side)[pair] for best in neighbours for pair in best.rows for side in ("first", "second")]
         empty = {"keys": np.zeros((0, self.k)), "ids": np.zeros((0, self.k), np.int64), "squares": np.zeros((0, self.k))}
         return {name: np.concatenate([zero, *(getattr(each, name) for each in all_)]) for name, zero in empty.items()}
 
@@ -85,17 +85,17 @@ class PairNearest(Statistic):
         return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
 
     def finish(self, state: State, profile: Profile) -> list[Links]:
-        return [best.links(self.sizes) for best in self._found(state)]
+        return [best.links(self.sizes) for best in self._neighbours(state)]
 
-    def _found(self, state: State) -> list[PairNeighbours]:
-        found, first = self._empty(), 0
-        for best in found:
+    def _neighbours(self, state: State) -> list[PairNeighbours]:
+        neighbours, first = self._empty(), 0
+        for best in neighbours:
             for pair, rows in best.rows.items():
                 for side in ("first", "second"):
                     part = {name: state[name][first : first + len(rows)] for name in ("keys", "ids", "squares")}
                     getattr(best, side)[pair] = Nearest.from_state(part)
                     first += len(rows)
-        return found
+        return neighbours
 
     def state_bytes(self, profile: Profile) -> int:
         return 48 * self.k * sum(len(rows) for best in self._empty() for rows in best.rows.values()) + envelope(3)
@@ -140,13 +140,13 @@ class ReliefF(Method):
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the anchors"),
     )
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [LabelsetCounts()]
 
-    def pairs(self, profile: Any, p: Any) -> int:
+    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         return profile.n * min(profile.n, p["num_anchors"] or MOST_ANCHORS)
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         (sets,) = engine.run(LabelsetCounts())
         members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
         geometry = geometry_of(engine, None, "minmax", sets)
@@ -166,12 +166,12 @@ class ReliefF(Method):
             for wave in waves(block):
                 queries = Queries(wave, geometry)
                 (links,) = engine.run(PairNearest(queries, membership, sizes, p["k"]), keep=False)
-                (found,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
-                total += found[0]
+                (differences,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
+                total += differences[0]
             details = {"anchors": block.n, "label_pairs": len(pairs)}
             return Scores.of_varying(total, geometry.places, engine.num_features, details=details)
 
-    def _hamming(self, engine: Engine, p: Any, geometry: Geometry, members: sp.csr_matrix, block: Any) -> Scores:
+    def _hamming(self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
         (best,) = nearest_rows(engine, block, geometry, (Want(p["k"]),))
         (near,) = engine.run(RowsById(np.unique(best.ids[best.ids != NONE])), keep=False)
         of_near = geometry.points(near).codes

@@ -21,7 +21,7 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,10 +93,10 @@ class RFS(Method):
         Parameter("max_iter", 500, Integer(2), "scans at most"),
     )
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [Gram(), LabelsetCounts()]
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         plain, sets = engine.run(*self.needs(engine, p))
         view = labelled_view(engine, p["scaling"])
         n, v = view.n, len(view.varying)
@@ -118,8 +118,8 @@ class RFS(Method):
                 engine.progress("rfs: scan", scans, p["max_iter"])
             raw = np.zeros((engine.num_features, W.shape[1]))
             raw[view.varying] = W / view.scale[:, None]
-            (found,) = engine.run(ReweightedGram(raw, b - view.offset @ raw[view.varying], floor), keep=False)
-            return WeightedGram(found[0].in_view(view), found[1])
+            (reweighted,) = engine.run(ReweightedGram(raw, b - view.offset @ raw[view.varying], floor), keep=False)
+            return WeightedGram(reweighted[0].in_view(view), reweighted[1])
 
         with one_thread():
             limit = min(p["max_iter"], PATIENCE) if fits else p["max_iter"]
@@ -131,7 +131,7 @@ class RFS(Method):
         out.details["scans"] = taken
         return out
 
-    def _gathered(self, engine: Engine, p: Any, view: GramView) -> Solution:
+    def _gathered(self, engine: Engine, p: Mapping[str, Any], view: GramView) -> Solution:
         """The optimum from the rows themselves, in the order of their ids."""
         block = anchors_of(engine, None, 0)
         x = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, centre=view.centre).points(block).x

@@ -14,6 +14,7 @@ Deviations: none. α = 0 with a singular G takes the solution of least norm.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..kernels.gram import GramView
@@ -31,5 +32,5 @@ class Ridge(GramMethod):
     source = "Hoerl & Kennard 1970"
     parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING)
 
-    def solve(self, view: GramView, p: Any) -> Solution:
+    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         return regression.ridge(view, p["alpha"])

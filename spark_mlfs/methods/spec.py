@@ -22,6 +22,7 @@ form on its left is followed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -55,15 +56,15 @@ class SPEC(Method):
         SIMILARITY,
     )
 
-    def needs(self, engine: Engine, p: Any) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [LabelsetSums(squares=True)]
 
-    def score(self, engine: Engine, p: Any, count: int) -> Scores:
-        (found,) = engine.run(*self.needs(engine, p))
-        table = labelset_table(found.sets, engine.profile.q, p["similarity"])
-        m = found.moments
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+        (by_labelset,) = engine.run(*self.needs(engine, p))
+        table = labelset_table(by_labelset.sets, engine.profile.q, p["similarity"])
+        m = by_labelset.moments
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)
         with one_thread():
-            sums = spectral.LabelsetSums(m.count, m.total[:, varying], m.square[:, varying])
+            sums = spectral.PowerSums(m.count, m.total[:, varying], m.square[:, varying])
             return Scores.of_varying(spectral.spec_scores(sums, table, p["criterion"], p["k"]), varying, engine.num_features)

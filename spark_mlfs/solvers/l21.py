@@ -611,8 +611,8 @@ def rfs(
     and scores are compared to 1e-3."""
     if not gamma > 0:
         raise ParameterError(f"gamma is {gamma}; it must be positive")
-    found = weighted_gram(None, None).statistics
-    W, b = _rfs_step(found, gamma, np.ones(found.d), 1.0 / gamma)
+    plain = weighted_gram(None, None).statistics
+    W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
     eps = _EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
 
     def objective(W, scan):
@@ -722,9 +722,9 @@ def csfs_unlabelled(
 
     def fit(F: FilledLabels, start: np.ndarray | None):
         nonlocal eps
-        found = minimise_l21(G, F.C, mu, F.square, start=start, tol=inner)
-        eps = eps or found.extra.get("eps", 0.0)
-        return found.weights, F.mean.copy()
+        solution = minimise_l21(G, F.C, mu, F.square, start=start, tol=inner)
+        eps = eps or solution.extra.get("eps", 0.0)
+        return solution.weights, F.mean.copy()
 
     def objective(W, b, F: FilledLabels) -> float:
         fit_part = (W * (G @ W)).sum() - 2 * (W * F.C).sum() + F.square + n * ((F.mean - b) ** 2).sum()

@@ -45,13 +45,13 @@ def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 def copies(G: np.ndarray) -> list[tuple[int, int, float]]:
     """(j, i, sign) for every column j equal to sign times an earlier column i, the first of its kind."""
     size = np.sqrt(np.maximum(np.diag(G), 0.0))
-    found: dict[int, tuple[int, float]] = {}
+    first_of: dict[int, tuple[int, float]] = {}  # of a copy: the column it copies, and the sign
     for i in range(len(G)):
-        if i in found or size[i] == 0:
+        if i in first_of or size[i] == 0:
             continue
         row = G[i, i + 1 :]
         rest = size[i + 1 :]
         equal = (np.abs(row) >= (1 - 1e-12) * size[i] * rest) & (np.abs(rest - size[i]) <= 1e-12 * size[i])
         for j in np.flatnonzero(equal) + i + 1:
-            found.setdefault(int(j), (i, 1.0 if G[i, j] > 0 else -1.0))
-    return [(j, i, sign) for j, (i, sign) in sorted(found.items())]
+            first_of.setdefault(int(j), (i, 1.0 if G[i, j] > 0 else -1.0))
+    return [(j, i, sign) for j, (i, sign) in sorted(first_of.items())]

@@ -64,16 +64,16 @@ def sampled_visits(P: sp.csr_matrix | np.ndarray, steps: int, walk: str, uniform
     at = np.arange(n)
     seen = np.full((n, steps), -1, np.int32)
     for step in range(steps):
-        place = at if walk == "dfs" else np.arange(n)
-        moves = np.flatnonzero(end[place] > begin[place])
-        here = place[moves]
-        low, high = total[begin[here]], total[end[here]]
-        goal = low + uniform(step)[moves] * (high - low)
-        found = np.searchsorted(total, goal, side="right") - 1
-        found = np.clip(found, begin[here], end[here] - 1)
-        seen[moves, step] = target = P.indices[found]
+        origin = at if walk == "dfs" else np.arange(n)
+        moving = np.flatnonzero(end[origin] > begin[origin])
+        left = origin[moving]
+        low, high = total[begin[left]], total[end[left]]
+        goal = low + uniform(step)[moving] * (high - low)
+        edge = np.searchsorted(total, goal, side="right") - 1
+        edge = np.clip(edge, begin[left], end[left] - 1)
+        seen[moving, step] = target = P.indices[edge]
         at = at.copy()
-        at[moves] = target
+        at[moving] = target
     seen.sort(axis=1)
     taken = seen >= 0
     ends = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])

@@ -194,10 +194,10 @@ class _Search:
 
     def lead(self, v: np.ndarray) -> tuple[float, np.ndarray]:
         """The same for L-BFGS-B, which is stopped once it stalls."""
-        found = self(v)
+        value = self(v)
         if len(self.trace) > 2 * PATIENCE and self.trace[-1 - PATIENCE] - self.trace[-1] < STALL * self.gap:
             raise _Stalled
-        return found
+        return value
 
     def certify(self) -> None:
         """Raise the lower bound to that of all planes so far; end the search when it meets the best objective."""

@@ -237,12 +237,12 @@ def mifs(
         guess = memory.extrapolate()
         if guess is None:
             continue
-        trial, found = _near(guess[: W.size].reshape(W.shape), W, norms)
+        trial, sizes = _near(guess[: W.size].reshape(W.shape), W, norms)
         labels = _orthonormal(guess[W.size :].reshape(B.shape))
         latent.update(trial, labels, alpha, beta)
-        value = objective(trial, labels, found, latent.with_labels())
+        value = objective(trial, labels, sizes, latent.with_labels())
         if value <= trace[-1]:
-            W, B, s2 = trial, labels, np.maximum(2 * found, eps)
+            W, B, s2 = trial, labels, np.maximum(2 * sizes, eps)
         else:
             memory = Memory()
             latent.update(W, B, alpha, beta)
@@ -308,10 +308,10 @@ class _Eliminated:
             guess = memory.extrapolate()
             if guess is None:
                 continue
-            trial, found = _near(guess[: W.size].reshape(W.shape), W, norms)
+            trial, sizes = _near(guess[: W.size].reshape(W.shape), W, norms)
             labels = _orthonormal(guess[W.size :].reshape(B.shape))
-            if self.value(trial, labels, found) <= last:
-                W, B, s2 = trial, labels, np.maximum(2 * found, self.eps)
+            if self.value(trial, labels, sizes) <= last:
+                W, B, s2 = trial, labels, np.maximum(2 * sizes, self.eps)
             else:
                 memory = Memory()
         return W, B, trace, False
@@ -325,9 +325,9 @@ def _orthonormal(A: np.ndarray) -> np.ndarray:
 
 def _near(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """An extrapolated W and its row norms; rows whose norm, and so their weight in D, leapt stay as they were."""
-    found = np.linalg.norm(guess, axis=1)
-    off = (found > 10 * norms) | (found < 0.1 * norms)
-    return np.where(off[:, None], W, guess), np.where(off, norms, found)
+    sizes = np.linalg.norm(guess, axis=1)
+    off = (sizes > 10 * norms) | (sizes < 0.1 * norms)
+    return np.where(off[:, None], W, guess), np.where(off, norms, sizes)
 
 
 class _NewtonStep:

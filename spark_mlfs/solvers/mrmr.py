@@ -64,8 +64,8 @@ def select(
     total = np.zeros(len(at))
 
     def of(features: Sequence[int]) -> dict[int, np.ndarray]:
-        found = links([int(at[f]) for f in features])
-        return {f: found[int(at[f])][at] for f in features}
+        asked = links([int(at[f]) for f in features])
+        return {f: asked[int(at[f])][at] for f in features}
 
     def absorb(s: int, redundancy: np.ndarray) -> None:
         total[:] += np.maximum(redundancy, FLOOR) if scheme == "quotient" else redundancy

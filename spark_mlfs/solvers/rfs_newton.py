@@ -68,14 +68,14 @@ def rfs_newton(X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e
         parts[i] += 1
         kept[j] = False
     part = parts[kept]
-    found = _solve(X[:, kept] if alike else X, Y, gamma, part, tol, max_iter)
+    solution = _solve(X[:, kept] if alike else X, Y, gamma, part, tol, max_iter)
     if alike:
         W = np.zeros((X.shape[1], Y.shape[1]))
-        W[kept] = found.weights / part[:, None]
+        W[kept] = solution.weights / part[:, None]
         for j, i, sign in alike:
             W[j] = sign * W[i]
-        found.weights = W
-    return found
+        solution.weights = W
+    return solution
 
 
 def _solve(X: np.ndarray, Y: np.ndarray, gamma: float, parts: np.ndarray, tol: float, max_iter: int) -> Solution:

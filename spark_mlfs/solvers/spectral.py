@@ -12,8 +12,8 @@ distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i a
 with γ, ξ the eigenvalues and eigenvectors of the normalised Laplacian I − N, N = D^−½ A D^−½, of the n rows. They are known
 from m × m: N maps the vectors that are constant on labelsets to themselves, and those that add up to zero on each, too.
 
-- Constant: f_i = g_u / √c_u. N acts on g as B_uv = √(c_u c_v) s_uv / √(d_u d_v) − [u = v] s_uu / d_u, so every eigenpair (β, g) of
-  B gives γ = 1 − β and ξ'D^½x = Σ_u g_u √(d_u / c_u) S_u.
+- Constant: f_i = g_u / √c_u. N acts on g as B_uv = √(c_u c_v) s_uv / √(d_u d_v) − [u = v] s_uu / d_u, so every eigenpair (β, g)
+  of B gives γ = 1 − β and ξ'D^½x = Σ_u g_u √(d_u / c_u) S_u.
 - Zero-sum within u: there the first term of N vanishes and −s_uu / d_u is left: γ = 1 + s_uu / d_u, c_u − 1 times; the squared
   length of D^½x in that space is d_u (Q_u − S_u² / c_u).
 
@@ -41,8 +41,9 @@ DENSE_EIGEN = 1500
 
 
 @dataclass
-class LabelsetSums:
-    """Sums over the rows of each labelset, of x less any fixed value per feature (one near the mean avoids cancellation).
+class PowerSums:
+    """Sums of powers 0, 1 and 2 over the rows of each labelset, of x less any fixed value per feature (one near the mean avoids
+    cancellation).
 
     `count` (m,) rows, `total` (m, d) sums, `square` (m, d) sums of squares.
     """
@@ -52,13 +53,13 @@ class LabelsetSums:
     square: np.ndarray
 
     @staticmethod
-    def of(x: np.ndarray, codes: np.ndarray, m: int) -> LabelsetSums:
+    def of(x: np.ndarray, codes: np.ndarray, m: int) -> PowerSums:
         """The sums of an (n, d) matrix whose row i has labelset `codes[i]`."""
         count = np.bincount(codes, minlength=m)
         total, square = np.zeros((m, x.shape[1])), np.zeros((m, x.shape[1]))
         np.add.at(total, codes, x)
         np.add.at(square, codes, x * x)
-        return LabelsetSums(count, total, square)
+        return PowerSums(count, total, square)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """(mean, population standard deviation), (d,) each, of the values summed."""
@@ -68,16 +69,16 @@ class LabelsetSums:
         spread = (self.square - 2 * mean * self.total + self.count[:, None] * mean * mean).sum(axis=0)
         return mean, np.sqrt(np.maximum(spread, 0.0) / n)
 
-    def scaled(self, offset: np.ndarray, scale: np.ndarray) -> LabelsetSums:
+    def scaled(self, offset: np.ndarray, scale: np.ndarray) -> PowerSums:
         """The sums of (x − offset) / scale."""
         c = self.count[:, None]
         total = (self.total - c * offset) / scale
         square = (self.square - 2 * offset * self.total + c * offset * offset) / (scale * scale)
-        return LabelsetSums(self.count, total, np.maximum(square, 0.0))
+        return PowerSums(self.count, total, np.maximum(square, 0.0))
 
 
 def spec_scores(
-    sums: LabelsetSums,
+    sums: PowerSums,
     similarity: LabelsetSimilarity,
     criterion: str = "phi1",
     k: int | None = None,
@@ -138,7 +139,7 @@ def spec_scores(
 
 
 def _leading(
-    sums: LabelsetSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int, budget_bytes: int
+    sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int, budget_bytes: int
 ) -> np.ndarray:
     """Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)², for x centred by degree, which takes D^½1 out."""
     at = np.flatnonzero(live)

@@ -1,4 +1,4 @@
-"""What every registered method, extractor and classifier says of itself: formula, symbols, errors, source, deviations, parameters."""
+"""What every registered method, extractor and classifier says of itself: formula, symbols, errors, source, deviations."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ WAYS += [(METHODS, "ppt-cmi", {"estimator": "knn"}), (METHODS, "relieff", {"mode
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("registry, name, changes", WAYS, ids=["-".join([n, *map(str, c.values())]) for _, n, c in WAYS])
 def test_errors_are_the_documented_ones(registry, name, changes, case):
-    """Without a fully known row, without a label that takes both values, and without memory there is an answer or one clear line."""
+    """Without a fully known row, a label that takes both values, or memory there is an answer or one clear line."""
     error = run(registry, name, engine(**CASES[case]), **changes)
     _, sections = documentation(registry, name)
     if error is not None:

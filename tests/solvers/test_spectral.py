@@ -12,14 +12,14 @@ from oracles.loader import load
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
 from spark_mlfs.solvers import spectral
-from spark_mlfs.solvers.spectral import LabelsetSums, spec_scores
+from spark_mlfs.solvers.spectral import PowerSums, spec_scores
 
 CRITERIA = ("phi1", "phi2", "phi3")
 
 
 def scores(X, Y, criterion, **options):
     members, codes, counts = labelset_codes(Y)
-    sums = LabelsetSums.of(X, codes, len(counts))
+    sums = PowerSums.of(X, codes, len(counts))
     return spec_scores(sums, LabelsetSimilarity(members, Y.sum(axis=0)), criterion, **options)
 
 
