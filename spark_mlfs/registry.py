@@ -30,11 +30,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self.kind, self.package = kind, package
         self._places: dict[str, str] = {name: f"{package}.{place.replace('.', ':')}" for name, place in entries.items()}
         self._classes: dict[str, type[T]] = {}
-        self._installed = False
+        self._installed: list[str] | None = None
 
     def register(self, cls: type[T]) -> type[T]:
-        """Makes a class of your own known by its `name`; usable as a decorator. `ParameterError` where another class has the name,
-        or it lacks what an entry needs."""
+        """Makes a class of your own known by its `name`; usable as a decorator. `ParameterError` where another class has the
+        name, or it lacks what an entry needs."""
         for attribute in ("name", "title", "source", "parameters"):
             if not hasattr(cls, attribute):
                 raise ParameterError(f"{cls.__name__} is no {self.kind}: it has no {attribute!r}; see README, Adding a method")
@@ -44,6 +44,17 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             raise ParameterError(f"there is a {self.kind} {name!r} already ({known.__module__}); give yours another name")
         self._classes[name] = cls
         return cls
+
+    def forget(self, name: str) -> None:
+        """Takes back a registered class."""
+        self._classes.pop(name, None)
+
+    def reload(self) -> None:
+        """Looks for installed entry points anew."""
+        for name in self._installed or ():
+            self._places.pop(name, None)
+            self._classes.pop(name, None)
+        self._installed = None
 
     def create(self, name: str) -> T:
         """A new instance of the class of that name; `ParameterError` lists the valid ones."""
@@ -70,8 +81,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def _all(self) -> dict[str, str]:
         """Where every listed or installed class is."""
-        if not self._installed:
-            self._installed = True
-            for point in entry_points(group=self.package):
-                self._places.setdefault(point.name, point.value)
+        if self._installed is None:
+            points = [point for point in entry_points(group=self.package) if point.name not in self._places]
+            self._installed = [point.name for point in points]
+            self._places.update({point.name: point.value for point in points})
         return self._places
