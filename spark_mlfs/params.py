@@ -7,8 +7,9 @@ the estimators (``numBins``), as pyspark.ml has them.
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
@@ -169,3 +170,19 @@ def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str)
             raise ParameterError(f"{owner} has no parameter {name!r}; {hint}it takes: {', '.join(known) or 'none'}")
         values[snake] = known[snake].accept(value)
     return values
+
+
+def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Every combination of the values, the last name running fastest; of an empty grid the one of nothing.
+
+    Raises `ParameterError` for a name without values.
+    """
+    for name, values in grid.items():
+        if not values:
+            raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
+    return [dict(zip(grid, cell, strict=True)) for cell in itertools.product(*grid.values())]
+
+
+def seeded(parameters: Iterable[Parameter], values: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    """`values` with the run's seed among them, where the parameters have one and it has no value of its own."""
+    return {"seed": seed, **values} if any(p.name == "seed" for p in parameters) else dict(values)

@@ -12,22 +12,23 @@ whole section, since the options and parameters of one are not those of the othe
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, create_model
 
+from .. import params
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError
 from ..methods import METHODS
+from ..params import Choice, Integer
 from ..pipeline import Request
 from ..read import READERS
 from ..read.toml import Data, Section, explain, read_toml, reader_option
-from ..select import CrossValidation
-from ..select.rules import LEVELS, TESTS, Rule
+from ..select import CrossValidation, Rule
+from ..select.modes import KEYS, LEVELS, RATES, RULES, SETTINGS, Setting, either, level_setting
 
-DEFAULT_FEATURES = 50
+DEFAULT_FEATURES = SETTINGS["num_top_features"].parameter.default
 
 
 class MethodChoice(Section):
@@ -48,41 +49,41 @@ class ClassifierChoice(Section):
 
     def checked(self) -> dict[str, Any]:
         """Every parameter of the classifier; `ParameterError` for a wrong name or value."""
-        from .. import params
         from ..classify import CLASSIFIERS
 
-        found = CLASSIFIERS.create(self.name or "")
-        return params.check(found.parameters, self.parameters, f"classifier {found.name!r}")
+        classifier = CLASSIFIERS.create(self.name or "")
+        return params.check(classifier.parameters, self.parameters, f"classifier {classifier.name!r}")
 
 
-RATES = {"fpr": ("fpr",), "fdr": ("fdr", "knockoffs"), "fwe": ("fwe",), "stability_threshold": ("stability",)}
+def _field(setting: Setting) -> tuple[Any, Any]:
+    """A setting as a field of [selection]: type and bounds of its parameter; None where the file and the flags leave it out."""
+    p, kind = setting.parameter, setting.parameter.constraint
+    doc = f"{p.doc} (mode {either(setting.modes)})" if setting.modes[0] in RULES else p.doc
+    if isinstance(kind, Choice):
+        return Literal[kind.options] | None, Field(None, description=doc)
+    bounds = {"gt" if getattr(kind, "above", False) else "ge": kind.low, "le": kind.high}
+    return (int if isinstance(kind, Integer) else float) | None, Field(None, description=doc, **bounds)
 
 
-class Selection(Section):
-    """How many features to keep: a number or a share of them, not both; or the rule that says which are worth keeping."""
+_Settings = create_model(
+    "_Settings",
+    __base__=Section,
+    mode=(Literal[RULES] | None, Field(None, description="rule instead of a number")),
+    **{key: _field(setting) for key, setting in KEYS.items()},
+)
 
-    mode: Literal["fpr", "fdr", "fwe", "knockoffs", "stability"] | None = Field(None, description="rule instead of a number")
 
-    num_features: int | None = Field(
-        None, ge=1, description=f"features to keep; {DEFAULT_FEATURES} (at most all) if nothing is said"
-    )
-    percentile: float | None = Field(None, gt=0, le=1, description="share of the features to keep")
-    fpr: float | None = Field(None, gt=0, le=1, description="largest p-value of a kept feature (mode fpr)")
-    fdr: float | None = Field(None, gt=0, le=1, description="share of false features among the kept (mode fdr or knockoffs)")
-    fwe: float | None = Field(None, gt=0, le=1, description="probability of any false feature (mode fwe)")
-    combination: Literal["cauchy", "bonferroni"] | None = Field(None, description="of a feature's p-values with each label")
-    stability_threshold: float | None = Field(
-        None, gt=0.5, le=1, description="share of half-samples that choose a feature (mode stability)"
-    )
+class Selection(_Settings):
+    """How many features to keep: a number or a share of them, not both; or the rule that says which are worth keeping. Its keys
+    are those of `select.modes.KEYS`, and `mode`, one of its rules."""
 
     def rule(self, width: int, seed: int) -> Rule | None:
         """Which of `width` features are worth keeping, if that is asked."""
         if self.mode is None:
             return None
-        rate = next(name for name, modes in RATES.items() if self.mode in modes)
-        given = getattr(self, rate)
-        level = LEVELS[self.mode] if given is None else given
-        return Rule(self.mode, level, self.count(width), self.combination or "cauchy", seed)
+        level = getattr(self, level_setting(self.mode).key)
+        combination = self.combination or SETTINGS["combination"].parameter.default
+        return Rule(self.mode, LEVELS[self.mode] if level is None else level, self.count(width), combination, seed)
 
     def count(self, width: int) -> int:
         """How many of `width` features are kept; `ParameterError` where more are asked for than there are. With a rule: K of
@@ -117,32 +118,27 @@ class RunConfig(Section):
     run: RunSettings = Field(default_factory=RunSettings)
 
     def request(self) -> Request:
-        """The checked method and parameters; the run's seed goes to a method that takes one and was not given its own."""
-        given = dict(self.method.parameters)
-        if any(p.name == "seed" for p in METHODS.create(self.method.name).parameters):
-            given.setdefault("seed", self.run.seed)
+        """The checked method and parameters; the run's seed goes to a method that takes one and has none of its own."""
+        values = params.seeded(METHODS.create(self.method.name).parameters, self.method.parameters, self.run.seed)
         rule = self.selection.rule(1 << 62, self.run.seed)  # its count is known with the data
-        return Request.of(self.method.name, given, screen=self.method.screen, rule=rule)
+        return Request.of(self.method.name, values, screen=self.method.screen, rule=rule)
 
     def requests(self) -> list[Request]:
         """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""
         base = self.request()
         if not self.method.grid:
             return [base]
-        names = list(self.method.grid)
-        for name, values in self.method.grid.items():
-            if not values:
-                raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
-        cells = [dict(zip(names, cell, strict=True)) for cell in itertools.product(*self.method.grid.values())]
-        given = dict(base.parameters)
         extras = (*base.extras, *((CrossValidation(self.method.folds),) if self.method.folds else ()))
-        return [Request.of(base.method, {**given, **cell}, screen=base.screen, extras=extras) for cell in cells]
+        return [
+            Request.of(base.method, {**base.parameters, **cell}, screen=base.screen, extras=extras)
+            for cell in params.grid_cells(self.method.grid)
+        ]
 
 
 def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:
     """The configuration of `file` (or the defaults) with `flags` laid over it, complete and checked.
 
-    `flags` has the sections of the file and holds only what was given. Raises `ParameterError` naming the file and key, or
+    `flags` has the sections of the file and holds only the keys that are set. Raises `ParameterError` naming the file and key, or
     the flag.
     """
     below = _validated(read_toml(file), file) if file else {}
@@ -175,19 +171,21 @@ def _laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any])
 def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     """What a layer gives, in its proper types."""
     try:
-        given = RunConfig.model_validate(dict(layer)).model_dump(exclude_unset=True)
+        values = RunConfig.model_validate(dict(layer)).model_dump(exclude_unset=True)
     except ValidationError as error:
         raise ParameterError(explain(error.errors()[0], file, RunConfig)) from None
-    selection = given.get("selection", {})
+    selection = values.get("selection", {})
     if selection.get("num_features") is not None and selection.get("percentile") is not None:
         where = f"{file}: [selection]" if file else "--num-features and --percentile"
         raise ParameterError(f"{where}: give num_features or percentile, not both")
-    return given
+    return values
 
 
 def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     """The flags' selection laid over the file's. A rate without a mode means the mode of its name; flags that mean another way of
     selecting than the file's replace its whole section."""
+
+    counted_modes, combined_modes = KEYS["num_features"].modes, KEYS["combination"].modes
 
     def mode(layer: Mapping[str, Any], default: str | None = None) -> str | None:
         if layer.get("mode") is not None:
@@ -195,7 +193,7 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
         for rate, modes in RATES.items():
             if layer.get(rate) is not None:
                 return default if default in modes else modes[0]
-        if layer.get("percentile") is not None or (layer.get("num_features") is not None and default != "stability"):
+        if layer.get("percentile") is not None or (layer.get("num_features") is not None and default not in counted_modes):
             return None
         return default
 
@@ -208,10 +206,11 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     for rate, modes in RATES.items():
         if merged.get(rate) is not None and chosen not in modes:
             raise ParameterError(f"{where}{rate} goes with mode {' or '.join(modes)}, not {chosen or 'a number of features'}")
-    if merged.get("combination") is not None and chosen not in TESTS:
-        raise ParameterError(f"{where}combination goes with mode {', '.join(TESTS)}, not {chosen or 'a number of features'}")
+    if merged.get("combination") is not None and chosen not in combined_modes:
+        other = chosen or "a number of features"
+        raise ParameterError(f"{where}combination goes with mode {', '.join(combined_modes)}, not {other}")
     if chosen is not None and merged.get("percentile") is not None:
         raise ParameterError(f"{where}give percentile or mode {chosen}, not both")
-    if chosen not in (None, "stability") and merged.get("num_features") is not None:
+    if chosen not in (None, *counted_modes) and merged.get("num_features") is not None:
         raise ParameterError(f"{where}mode {chosen} says itself how many features are kept; leave num_features out")
     return merged

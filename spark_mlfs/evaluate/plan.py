@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -118,6 +117,14 @@ class Comparison(BaseModel):
     def checked(self, where: str | None = None) -> Comparison:
         """The same with every name, parameter and size checked; `ParameterError` saying what is wrong."""
         at = f"{where}: " if where else ""
+        self._check_titles(at)
+        self._check_data(at)
+        self._check_protocol(at)
+        self.candidates()
+        self.design()
+        return self
+
+    def _check_titles(self, at: str) -> None:
         for kind, entries in (
             ("data", self.data),
             ("method", [*self.method, *self.extractor]),
@@ -126,6 +133,8 @@ class Comparison(BaseModel):
             titles = [getattr(e, "title", None) or e.name for e in entries]
             if twice := next((t for t in titles if titles.count(t) > 1), None):
                 raise ParameterError(f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title")
+
+    def _check_data(self, at: str) -> None:
         for entry in self.data:
             if entry.format not in READERS:
                 raise ParameterError(f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}")
@@ -139,6 +148,8 @@ class Comparison(BaseModel):
                         else "test_path needs [protocol] folds = 'files'"
                     )
                 )
+
+    def _check_protocol(self, at: str) -> None:
         if self.protocol.folds != FILES:
             Protocol.of(self.protocol.folds)
         if not self.method and not self.extractor and not self.protocol.all_features:
@@ -150,9 +161,6 @@ class Comparison(BaseModel):
             raise ParameterError(f"{at}[protocol] sizes is empty; give some, such as ['10%', 50]")
         for size in (*self.protocol.sizes, *self.protocol.choose.sizes):
             size_of(str(size), 1)
-        self.candidates()
-        self.design()
-        return self
 
     def candidates(self) -> list[Candidate]:
         """The methods, then the extractors, all features last."""
@@ -162,10 +170,9 @@ class Comparison(BaseModel):
         for entry in self.extractor:
             if entry.name not in EXTRACTORS:
                 raise ParameterError(f"there is no extractor {entry.name!r}; extractors are {', '.join(EXTRACTORS)}")
-            given = dict(entry.parameters)
-            if any(p.name == "seed" for p in EXTRACTORS[entry.name].parameters):
-                given.setdefault("seed", self.protocol.seed)
-            checked = params.check(EXTRACTORS[entry.name].parameters, given, f"extractor {entry.name!r}")
+            parameters = EXTRACTORS[entry.name].parameters
+            values = params.seeded(parameters, entry.parameters, self.protocol.seed)
+            checked = params.check(parameters, values, f"extractor {entry.name!r}")
             out.append(Candidate(entry.title or entry.name, extractor=(entry.name, checked)))
         if self.protocol.all_features:
             if any(c.title == ALL_FEATURES for c in out):
@@ -177,9 +184,9 @@ class Comparison(BaseModel):
         """What all trials share."""
         judges = []
         for entry in self.classifier:
-            found = CLASSIFIERS.create(entry.name)
-            given = params.check(found.parameters, entry.parameters, f"classifier {found.name!r}")
-            judges.append(Judge(entry.title or entry.name, found.name, given))
+            classifier = CLASSIFIERS.create(entry.name)
+            checked = params.check(classifier.parameters, entry.parameters, f"classifier {classifier.name!r}")
+            judges.append(Judge(entry.title or entry.name, classifier.name, checked))
         how = self.protocol.choose
         choosing = Choosing(how.metric, how.metrics, how.folds, tuple(map(str, how.sizes)), how.size)
         sizes = tuple(dict.fromkeys(map(str, self.protocol.sizes)))
@@ -190,23 +197,17 @@ class Comparison(BaseModel):
 
 def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
     """A request for every cell of a method's grid, the last parameter running fastest."""
-    given = dict(entry.parameters)
-    if any(p.name == "seed" for p in METHODS.create(entry.name).parameters):
-        given.setdefault("seed", seed)
-    for name, values in entry.grid.items():
-        if not values:
-            raise ParameterError(f"grid: {name!r} has no values; give some, such as {name} = [0.1, 1]")
-    cells = [dict(zip(entry.grid, cell, strict=True)) for cell in itertools.product(*entry.grid.values())]
-    return [Request.of(entry.name, {**given, **cell}, screen=entry.screen) for cell in cells]
+    values = params.seeded(METHODS.create(entry.name).parameters, entry.parameters, seed)
+    return [Request.of(entry.name, {**values, **cell}, screen=entry.screen) for cell in params.grid_cells(entry.grid)]
 
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
     """A checked comparison of what a file or flags give; `ParameterError` with the file and key for whatever is wrong."""
     try:
-        found = Comparison.model_validate(dict(layer))
+        plan = Comparison.model_validate(dict(layer))
     except ValidationError as error:
         raise ParameterError(explain(error.errors()[0], file, Comparison)) from None
-    return found.checked(file)
+    return plan.checked(file)
 
 
 def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Comparison:
@@ -214,10 +215,10 @@ def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Compari
     layer = read_toml(file)
     if over:
         layer = {**layer, "run": {**layer.get("run", {}), **over}}
-    found = comparison(layer, file)
-    if found.published is not None:
-        found.published = str(Path(file).parent / found.published)
-    return found
+    plan = comparison(layer, file)
+    if plan.published is not None:
+        plan.published = str(Path(file).parent / plan.published)
+    return plan
 
 
 __all__ = ["Comparison", "comparison", "read_comparison"]

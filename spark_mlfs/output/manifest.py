@@ -91,7 +91,7 @@ def selection_manifest(
 
 
 def _rule(result: Result) -> dict[str, Any]:
-    """What the rule that chose the features went by and found."""
+    """What the rule that chose the features went by, and its facts."""
     if result.evidence is None:
         return {}
     rule = result.evidence.rule

@@ -61,8 +61,8 @@ _TOKEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[\w+-]+|\s|.", re.DOTALL)
 def _too_deep(text: str) -> int:
     """The line where brackets or dotted keys go deeper than `MAX_DEPTH`, 0 where none do. Comments count as text."""
     line, brackets, parts, dotted = 1, 0, 0, False
-    for found in _TOKEN.finditer(text):
-        token = found[0]
+    for match in _TOKEN.finditer(text):
+        token = match[0]
         if token in "[{":
             brackets, parts = brackets + 1, 0
         elif token in "]}":
@@ -85,10 +85,10 @@ def _too_deep(text: str) -> int:
 
 def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -> str:
     """One line for pydantic's first error in a configuration whose sections `root` lists."""
-    place = [part for part in error["loc"] if part not in ("str", "list[str]")]
-    number = [part for part in place[1:2] if isinstance(part, int)]  # of a section that may be given several times
-    keys = [str(part) for part in place[1 + len(number) :]]
-    section = str(place[0]) if place else ""
+    path = [part for part in error["loc"] if part not in ("str", "list[str]")]
+    number = [part for part in path[1:2] if isinstance(part, int)]  # of a section that may stand several times
+    keys = [str(part) for part in path[1 + len(number) :]]
+    section = str(path[0]) if path else ""
     heading = f"[[{section}]] {number[0] + 1}" if number else f"[{section}]"
     if error["type"] == "extra_forbidden":
         sections = [section] if keys else []
@@ -129,16 +129,16 @@ def reader_option(format: str, name: str, value: Any) -> Any:
         return value
     kinds = str(signature[name].annotation)
     if isinstance(value, str):
-        found = _from_text(value, kinds)
+        typed = _from_text(value, kinds)
     elif isinstance(value, int) and not isinstance(value, bool) and "int" not in kinds and "float" in kinds:
-        found = float(value)
+        typed = float(value)
     else:
-        found = value
-    if isinstance(found, str) and not _fits(found, kinds) and "Sequence" in kinds:
-        found = [found]
-    if not _fits(found, kinds):
+        typed = value
+    if isinstance(typed, str) and not _fits(typed, kinds) and "Sequence" in kinds:
+        typed = [typed]
+    if not _fits(typed, kinds):
         raise ParameterError(f"option {name!r} of format {format!r} must be {kinds.replace(' | ', ' or ')}, not {value!r}")
-    return found
+    return typed
 
 
 def _from_text(text: str, kinds: str) -> Any:

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from .figures import ticks
+from .figures import plot, scale, ticks
 from .tables import number
 
 COLOURS = 12
 
 
-def colour(place: int) -> str:
-    """The class of the method at a place in the plan."""
-    return f"s s{place % COLOURS}"
+def colour(index: int) -> str:
+    """The class of the method of an index in the plan."""
+    return f"s s{index % COLOURS}"
 
 
 def lines(
@@ -50,17 +50,13 @@ def lines(
     def y(value: float) -> float:
         return 100 * (1 - (value - low) / (high - low))
 
-    marks, labels = [], []
-    for value in ticks(low, high):
-        marks.append(f'<line class="grid" x1="0" x2="100" y1="{y(value):.2f}" y2="{y(value):.2f}"/>')
-        labels.append(f'<span class="ty" style="top:{y(value):.2f}%">{number(value, 3)}</span>')
+    marks, labels = scale(low, high, y, 2)
     shown = [t for t in ticks(first, last, 5) if first <= t <= last] if last > first else [first]
     for value in shown:
         edge = " end" if x(value) > 96 else ""
         labels.append(f'<span class="tx{edge}" style="left:{x(value):.2f}%">{number(value)}</span>')
     if level is not None and level == level:
         marks.append(f'<line class="whole" x1="0" x2="100" y1="{y(level):.2f}" y2="{y(level):.2f}"/>')
-    dots = []
     for name, line in series.items():
         points = [(x(a), y(v)) for a, v in zip(across, line, strict=True) if v == v]
         if not points:
@@ -68,24 +64,20 @@ def lines(
         kind = colour(places[name])
         if name in spread:
             lows, highs = spread[name]
-            edge = [(x(a), y(v)) for a, v in zip(across, highs, strict=True) if v == v]
-            edge += [(x(a), y(v)) for a, v in reversed(list(zip(across, lows, strict=True))) if v == v]
-            band = " ".join(f"{a:.2f},{b:.2f}" for a, b in edge)
+            edge = [(a, v) for a, v in zip(across, highs, strict=True) if v == v]
+            edge += [(a, v) for a, v in reversed(list(zip(across, lows, strict=True))) if v == v]
+            band = " ".join(f"{x(a):.2f},{y(v):.2f}" for a, v in edge)
             marks.append(f'<polygon class="band {kind}" points="{band}"/>')
         if len(points) == 1:
-            dots.append(
+            labels.append(
                 f'<i class="pt {kind}" style="left:{points[0][0]:.2f}%;top:{points[0][1]:.2f}%" title="{escape(name)}"></i>'
             )
             continue
         path = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
         ends = [v for v in line if v == v]
-        told = f"{name}: {number(ends[0])} at {number(first)}, {number(ends[-1])} at {number(last)}"
-        marks.append(f'<polyline class="series {kind}" points="{path}"><title>{escape(told)}</title></polyline>')
-    return (
-        f'<figure class="curve"><figcaption>{escape(title)}</figcaption><div class="plot">'
-        f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="{escape(title)}">{"".join(marks)}</svg>'
-        f'{"".join(labels)}{"".join(dots)}</div><div class="xtitle">{escape(x_title)}</div></figure>'
-    )
+        tooltip = f"{name}: {number(ends[0])} at {number(first)}, {number(ends[-1])} at {number(last)}"
+        marks.append(f'<polyline class="series {kind}" points="{path}"><title>{escape(tooltip)}</title></polyline>')
+    return plot(title, marks, labels, x_title, title)
 
 
 def scatter(
@@ -107,10 +99,7 @@ def scatter(
     def y(value: float) -> float:
         return 100 * (1 - (value - low) / (high - low))
 
-    marks, labels, dots = [], [], []
-    for value in ticks(low, high):
-        marks.append(f'<line class="grid" x1="0" x2="100" y1="{y(value):.2f}" y2="{y(value):.2f}"/>')
-        labels.append(f'<span class="ty" style="top:{y(value):.2f}%">{number(value, 3)}</span>')
+    marks, labels = scale(low, high, y, 2)
     for exponent in range(first, last + 1):
         left = 100 * (exponent - first) / (last - first)
         marks.append(f'<line class="grid" x1="{left:.2f}" x2="{left:.2f}" y1="0" y2="100"/>')
@@ -122,16 +111,12 @@ def scatter(
     for (name, seconds, value), exponent in zip(points, exponents, strict=True):
         left = 100 * (exponent - first) / (last - first)
         side = "left" if left < 62 else "right"
-        told = f"{name}: {seconds:.3g} s, {number(value)}"
-        dots.append(
-            f'<i class="pt {colour(places[name])}" style="left:{left:.2f}%;top:{y(value):.2f}%" title="{escape(told)}">'
+        tooltip = f"{name}: {seconds:.3g} s, {number(value)}"
+        labels.append(
+            f'<i class="pt {colour(places[name])}" style="left:{left:.2f}%;top:{y(value):.2f}%" title="{escape(tooltip)}">'
             f'<em class="{side}">{escape(name)}</em></i>'
         )
-    return (
-        f'<figure class="curve"><figcaption>{escape(title)}</figcaption><div class="plot">'
-        f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="{escape(title)}">{"".join(marks)}</svg>'
-        f'{"".join(labels)}{"".join(dots)}</div><div class="xtitle">{escape(x_title)}</div></figure>'
-    )
+    return plot(title, marks, labels, x_title, title)
 
 
 def critical_differences(
@@ -164,9 +149,9 @@ def critical_differences(
         a, z = min(ranks[i] for i in group), max(ranks[i] for i in group)
         at = top + 10 + 9 * number_
         out.append(f'<line class="same" x1="{x(a) - 4:.1f}" x2="{x(z) + 4:.1f}" y1="{at}" y2="{at}"/>')
-    for place, method in enumerate(order):
-        west = place < half
-        row = place if west else k - 1 - place
+    for position, method in enumerate(order):
+        west = position < half
+        row = position if west else k - 1 - position
         at = bars + 22 * row + 8
         side = left - 12 if west else width - right + 12
         anchor = "end" if west else "start"
@@ -174,10 +159,10 @@ def critical_differences(
         out.append(f'<path class="lead {kind}" d="M{x(ranks[method]):.1f} {top}V{at:.1f}H{side:.1f}"/>')
         text = f"{escape(name)} {ranks[method]:.2f}" if west else f"{ranks[method]:.2f} {escape(name)}"
         out.append(f'<text x="{side + (-5 if west else 5):.1f}" y="{at + 4:.1f}" text-anchor="{anchor}">{text}</text>')
-    told = ", ".join(f"{names[i]} {ranks[i]:.2f}" for i in order)
+    summary = ", ".join(f"{names[i]} {ranks[i]:.2f}" for i in order)
     return (
         f'<div class=wide><svg class="cdd" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-        f'aria-label="Mean ranks: {escape(told)}">{"".join(out)}</svg></div>'
+        f'aria-label="Mean ranks: {escape(summary)}">{"".join(out)}</svg></div>'
     )
 
 

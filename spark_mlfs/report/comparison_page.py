@@ -70,7 +70,7 @@ a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
 )
 
 
-FEW = 4  # data sets below which a test's verdict is not given
+FEW = 4  # data sets below which a test has no verdict
 
 
 def _e(text: Any) -> str:
@@ -150,14 +150,14 @@ def _arrow(metric: str) -> str:
     return "higher is better" if tables.LARGER[metric] else "lower is better"
 
 
-def _table(found: tables.Summary, metric: str) -> str:
+def _table(summary: tables.Summary, metric: str) -> str:
     """Means ± spreads, the best of a row in bold."""
-    won = tables.best(found, metric)
+    won = tables.best(summary, metric)
     lines_ = []
-    for data in found.mean.index:
+    for data in summary.mean.index:
         cells = []
-        for method in found.mean.columns:
-            mean, spread = found.mean.loc[data, method], found.spread.loc[data, method]
+        for method in summary.mean.columns:
+            mean, spread = summary.mean.loc[data, method], summary.spread.loc[data, method]
             if mean != mean:
                 cells.append("<td>–</td>")
                 continue
@@ -166,7 +166,7 @@ def _table(found: tables.Summary, metric: str) -> str:
             small = "" if spread != spread else f" <small>±{spread:.4f}</small>"
             cells.append(f"<td{' class=won' if won.loc[data, method] else ''}>{text}{small}</td>")
         lines_.append(f"<tr><td>{_e(data)}</td>{''.join(cells)}</tr>")
-    return _wide(_heads("", *found.mean.columns), "".join(lines_))
+    return _wide(_heads("", *summary.mean.columns), "".join(lines_))
 
 
 def _wide(head: str, body: str, kind: str = "num") -> str:
@@ -189,8 +189,8 @@ def _result(outcome: Outcome, plan: Comparison, judges: list[str], methods: list
         for other in plan.protocol.metrics:
             for name in LARGER_IS_BETTER:
                 if (other, name) != (kind, metric):
-                    found = tables.summary(outcome.cells, other, name, judge, methods)
-                    more.append(_heading(_title(name, other), name) + _table(found, name))
+                    summary = tables.summary(outcome.cells, other, name, judge, methods)
+                    more.append(_heading(_title(name, other), name) + _table(summary, name))
         out.append(f"<details><summary>{len(more)} further metrics by {_e(judge)}</summary>{''.join(more)}</details>")
     if len(outcome.failed):
         lines_ = [
@@ -208,8 +208,8 @@ def _tests(
     if not len(ranks):
         return ""
     names = [c for c in ranks.columns if c not in ("metrics", "metric")]
-    found = tables.summary(outcome.cells, kind, metric, judge, methods)
-    test = tables.test_of(found, metric)
+    summary = tables.summary(outcome.cells, kind, metric, judge, methods)
+    test = tables.test_of(summary, metric)
     out = []
     if isinstance(test, str):
         out.append(f"<p class=soft>{_e(test)}</p>")
@@ -266,14 +266,14 @@ def _curves(
     outcome: Outcome, plan: Comparison, judges: list[str], methods: list[str], places: Mapping[str, int], kind: str, metric: str
 ) -> str:
     def charts(kind: str, metric: str, judge: str) -> str:
-        found = []
+        figures = []
         for data in outcome.data["name"]:
             table, whole = tables.curves(outcome.cells, kind, metric, judge, data)
             if len(table) < 2:
                 continue
             series = {m: table[m].to_numpy() for m in methods if m in table}
-            found.append(lines(data, table.index.to_numpy(), series, places, "features", whole))
-        return f"<div class=charts>{''.join(found)}</div>" if found else ""
+            figures.append(lines(data, table.index.to_numpy(), series, places, "features", whole))
+        return f"<div class=charts>{''.join(figures)}</div>" if figures else ""
 
     main = charts(kind, metric, judges[0])
     if not main:
@@ -326,16 +326,16 @@ def _four(value: float) -> str:
 
 
 def _time(outcome: Outcome, judge: str, methods: list[str], places: Mapping[str, int], kind: str, metric: str) -> str:
-    found = tables.summary(outcome.cells, kind, metric, judge, methods)
+    summary = tables.summary(outcome.cells, kind, metric, judge, methods)
     spent = tables.times(outcome.trials).set_index(["data", "method"])
     charts = []
-    for data in found.mean.index:
+    for data in summary.mean.index:
         points = [
-            (m, float(spent.loc[(data, m), "select_seconds"]), float(found.mean.loc[data, m]))
+            (m, float(spent.loc[(data, m), "select_seconds"]), float(summary.mean.loc[data, m]))
             for m in methods
             if m != ALL_FEATURES and (data, m) in spent.index
         ]
-        whole = float(found.mean.loc[data, ALL_FEATURES]) if ALL_FEATURES in found.mean.columns else None
+        whole = float(summary.mean.loc[data, ALL_FEATURES]) if ALL_FEATURES in summary.mean.columns else None
         charts.append(scatter(data, points, places, "seconds to rank (one ranking, one task)", whole))
     text = f"{_title(metric, kind)} ({_arrow(metric)}) against the seconds of one ranking; the dashed line is all features."
     if (outcome.trials["choose_seconds"] > 0).any():
@@ -344,18 +344,18 @@ def _time(outcome: Outcome, judge: str, methods: list[str], places: Mapping[str,
 
 
 def _stability(outcome: Outcome, methods: list[str], places: Mapping[str, int]) -> str:
-    found = tables.stability(outcome.rankings, outcome.cells, outcome.data)
-    if not len(found):
+    indices = tables.stability(outcome.rankings, outcome.cells, outcome.data)
+    if not len(indices):
         return ""
     charts = []
-    for data, rows in found.groupby("data", sort=False):
+    for data, rows in indices.groupby("data", sort=False):
         values = {c: rows.pivot(index="features", columns="method", values=c) for c in ("stability", "low", "high")}
         across = values["stability"].index.to_numpy()
         shown = [m for m in methods if m in values["stability"]]
         series = {m: values["stability"][m].to_numpy() for m in shown}
         bands = {m: (values["low"][m].to_numpy(), values["high"][m].to_numpy()) for m in shown}
         charts.append(lines(str(data), across, series, places, "features", spread=bands))
-    runs = int(found["runs"].min())
+    runs = int(indices["runs"].min())
     text = (
         f"How much a selection changes with the training rows: Nogueira’s index over {runs} splits (1: always the same, 0: as "
         "by chance), "
@@ -397,12 +397,12 @@ def _parameters(outcome: Outcome, plan: Comparison) -> str:
         chosen = _wide(_heads("data", "method", "parameters", "features", "splits", "search"), lines_, "plain")
         out.append(_folded("What was chosen, in how many splits", chosen))
     lines_ = "".join(
-        f"<tr><td>{_e(m.title or m.name)}</td><td>{_e(m.name)}</td><td>{_e(_given(m.parameters))}</td><td>"
-        f"{_e(_given(m.grid))}</td></tr>"
+        f"<tr><td>{_e(m.title or m.name)}</td><td>{_e(m.name)}</td><td>{_e(_listed(m.parameters))}</td><td>"
+        f"{_e(_listed(m.grid))}</td></tr>"
         for m in plan.method
     )
     lines_ += "".join(
-        f"<tr><td>{_e(c.title or c.name)}</td><td>{_e(c.name)}</td><td>{_e(_given(c.parameters))}</td><td></td></tr>"
+        f"<tr><td>{_e(c.title or c.name)}</td><td>{_e(c.name)}</td><td>{_e(_listed(c.parameters))}</td><td></td></tr>"
         for c in plan.classifier
     )
     out.append(_folded("What took part", _wide(_heads("title", "name", "parameters given", "searched"), lines_, "plain")))
@@ -414,18 +414,18 @@ def _plain(parameters: str) -> str:
     return re.sub(r'[{}"]', "", parameters)
 
 
-def _given(values: Mapping[str, Any]) -> str:
+def _listed(values: Mapping[str, Any]) -> str:
     return "; ".join(f"{k} = {v}" for k, v in values.items())
 
 
 def _labels(outcome: Outcome, plan: Comparison, judge: str, methods: list[str]) -> str:
     kind = plan.protocol.metrics[0]
-    found = tables.summary(outcome.cells, kind, "tailMacroF1", judge, methods)
+    summary = tables.summary(outcome.cells, kind, "tailMacroF1", judge, methods)
     out = [
         f"<p class=soft>macro-F1 over the rarest third of the labels alone ({_e(judge)}): what a mean over all labels hides. "
         "F1 of every label "
         "at the largest size is in labels.csv.</p>",
-        _table(found, "tailMacroF1"),
+        _table(summary, "tailMacroF1"),
     ]
     table = outcome.labels
     if len(table):

@@ -7,7 +7,7 @@ and on a wide screen alike. Bars are HTML for the same reason.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 
 from .tables import number
@@ -52,8 +52,8 @@ def curve(
         low = max(0.0, min(values) - margin)
     high += 0.04 * (high - low)
 
-    def x(place: float) -> float:
-        return 100.0 * (place - first) / (n - 1)
+    def x(position: float) -> float:
+        return 100.0 * (position - first) / (n - 1)
 
     def y(value: float) -> float:
         return 100.0 * (1 - (value - low) / (high - low))
@@ -63,35 +63,40 @@ def curve(
     line = " ".join(f"{x(i + first):.3f},{y(values[i]):.3f}" for i in places)
     # an area says "from zero": none where the axis starts elsewhere
     area = f'<polygon class="area" points="0,{y(0.0):.3f} {line} 100,{y(0.0):.3f}"/>' if low <= 0 else ""
-    marks, labels = [], []
-    for value in ticks(low, high):
-        marks.append(f'<line class="grid" x1="0" x2="100" y1="{y(value):.3f}" y2="{y(value):.3f}"/>')
-        labels.append(f'<span class="ty" style="top:{y(value):.3f}%">{number(value, 3)}</span>')
+    marks, labels = scale(low, high, y, 3)
     across = sorted({first, *(int(t) for t in ticks(first, first + n - 1, 5) if t == int(t) and t > first)})
-    for place in across:
-        edge = " end" if x(place) > 96 else ""
-        labels.append(f'<span class="tx{edge}" style="left:{x(place):.3f}%">{number(place)}</span>')
+    for position in across:
+        edge = " end" if x(position) > 96 else ""
+        labels.append(f'<span class="tx{edge}" style="left:{x(position):.3f}%">{number(position)}</span>')
     if mark is not None and first < mark < first + n - 1:
         marks.append(f'<line class="mark" x1="{x(mark):.3f}" x2="{x(mark):.3f}" y1="0" y2="100"/>')
         side = "right:" + f"{100 - x(mark):.3f}%" if x(mark) > 60 else "left:" + f"{x(mark):.3f}%"
         labels.append(f'<span class="note" style="{side}">{escape(mark_text)}</span>')
     for (start, end), what in levels:
         marks.append(f'<line class="mark" x1="0" x2="100" y1="{y(start):.3f}" y2="{y(end):.3f}"/>')
-        place = y(end) + 1 if y(end) < 85 else y(end) - 11  # below the line, or above where there is no room
-        labels.append(f'<span class="note" style="right:0;top:{place:.3f}%">{escape(what)}</span>')
-    dots = ""
-    if names and n <= 100:
-        titles = [f"{i + first}. {name}: {number(value)}" for i, (name, value) in enumerate(zip(names, values, strict=False))]
-        dots = "".join(
-            f'<i class="dot" style="left:{x(i + first):.3f}%;top:{y(values[i]):.3f}%" title="{escape(title)}"></i>'
-            for i, title in enumerate(titles)
-        )
+        top = y(end) + 1 if y(end) < 85 else y(end) - 11  # below the line, or above where there is no room
+        labels.append(f'<span class="note" style="right:0;top:{top:.3f}%">{escape(what)}</span>')
+    marks.append(f'{area}<polyline class="line" points="{line}"/>')
+    for i, (name, value) in enumerate(zip(names, values, strict=False) if n <= 100 else ()):
+        where = f"left:{x(i + first):.3f}%;top:{y(value):.3f}%"
+        labels.append(f'<i class="dot" style="{where}" title="{escape(f"{i + first}. {name}: {number(value)}")}"></i>')
     summary = f"{y_title} from {number(values[0])} at {first} to {number(values[-1])} at {first + n - 1}"
+    return plot(y_title, marks, labels, x_title, summary)
+
+
+def scale(low: float, high: float, y: Callable[[float], float], digits: int) -> tuple[list[str], list[str]]:
+    """The vertical axis: lines of a grid, to `digits` decimals of the plot's per cents, and the values beside them."""
+    values = ticks(low, high)
+    marks = [f'<line class="grid" x1="0" x2="100" y1="{y(v):.{digits}f}" y2="{y(v):.{digits}f}"/>' for v in values]
+    return marks, [f'<span class="ty" style="top:{y(v):.{digits}f}%">{number(v, 3)}</span>' for v in values]
+
+
+def plot(title: str, marks: Sequence[str], labels: Sequence[str], x_title: str, summary: str) -> str:
+    """A figure of SVG `marks`, stretched to the page's width, and HTML `labels` over it, which are not."""
     return (
-        f'<figure class="curve"><figcaption>{escape(y_title)}</figcaption><div class="plot">'
-        f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="{escape(summary)}">{"".join(marks)}'
-        f'{area}<polyline class="line" points="{line}"/></svg>'
-        f'{"".join(labels)}{dots}</div><div class="xtitle">{escape(x_title)}</div></figure>'
+        f'<figure class="curve"><figcaption>{escape(title)}</figcaption><div class="plot">'
+        f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="{escape(summary)}">{"".join(marks)}</svg>'
+        f'{"".join(labels)}</div><div class="xtitle">{escape(x_title)}</div></figure>'
     )
 
 

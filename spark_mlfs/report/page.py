@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
 from ..methods import METHODS
 from ..pipeline import Result
-from ..select.rules import COLUMNS, TESTS
+from ..select import Evidence
+from ..select.modes import COLUMNS, MODES, TESTS
 from .figures import bar, curve, stack
 from .tables import FeatureRow, LabelRow, decimal, feature_rows, figure, label_rows, number, seconds, size
 
@@ -112,7 +115,8 @@ def page(result: Result, manifest: Mapping[str, Any], kept: int) -> str:
     ]
     those = f"The {number(kept)} best of {number(data['features'])} features"
     if result.evidence is not None:
-        those = f"The {number(kept)} of {number(data['features'])} features that {_RULES[result.evidence.rule.mode]}, ranked"
+        verdict = MODES[result.evidence.rule.mode].verdict
+        those = f"The {number(kept)} of {number(data['features'])} features that {verdict}, ranked"
     head = (
         f"<h1>{_e(title)}</h1><p class=lead>{those} by {_e(method.title)} "
         f"({_e(method.source)}), from {number(data['rows'])} rows with {number(data['labels'])} labels. "
@@ -188,60 +192,66 @@ def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> str:
     return f"<section><h2>Score curve</h2><p class=soft>{text}</p>{''.join(parts)}</section>"
 
 
-_RULES = {
-    "fpr": "depend on a label by a G-test",
-    "fdr": "depend on a label by G-tests at a false discovery rate",
-    "fwe": "depend on a label by G-tests at a family-wise error",
-    "knockoffs": "stand out against their knockoffs",
-    "stability": "are chosen in most half-samples",
-}
-
-
 def _cut(result: Result, kept: int) -> str:
     """What the selection rule went by, over the features in the order it sees them, and where it cut."""
     evidence = result.evidence
     if evidence is None:
         return ""
-    rule, facts = evidence.rule, evidence.facts
-    values = evidence.columns[COLUMNS[rule.mode]]
+    values = evidence.columns[COLUMNS[evidence.rule.mode]]
     values = values[values == values]
     values = values[values.argsort(kind="stable")]
-    m, level = len(values), f"{rule.level:g}"
-    if rule.mode in TESTS:
-        near = min(m, max(2 * kept, 20))
-        ends, what = {
-            "fpr": ((rule.level, rule.level), f"p = {level}"),
-            "fdr": ((rule.level / m, rule.level * near / m), f"Benjamini–Hochberg line at {level}"),
-            "fwe": ((rule.level / m, rule.level / m), f"{level} over {number(m)} features"),
-        }[rule.mode]
-        shown = curve(values[:near], "features by p-value", "p-value", kept, f"kept {kept}", levels=[(ends, what)])
-        text = (
-            f"p-values of {number(facts['tests'])} G-tests, combined over the labels ({facts['combination']}), smallest first. A "
-            "small one says that the feature depends on some label, not that it adds to the other features."
-        )
-        if rough := facts["tests_with_expected_counts_below_1"]:
-            text += f" {100 * rough / facts['tests']:.0f} % of the tests have cells with expected counts below 1 and are rough."
-    elif rule.mode == "knockoffs":
-        values = values[::-1]
-        cut = facts["threshold"]
-        lines = [((cut, cut), f"threshold at fdr {level}")] if cut < float("inf") else []
-        shown = curve(values, "features by W", "W: own weight less its knockoff's", kept, f"kept {kept}", levels=lines)
-        text = (
-            "Each feature against a made-up copy of it that knows nothing of the labels. Of features that say nothing as many "
-            f"fall above zero as below, where {number(facts['knockoffs_above'])} are. The kept lie at or above the threshold."
-        )
+    if evidence.rule.mode in TESTS:
+        shown, text = _p_values(evidence, values, kept)
+    elif evidence.rule.mode == "knockoffs":
+        shown, text = _knockoffs(evidence, values[::-1], kept)
     else:
-        values = values[::-1]
-        near = min(m, max(2 * kept, 2 * facts["count"], 20))
-        lines = [((rule.level, rule.level), f"threshold {level}")]
-        shown = curve(values[:near], "features by frequency", "share of half-samples", kept, f"kept {kept}", levels=lines)
-        text = (
-            f"How often each feature is among the {number(facts['count'])} best on {facts['half_samples']} halves of the rows. "
-            f"At most {number(facts['expected_false_at_most'], 3)} of the kept are expected to be noise, if noise features are "
-            "chosen no more often than by chance."
-        )
+        shown, text = _frequencies(evidence, values[::-1], kept)
     none = f"<p>{_e(evidence.why_none())}.</p>" if not kept else ""
     return f"<section><h2>How many features</h2><p class=soft>{text}</p>{none}{shown}</section>"
+
+
+def _p_values(evidence: Evidence, values: np.ndarray, kept: int) -> tuple[str, str]:
+    """The p-values, smallest first, with the line they are compared with; and how to read them."""
+    rule, facts = evidence.rule, evidence.facts
+    m, level = len(values), f"{rule.level:g}"
+    near = min(m, max(2 * kept, 20))
+    ends, what = {
+        "fpr": ((rule.level, rule.level), f"p = {level}"),
+        "fdr": ((rule.level / m, rule.level * near / m), f"Benjamini–Hochberg line at {level}"),
+        "fwe": ((rule.level / m, rule.level / m), f"{level} over {number(m)} features"),
+    }[rule.mode]
+    text = (
+        f"p-values of {number(facts['tests'])} G-tests, combined over the labels ({facts['combination']}), smallest first. A "
+        "small one says that the feature depends on some label, not that it adds to the other features."
+    )
+    if rough := facts["tests_with_expected_counts_below_1"]:
+        text += f" {100 * rough / facts['tests']:.0f} % of the tests have cells with expected counts below 1 and are rough."
+    return curve(values[:near], "features by p-value", "p-value", kept, f"kept {kept}", levels=[(ends, what)]), text
+
+
+def _knockoffs(evidence: Evidence, values: np.ndarray, kept: int) -> tuple[str, str]:
+    """W, largest first, with the threshold; and how to read it."""
+    cut, above = evidence.facts["threshold"], evidence.facts["knockoffs_above"]
+    lines = [((cut, cut), f"threshold at fdr {evidence.rule.level:g}")] if cut < float("inf") else []
+    text = (
+        "Each feature against a made-up copy of it that knows nothing of the labels. Of features that say nothing as many "
+        f"fall above zero as below, where {number(above)} are. The kept lie at or above the threshold."
+    )
+    return curve(values, "features by W", "W: own weight less its knockoff's", kept, f"kept {kept}", levels=lines), text
+
+
+def _frequencies(evidence: Evidence, values: np.ndarray, kept: int) -> tuple[str, str]:
+    """The share of half-samples that choose a feature, largest first, with the threshold; and how to read it."""
+    rule, facts = evidence.rule, evidence.facts
+    near = min(len(values), max(2 * kept, 2 * facts["count"], 20))
+    lines = [((rule.level, rule.level), f"threshold {rule.level:g}")]
+    text = (
+        f"How often each feature is among the {number(facts['count'])} best on {facts['half_samples']} halves of the rows. "
+        f"At most {number(facts['expected_false_at_most'], 3)} of the kept are expected to be noise, if noise features are "
+        "chosen no more often than by chance."
+    )
+    shown = curve(values[:near], "features by frequency", "share of half-samples", kept, f"kept {kept}", levels=lines)
+    return shown, text
 
 
 def _features(result: Result, rows: Sequence[FeatureRow]) -> str:
