@@ -121,7 +121,8 @@ def three_way_cost(frame, picks, repeat):
     """Bare cost of the three-way tables N(f = v, s = w, label) of the picks: `np.bincount` per feature over (row, label) pairs,
     and the library's own kernel in one process without Spark."""
     from spark_mlfs.blocks.coding import code_block, plan_coding
-    from spark_mlfs.statistics.contingency import Labels, PairInformation, TwoWay, counts_of, groups_of
+    from spark_mlfs.statistics.contingency import PairInformation, TwoWay, counts_of
+    from spark_mlfs.statistics.targets import Labels, groups_of
 
     block, profile = local(frame)
     coding = plan_coding(profile, 5, "width")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from .codec import State, decode, encode
+from .codec import Buffer, State, decode, encode
 from .rowhash import mix
 
 
@@ -49,24 +49,24 @@ class LabelledRows:
         return known
 
     def take_labels(self, rows: np.ndarray) -> tuple:
-        """The five label fields of some of the rows, in the given order."""
-        taken: list[np.ndarray | None] = []
+        """The five label fields of some of the rows, in the order of `rows`."""
+        fields: list[np.ndarray | None] = []
         for indptr, indices in ((self.label_indptr, self.label_indices), (self.unknown_indptr, self.unknown_indices)):
             if indptr is None:
-                taken += [None, None]
+                fields += [None, None]
                 continue
             width = int(indices.max(initial=0)) + 1
             picked = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(self.n, width))[rows]
-            taken += [picked.indptr.astype(np.int32), picked.indices.astype(np.int32)]
+            fields += [picked.indptr.astype(np.int32), picked.indices.astype(np.int32)]
         unlabelled = None
         if self.unlabelled is not None:
             mask = np.zeros(self.n, bool)
             mask[self.unlabelled] = True
             unlabelled = np.flatnonzero(mask[rows])
-        return (*taken, unlabelled)
+        return (*fields, unlabelled)
 
 
-def concatenate_labels(blocks: list) -> tuple:
+def concatenate_labels(blocks: Sequence[LabelledRows]) -> tuple:
     """The five label fields of all rows of the blocks, in order."""
     out: list[np.ndarray | None] = []
     for name in ("label", "unknown"):
@@ -93,6 +93,11 @@ class Block(LabelledRows):
     unknown_indptr: np.ndarray | None = None
     unknown_indices: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
+
+    @staticmethod
+    def empty(d: int) -> Block:
+        """No rows of d features."""
+        return Block(np.zeros((0, d)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
 
     @property
     def n(self) -> int:
@@ -130,15 +135,15 @@ class Block(LabelledRows):
         if self.unknown_indptr is None and self.unlabelled is None:
             return None
         if self.unknown_indptr is None:
-            found = sp.csr_matrix((self.n, q))
+            unknown = sp.csr_matrix((self.n, q))
         else:
             ones = np.ones(len(self.unknown_indices))
-            found = sp.csr_matrix((ones, self.unknown_indices, self.unknown_indptr), shape=(self.n, q))
+            unknown = sp.csr_matrix((ones, self.unknown_indices, self.unknown_indptr), shape=(self.n, q))
         if self.unlabelled is not None and len(self.unlabelled):
             rows = np.repeat(self.unlabelled, q)
             columns = np.tile(np.arange(q), len(self.unlabelled))
-            found = found + sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.n, q))
-        return found.tocsr()
+            unknown = unknown + sp.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(self.n, q))
+        return unknown.tocsr()
 
     def known(self) -> Block:
         """The rows whose labels are all known."""
@@ -146,7 +151,7 @@ class Block(LabelledRows):
         return self if complete is None else self.take(np.flatnonzero(complete))
 
     def take(self, rows: np.ndarray) -> Block:
-        """The block of some of the rows, in the given order."""
+        """The block of some of the rows, in the order of `rows`."""
         return Block(self.x[rows], self.ids[rows], *self.take_labels(rows))
 
     def part(self, first: int, last: int) -> Block:
@@ -155,12 +160,13 @@ class Block(LabelledRows):
         return Block(self.x[first:last], self.ids[first:last], *self.take_labels(rows))
 
     def encode(self) -> bytearray:
+        """The block as bytes."""
         state: State = {"x": self.x, "ids": self.ids, "lp": self.label_indptr, "li": self.label_indices}
         optional = {"up": self.unknown_indptr, "ui": self.unknown_indices, "ul": self.unlabelled}
         return encode(state | {name: value for name, value in optional.items() if value is not None})
 
     @staticmethod
-    def decode(data: Any) -> Block:
+    def decode(data: Buffer) -> Block:
         return Block.from_state(decode(data))
 
     @staticmethod
@@ -169,13 +175,19 @@ class Block(LabelledRows):
 
 
 def concatenate(blocks: list[Block]) -> Block:
-    """One block of all rows, in the given order."""
+    """One block of all rows, in the order of the blocks."""
     if len(blocks) == 1:
         return blocks[0]
     if all(b.sparse for b in blocks):
-        x: Any = sp.vstack([b.x for b in blocks], format="csr")
+        x = sp.vstack([b.x for b in blocks], format="csr")
     elif any(b.sparse for b in blocks):
         x = sp.vstack([b.csr() for b in blocks], format="csr")
     else:
         x = np.concatenate([b.x for b in blocks])  # promotes to the widest type among them
     return Block(x, np.concatenate([b.ids for b in blocks]), *concatenate_labels(blocks))
+
+
+def in_order_of_ids(blocks: list[Block]) -> Block:
+    """One block of all rows, in the order of their ids."""
+    block = concatenate(blocks)
+    return block.take(np.argsort(block.ids, kind="stable"))

@@ -1,15 +1,17 @@
-"""States and blocks as bytes: a JSON header, then the raw aligned buffers; read back without a copy."""
+"""States and blocks as bytes, and as cells of Arrow batches: a JSON header, then the raw aligned buffers, read without a copy."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-State = dict[str, Any]
+State = dict[str, Any]  # arrays, CSR matrices and plain values by name
+Buffer = bytes | bytearray | memoryview
 _ALIGN = 16
 
 
@@ -60,7 +62,13 @@ def binary_array(data: bytearray | bytes | None) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), 1, [None, offsets, pa.py_buffer(data)])
 
 
-def decode(data: Any) -> State:
+def binary_cells(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
+    """The cells of a binary column of a batch, without copying them."""
+    for value in batch.column(batch.schema.get_field_index(name)):
+        yield memoryview(value.as_buffer())
+
+
+def decode(data: Buffer) -> State:
     """The inverse of `encode`; the arrays are read-only views into `data`, nothing is copied."""
     view = memoryview(data)
     size = int.from_bytes(view[:8], "little")

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from .block import Block, LabelledRows, concatenate_labels
-from .codec import State, decode, encode
+from .codec import Buffer, State, decode, encode
 from .profile import Profile
 
 SPARSE_DENSITY = 0.15  # below this share of non-zeros the sparse kernel is the cheaper one
@@ -142,7 +141,7 @@ class CodedBlock(LabelledRows):
         return encode(state | {name: value for name, value in optional.items() if value is not None})
 
     @staticmethod
-    def decode(data: Any) -> CodedBlock:
+    def decode(data: Buffer) -> CodedBlock:
         return CodedBlock.from_state(decode(data))
 
     @staticmethod
@@ -153,7 +152,7 @@ class CodedBlock(LabelledRows):
         return CodedBlock(s["n"], s.get("codes"), onehot, s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"))
 
     def take(self, rows: np.ndarray) -> CodedBlock:
-        """The block of some of the rows, in the given order."""
+        """The block of some of the rows, in the order of `rows`."""
         codes = None if self.codes is None else self.codes[:, rows]
         onehot = None if self.onehot is None else self.onehot[rows]
         return CodedBlock(len(rows), codes, onehot, *self.take_labels(rows))
@@ -165,9 +164,9 @@ class CodedBlock(LabelledRows):
             return (self.codes[byte] // np.uint8(coding.width**digit)) % np.uint8(coding.width)
         codes = np.full(self.n, coding.zero[index], np.uint8)
         first, last = coding.offsets[index], coding.offsets[index + 1]
-        found = np.flatnonzero((self.onehot.indices >= first) & (self.onehot.indices < last))
-        rows = np.searchsorted(self.onehot.indptr, found, side="right") - 1
-        slots = self.onehot.indices[found] - first
+        stored = np.flatnonzero((self.onehot.indices >= first) & (self.onehot.indices < last))
+        rows = np.searchsorted(self.onehot.indptr, stored, side="right") - 1
+        slots = self.onehot.indices[stored] - first
         codes[rows] = slots + (slots >= coding.zero[index])
         return codes
 
@@ -199,9 +198,10 @@ def code_block(block: Block, coding: Coding) -> CodedBlock:
 
 
 def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
-    place = np.full(x.shape[1], -1, np.int64)
-    place[coding.features] = np.arange(len(coding.features))
-    column = place[x.indices]
+    """The slots of the codes that are not the code of 0, (n, slots)."""
+    column_of = np.full(x.shape[1], -1, np.int64)
+    column_of[coding.features] = np.arange(len(coding.features))
+    column = column_of[x.indices]
     rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
     inside = column >= 0
     column, rows = column[inside], rows[inside]
@@ -216,7 +216,7 @@ def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
 
 
 def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:
-    """One coded block of all rows, in the given order."""
+    """One coded block of all rows, in the order of the blocks."""
     if len(blocks) == 1:
         return blocks[0]
     return CodedBlock(

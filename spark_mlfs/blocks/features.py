@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from .labels import _vector_entries
+from .labels import vector_entries
+
+Problem = tuple[str, int, int | None]  # what is wrong, in which row, in which slot
 
 
-def read_features(column: pa.Array, vectors: bool, narrow: bool = True) -> tuple[Any, tuple[str, int, int | None] | None]:
+def read_features(
+    column: pa.Array, vectors: bool, narrow: bool = True
+) -> tuple[np.ndarray | sp.csr_matrix | None, Problem | None]:
     """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them, or what is wrong with them as (what, row,
     slot)."""
     if column.null_count:
@@ -22,7 +24,7 @@ def read_features(column: pa.Array, vectors: bool, narrow: bool = True) -> tuple
         kind, _, _, values = column.flatten()
         kinds = kind.to_numpy(zero_copy_only=False)
         if not kinds.all():  # some sparse row
-            positions, slots, flat, width, problem = _vector_entries(column)
+            positions, slots, flat, width, problem = vector_entries(column)
             if problem is not None:
                 what, row = problem
                 return None, (what.replace("label", "feature"), row, None)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from ..errors import DataError, ParameterError
-from .block import LabelledRows
+from .block import Block
 from .rowhash import GROUPS, group_of, mix, uniform
-
-# ---- folds of rows ----
 
 
 @dataclass(frozen=True)
@@ -34,11 +31,11 @@ class Hashed:
         edges = np.cumsum(self.shares) * GROUPS
         if np.abs(edges - np.rint(edges)).max() > 1e-6:
             return None
-        place = np.empty(GROUPS, np.int64)
-        place[np.argsort(mix(np.arange(GROUPS), self.draw), kind="stable")] = np.arange(GROUPS)
-        return np.searchsorted(np.rint(edges), place, side="right")
+        rank = np.empty(GROUPS, np.int64)
+        rank[np.argsort(mix(np.arange(GROUPS), self.draw), kind="stable")] = np.arange(GROUPS)
+        return np.searchsorted(np.rint(edges), rank, side="right")
 
-    def of(self, rows: Any) -> np.ndarray:
+    def of(self, rows: Block | RowIds) -> np.ndarray:
         if self.groups is not None:
             return self.groups[group_of(rows.ids)]
         fold = np.searchsorted(np.cumsum(self.shares), uniform(rows.ids, self.draw), side="right")
@@ -52,7 +49,7 @@ class Listed:
     ids: np.ndarray
     folds: np.ndarray
 
-    def of(self, rows: Any) -> np.ndarray:
+    def of(self, rows: Block | RowIds) -> np.ndarray:
         at = np.minimum(np.searchsorted(self.ids, rows.ids), len(self.ids) - 1)
         strange = self.ids[at] != rows.ids
         if strange.any():
@@ -70,7 +67,7 @@ class ByLabelset:
     order: np.ndarray
     draw: int
 
-    def of(self, rows: Any) -> np.ndarray:
+    def of(self, rows: Block) -> np.ndarray:
         at = np.minimum(np.searchsorted(self.hashes, rows.labelset_hash), len(self.hashes) - 1)
         interval = (mix(rows.ids, self.draw)[:, None] > self.ends[at]).sum(axis=1)
         return self.order[at, interval].astype(np.int64)
@@ -80,7 +77,7 @@ class ByLabelset:
 class Marked:
     """Training and test rows that came in files of their own, as `marked` put them together: an odd id is a test row."""
 
-    def of(self, rows: Any) -> np.ndarray:
+    def of(self, rows: Block | RowIds) -> np.ndarray:
         return 1 - (rows.ids & 1)
 
 
@@ -93,21 +90,23 @@ class Split:
     fold: int
     folds: Hashed | Listed | ByLabelset | Marked
 
-    def of(self, rows: Any) -> np.ndarray:
+    def of(self, rows: Block | np.ndarray) -> np.ndarray:
         """(n,) whether each row is a test row. `rows`: a block, or row ids where the split is not `ByLabelset`."""
-        if not isinstance(rows, LabelledRows):
+        if not isinstance(rows, Block):
             if isinstance(self.folds, ByLabelset):
                 raise ParameterError(f"{self.name} is divided by labelset: give blocks, ids do not tell the fold")
-            rows = _Ids(np.asarray(rows, np.int64))
+            rows = RowIds(np.asarray(rows, np.int64))
         return self.folds.of(rows) == self.fold
 
     @property
     def groups(self) -> list[int] | None:
         """The groups of rows (of 60, `blocks.rowhash.group_of`) that are tested; None where groups are divided."""
-        found = self.folds.groups if isinstance(self.folds, Hashed) else None
-        return None if found is None else [int(g) for g in np.flatnonzero(found == self.fold)]
+        folds = self.folds.groups if isinstance(self.folds, Hashed) else None
+        return None if folds is None else [int(group) for group in np.flatnonzero(folds == self.fold)]
 
 
 @dataclass(frozen=True)
-class _Ids:
+class RowIds:
+    """Rows of which the ids alone are known."""
+
     ids: np.ndarray

@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +22,7 @@ from pyspark.sql import functions as F
 
 from ..errors import DataError, worker_errors
 from .block import Block
-from .codec import binary_array, decode, encode
+from .codec import binary_array, binary_cells, decode, encode
 from .pack import BLOCK_SCHEMA, Packed, persist, row_value
 from .rowhash import mix
 
@@ -34,8 +33,8 @@ _KEY = re.compile(r"share the row id (-?\d+);")
 
 
 def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
-    """(n,) the ids of the `occurrence`-th rows (from 0) of rows that share `ids`. The lowest bit stays: `protocol.marked` uses
-    it."""
+    """(n,) the ids of the `occurrence`-th rows (from 0) of rows that share `ids`. The lowest bit stays: in
+    files of training and test rows it tells which (`folds.Marked`)."""
     fresh = mix(mix(ids, _OCCURRENCE).view(np.int64) + occurrence, _OCCURRENCE).view(np.int64)
     return np.where(occurrence == 0, ids, (fresh & ~np.int64(1)) | (ids & 1))
 
@@ -148,11 +147,6 @@ def _refuse_different(beside: DataFrame, packed: Packed) -> None:
         raise with_row_value(DataError(_SHARED.format(worst) + _REMEDY), packed)
 
 
-def _cells(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
-    for value in batch.column(batch.schema.get_field_index(name)):
-        yield memoryview(value.as_buffer())
-
-
 @dataclass(frozen=True)
 class SpreadIds:
     """The ids of each block, cut by their hash: equal ids meet in one bucket."""
@@ -162,18 +156,18 @@ class SpreadIds:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             parts, numbers = batch.column(0).to_pylist(), batch.column(1).to_pylist()
-            for part, number, data in zip(parts, numbers, _cells(batch, "block"), strict=True):
+            for part, number, data in zip(parts, numbers, binary_cells(batch, "block"), strict=True):
                 ids = Block.decode(data).ids
                 bucket = (mix(ids, _OCCURRENCE) % np.uint64(self.buckets)).astype(np.int64)
                 order = np.argsort(bucket, kind="stable")
                 edges = np.searchsorted(bucket[order], np.arange(self.buckets + 1))
-                taken = np.flatnonzero(np.diff(edges))
+                occupied = np.flatnonzero(np.diff(edges))
                 yield pa.RecordBatch.from_arrays(
                     [
-                        pa.array(taken, pa.int64()),
-                        pa.array([part] * len(taken), pa.int32()),
-                        pa.array([number] * len(taken), pa.int64()),
-                        pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in taken], pa.binary()),
+                        pa.array(occupied, pa.int64()),
+                        pa.array([part] * len(occupied), pa.int32()),
+                        pa.array([number] * len(occupied), pa.int64()),
+                        pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()),
                     ],
                     names=["bucket", "part", "number", "ids"],
                 )
@@ -188,7 +182,7 @@ class SharedIds:
         owners: list[tuple[int, int]] = []
         for batch in batches:
             owners += zip(batch.column(1).to_pylist(), batch.column(2).to_pylist(), strict=True)
-            parts += [np.frombuffer(bytes(data), np.int64) for data in _cells(batch, "ids")]
+            parts += [np.frombuffer(bytes(data), np.int64) for data in binary_cells(batch, "ids")]
         if not parts:
             return
         rank = sorted(range(len(owners)), key=owners.__getitem__)
@@ -211,7 +205,7 @@ class SharedIds:
                 )
 
 
-def _shared_of(cell: Any) -> dict[str, np.ndarray] | None:
+def _shared_of(cell: list[bytes] | None) -> dict[str, np.ndarray] | None:
     """The shared ids of a block, ascending, from the states of its buckets."""
     states = [decode(data) for data in cell or ()]
     if not states:
@@ -228,7 +222,7 @@ class Renumber:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             numbers, cells = batch.column(0).to_pylist(), batch.column(2)
-            for number, data, cell in zip(numbers, _cells(batch, "block"), cells, strict=True):
+            for number, data, cell in zip(numbers, binary_cells(batch, "block"), cells, strict=True):
                 block, shared = Block.decode(data), _shared_of(cell.as_py())
                 if shared is not None:
                     block = replace(block, ids=self._ids(block.ids, shared))
@@ -255,7 +249,7 @@ class ContentOfShared:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for data, cell in zip(_cells(batch, "block"), batch.column(2), strict=True):
+            for data, cell in zip(binary_cells(batch, "block"), batch.column(2), strict=True):
                 block, shared = Block.decode(data), _shared_of(cell.as_py())
                 rows = block.take(np.flatnonzero(np.isin(block.ids, shared["ids"])))
                 yield pa.RecordBatch.from_arrays(

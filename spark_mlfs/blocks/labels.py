@@ -69,17 +69,19 @@ def label_source(frame: DataFrame, column: str, form: str = "auto") -> tuple[Lab
 
 
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
+    """The distinct tags of a column, in alphabetical order."""
     tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null").distinct().limit(MAX_TAGS + 1)
     with worker_errors():
-        found = sorted(row.tag for row in tags.collect())
-    if len(found) > MAX_TAGS:
+        vocabulary = sorted(row.tag for row in tags.collect())
+    if len(vocabulary) > MAX_TAGS:
         raise DataError(f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent ones first")
-    if not found:
+    if not vocabulary:
         raise DataError(f"labels column {column!r} holds no tag in any row; check the column")
-    return tuple(found)
+    return tuple(vocabulary)
 
 
 def _looks_multihot(frame: DataFrame, column: str) -> bool:
+    """Whether an array of whole numbers is read as 0/1 flags and not as label numbers (`label_source`)."""
     entry = F.col(column)
     repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(entry, lambda e: e.isNull())
     number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
@@ -106,7 +108,7 @@ def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
     rows = len(column)
     unlabelled = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) if column.null_count else None
     if source.kind == "vector":
-        positions, labels, values, width, problem = _vector_entries(column)
+        positions, labels, values, width, problem = vector_entries(column)
     else:
         lists = column
         offsets = np.asarray(lists.offsets, np.int64)
@@ -155,7 +157,7 @@ def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
     return LabelLists(indptr, indices, *more, unlabelled, width, problem)
 
 
-def _vector_entries(column: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, tuple[str, int] | None]:
+def vector_entries(column: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, tuple[str, int] | None]:
     """(row, slot, value) of the stored entries of VectorUDT cells, their width, and a row of another width."""
     kind, size, indices, values = column.flatten()
     rows = len(column)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 
 import numpy as np
 import pyarrow as pa
@@ -29,8 +30,9 @@ from .features import read_features
 from .labels import LabelSource, label_source, read_labels
 from .profile import Profile, profile_block
 
-BLOCK_BYTES = 4 << 20
-SMALL_SUMMARY = 1 << 16
+BLOCK_BYTES = 4 << 20  # of a block, about
+SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the first job
+WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driver
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 
 
@@ -63,7 +65,7 @@ class Pack:
         x, problem = read_features(batch.column(0), self.vectors)
         if problem is not None:
             what, row, slot = problem
-            yield _nothing(), Profile(n=len(ids), problem=(what, self._row(ids, before, row), slot))
+            yield Block.empty(0), Profile(n=len(ids), problem=(what, self._row(ids, before, row), slot))
             return
         labels = read_labels(batch.column(1), self.source)
         block = Block(x, ids, labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled)
@@ -86,10 +88,6 @@ class Pack:
             return [int(ids[row])]
         context = TaskContext.get()
         return [context.partitionId() if context else 0, before + row + 1]
-
-
-def _nothing() -> Block:
-    return Block(np.zeros((0, 0)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
 
 
 def block_row(number: int, block: bytes | None, summary: bytes | None) -> pa.RecordBatch:
@@ -152,73 +150,81 @@ def pack(
     naming the feature and the row: by what its id column holds, or without one as "row 17 of part 3".
     """
     for column in filter(None, (features, labels, row_id)):
-        if column not in frame.columns:
-            from difflib import get_close_matches
-
-            near = get_close_matches(column, frame.columns, n=1)
-            hint = f"did you mean {near[0]!r}? " if near else ""
-            raise ParameterError(f"there is no column {column!r}; {hint}the columns are {', '.join(frame.columns)}")
-    kind = frame.schema[features].dataType
-    vectors = isinstance(kind, VectorUDT)
-    if not vectors and not (isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType)):
-        raise ParameterError(
-            f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers "
-            "(pyspark.ml.feature.VectorAssembler makes one of numeric columns)"
-        )
+        _check_column(frame, column)
+    vectors = _are_vectors(frame, features)
     source, label_column = label_source(frame, labels, labels_form)
-    jobs = 1 + (source.kind == "tags") + (source.kind in ("ids", "multihot") and labels_form == "auto")
+    jobs = (source.kind == "tags") + (source.kind in ("ids", "multihot") and labels_form == "auto")
     x = F.col(features) if vectors else F.col(features).cast("array<double>")
     fingerprint = F.xxhash64(F.col(features), F.col(labels))
     if row_id is None:
         identity = fingerprint
     else:
-        whole = isinstance(frame.schema[row_id].dataType, T.IntegralType)
-        identity = F.coalesce(F.col(row_id).cast("bigint") if whole else F.xxhash64(F.col(row_id)), F.lit(0))
+        integers = isinstance(frame.schema[row_id].dataType, T.IntegralType)
+        identity = F.coalesce(F.col(row_id).cast("bigint") if integers else F.xxhash64(F.col(row_id)), F.lit(0))
     rows = frame.select(x.alias("x"), label_column.alias("y"), identity.alias("i"), fingerprint.alias("h"))
     blocks = rows.mapInArrow(Pack(source, vectors, row_id is not None), BLOCK_SCHEMA)
     persisted = persist(blocks)
-    summaries = blocks.where("summary is not null").select(
-        F.length("summary").alias("size"),
-        F.when(F.length("summary") <= SMALL_SUMMARY, F.col("summary")).alias("summary"),
-    )
     with worker_errors():
-        found = summaries.collect()
-        if any(row.summary is None for row in found):
-            jobs += 1
-            profile = _collect_wide(blocks, sum(row.size for row in found))
-        else:
-            profile = _merge([bytes(row.summary) for row in found])
+        profile, more = collect_profile(blocks)
     names = attribute_names(frame, features) if vectors else None
     profile.named_ids = row_id is not None
     origin = None if row_id is None else (frame, row_id, identity)
-    packed = Packed(blocks, profile, names or [], list(source.names or []), names is not None, persisted, jobs, origin)
+    packed = Packed(blocks, profile, names or [], list(source.names or []), names is not None, persisted, jobs + more, origin)
     try:
-        _refuse(packed, features, labels)
+        _check_and_name(packed, features, labels)
     except DataError:
         packed.release()
         raise
     return packed
 
 
-def _merge(summaries: list[bytes]) -> Profile:
+def _check_column(frame: DataFrame, column: str) -> None:
+    if column not in frame.columns:
+        near = get_close_matches(column, frame.columns, n=1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ParameterError(f"there is no column {column!r}; {hint}the columns are {', '.join(frame.columns)}")
+
+
+def _are_vectors(frame: DataFrame, features: str) -> bool:
+    """Whether the features are ``VectorUDT`` or else arrays; `ParameterError` for any other type."""
+    kind = frame.schema[features].dataType
+    if isinstance(kind, VectorUDT):
+        return True
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
+        return False
+    raise ParameterError(
+        f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers "
+        "(pyspark.ml.feature.VectorAssembler makes one of numeric columns)"
+    )
+
+
+def collect_profile(blocks: DataFrame) -> tuple[Profile, int]:
+    """The profile of all rows of a packed frame, and the jobs it took: one, or where some partition's is wide, two. Wide ones go
+    straight to the driver while they fit, else they are merged on the executors first."""
+    summaries = blocks.where("summary is not null").select("summary")
+    size = F.length("summary")
+    small = summaries.select(size.alias("size"), F.when(size <= SMALL_SUMMARY, F.col("summary")).alias("summary")).collect()
+    if all(row.summary is not None for row in small):
+        return merge_profiles(bytes(row.summary) for row in small), 1
+    total = sum(row.size for row in small)
+    if total > WIDE_SUMMARIES:
+        summaries = summaries.repartition(max(2, int((total / WIDE_SUMMARIES) ** 0.5) + 1))
+        summaries = summaries.mapInArrow(_merge_batches, "summary binary")
+    return merge_profiles(bytes(row.summary) for row in summaries.collect()), 2
+
+
+def merge_profiles(summaries: Iterable[bytes]) -> Profile:
+    """The profile of all rows from the encoded ones of some of them."""
     profile = Profile()
     for summary in summaries:
         profile = profile.merge(Profile.decode(summary))
     return profile
 
 
-def _collect_wide(blocks: DataFrame, size: int, limit: int = 256 << 20) -> Profile:
-    """Wide profiles: straight to the driver while they fit, else merged pairwise on the executors first."""
-    rows = blocks.where("summary is not null").select("summary")
-    if size > limit:
-        rows = rows.repartition(max(2, int((size / limit) ** 0.5) + 1)).mapInArrow(_merge_batches, "summary binary")
-    return _merge([bytes(row.summary) for row in rows.collect()])
-
-
 def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     profile = Profile()
     for batch in batches:
-        profile = profile.merge(_merge([value.as_py() for value in batch.column(0)]))
+        profile = profile.merge(merge_profiles(value.as_py() for value in batch.column(0)))
     if profile.n:
         yield pa.RecordBatch.from_arrays([binary_array(profile.encode())], names=["summary"])
 
@@ -240,8 +246,8 @@ def _called(packed: Packed, row: list[int]) -> str:
     return row_value(packed.source, row[0])
 
 
-def _refuse(packed: Packed, features: str, labels: str) -> None:
-    """Fill in the names, and raise what is wrong with the data."""
+def _check_and_name(packed: Packed, features: str, labels: str) -> None:
+    """Raise what is wrong with the data, and fill in names that did not come with them."""
     p = packed.profile
     if p.problem is not None:
         what, row, slot = p.problem

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
-from typing import Any
 
 import numpy as np
 
 from .block import Block
-from .codec import decode, encode
+from .codec import Buffer, decode, encode
 
 THIN = 0.3  # share of a dense block's cells that are not zero, from which it counts as full
 
@@ -79,6 +78,7 @@ class Profile:
 
     @property
     def has_unknown(self) -> bool:
+        """Whether some label of some row is unknown."""
         return bool(self.unlabelled or self.unknown.any())
 
     @property
@@ -100,6 +100,7 @@ class Profile:
         return min(rows, self.n) * (features + 8 + 4 * self.most_labels + 4 + unknown)
 
     def merge(self, other: Profile) -> Profile:
+        """The profile of both sets of rows together."""
         if not other.n:
             return self if self.n or not other.problem else other
         if not self.n:
@@ -141,13 +142,14 @@ class Profile:
         )
 
     def encode(self) -> bytearray:
+        """The profile as bytes."""
         return encode({k: v for k, v in vars(self).items() if k != "varying"})
 
     @staticmethod
-    def decode(data: Any) -> Profile:
-        found = decode(data)
-        found["problem"] = tuple(found["problem"]) if found["problem"] else None
-        return Profile(**found)
+    def decode(data: Buffer) -> Profile:
+        fields = decode(data)
+        fields["problem"] = tuple(fields["problem"]) if fields["problem"] else None
+        return Profile(**fields)
 
 
 def profile_block(block: Block, width: int) -> Profile:

@@ -34,7 +34,7 @@ from ..errors import DataError
 from ..kernels.knn import NONE, Nearest, Rows, nearest
 from ..kernels.scaling import scaled, scaling_of
 from ..params import Integer, Number, Parameter
-from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
+from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
 from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
 
 
@@ -154,7 +154,7 @@ class MLkNN(_KNN):
         else:  # every row against every row: over the cluster
             y = state["y"].astype(np.float64)
             geometry = Geometry(columns, state["offset"], state["scale"])
-            (best,) = nearest_rows(engine, rows, geometry, (Want(p["k"]),))
+            (best,) = nearest_rows(engine, rows, geometry, (Neighbourhood(p["k"]),))
             best.ids[best.ids != NONE] = np.searchsorted(rows.ids, best.ids[best.ids != NONE])
             counts = label_counts(best, y)
         return state | posterior_tables(counts, y, p["s"], p["k"])

@@ -1,7 +1,9 @@
 """Where statistics are computed: what a method may ask of the data.
 
-`Engine` is the interface: a method asks for statistics and gets results. `engine.local` holds all rows in one process, `engine.spark`
-runs one ``mapInArrow`` job per request over persisted blocks, whatever the number of statistics in it. Both give the same bits."""
+`Engine` is the interface: a method asks for statistics and gets results. `engine.local` holds all rows in one process,
+`engine.spark` runs one ``mapInArrow`` job per request over persisted blocks, whatever the number of statistics in it. Both give
+the same bits.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
@@ -21,14 +23,17 @@ from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.profile import Profile
 from ..errors import BudgetError
 from ..kernels.information import CountLogs
-from ..statistics import contingency
 from ..statistics.base import Statistic
+from ..statistics.labelsets import LabelsetCounts
+from ..statistics.targets import Labels, Target
 
 SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
 DRIVER_BYTES = 1 << 30  # one merged state that the driver takes
 WORKER_BYTES = 1 << 30  # rows and states that one worker process holds
 CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
+
+Answer = TypeVar("Answer")
 
 
 @contextmanager
@@ -86,10 +91,11 @@ class Engine:
         return [computed[key] if (key := s.key()) in computed else self._results[key] for s in statistics]
 
     def remember(self, statistic: Statistic, result: Any) -> None:
-        """`result` answers `statistic` from now on: it was had in another way."""
+        """`result` answers `statistic` from now on: it was computed in another way."""
         self._results[statistic.key()] = result
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
+        """The results of statistics that are not known, by their keys."""
         raise NotImplementedError
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
@@ -99,11 +105,12 @@ class Engine:
         return sizes
 
     def _fit_driver(self, statistics: list[Statistic], sizes: list[int]) -> None:
+        """`BudgetError` where a merged state would exceed the driver's budget."""
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.driver_bytes:
                 raise BudgetError(
-                    f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB on the driver, more than "
-                    f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, "
+                    f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB on the driver, more "
+                    f"than driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, "
                     "or screen the features first (--screen chi2:10000)"
                 )
 
@@ -111,7 +118,7 @@ class Engine:
         """The sizes of the states at most. Those of sums by labelset follow from the number of labelsets: where that could
         decide, the labelsets are counted first."""
         sizes = [s.state_bytes(self.profile) for s in statistics]
-        counts = contingency.LabelsetCounts()
+        counts = LabelsetCounts()
         undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
         large = max((size for size, some in zip(sizes, undecided, strict=True) if some), default=0)
         if not self.profile.labelsets and large > min(DIRECT_BYTES, self.worker_bytes // 4, self.driver_bytes):
@@ -143,16 +150,16 @@ class Engine:
         """(v, len(shares)) exact quantiles of the varying features, linear interpolation."""
         raise NotImplementedError
 
-    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+    def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
         """(v,) I(f; target | X_S) in nats, S = `selected` jointly."""
         raise NotImplementedError
 
-    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
         """`work(values (rows, w), groups (rows,))` over slices of complete columns of the varying features, for the rows that
         `target` puts into a group; its results end to end."""
         raise NotImplementedError
 
-    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+    def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         """`work(x, block)` with all rows in one memory: x (n, v) standardised, rows in the order of their ids."""
         raise NotImplementedError
 
@@ -165,11 +172,11 @@ class Engine:
         are several tasks, each of which then holds all rows."""
         raise NotImplementedError
 
-    def labels(self) -> contingency.Labels:
+    def labels(self) -> Labels:
         """Binary relevance: all rows, each label, and each label's unknown rows where there are any."""
         p = self.profile
         watch = range(p.q) if p.unlabelled else np.flatnonzero(p.unknown)
-        return contingency.Labels(p.q, tuple(int(i) for i in watch))
+        return Labels(p.q, tuple(int(i) for i in watch))
 
     def logs(self, n: int | None = None, correction: str = "none") -> CountLogs:
         """Fixed-point c log c for counts up to n (all rows)."""

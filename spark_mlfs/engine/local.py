@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.block import Block, concatenate
+from ..blocks.block import Block, concatenate, in_order_of_ids
 from ..blocks.codec import State
 from ..blocks.coding import CodedBlock, Coding, code_block
 from ..blocks.folds import Split
@@ -20,7 +20,8 @@ from ..kernels.information import CountLogs
 from ..statistics import cells
 from ..statistics.base import Statistic
 from ..statistics.quantiles import exact_quantiles
-from .base import DRIVER_BYTES, WORKER_BYTES, Engine
+from ..statistics.targets import Target
+from .base import DRIVER_BYTES, WORKER_BYTES, Answer, Engine
 
 
 def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
@@ -67,7 +68,7 @@ class LocalEngine(Engine):
             self.rows, self._identified = with_unique_ids(self.rows, self.profile.named_ids), True
         return self.rows
 
-    def _blocks(self, statistic: Statistic) -> list[list[Any]]:
+    def _blocks(self, statistic: Statistic) -> list[list[Block]] | list[list[CodedBlock]]:
         """The blocks of a statistic, span by span."""
         if statistic.layout == "rows":
             return [[self.rows]]
@@ -87,9 +88,9 @@ class LocalEngine(Engine):
         if size > self.worker_bytes:
             largest = type(statistics[int(np.argmax(sizes))]).__name__
             raise WorkerBudgetError(
-                f"{largest} over {self.num_features} features and {self.profile.n} rows needs {size >> 20} MB in one worker process, "
-                f"more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are counted, "
-                "or screen the features first (--screen chi2:10000)"
+                f"{largest} over {self.num_features} features and {self.profile.n} rows needs {size >> 20} MB in one worker "
+                f"process, more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are "
+                "counted, or screen the features first (--screen chi2:10000)"
             )
         return sizes
 
@@ -116,29 +117,30 @@ class LocalEngine(Engine):
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
         return exact_quantiles(self.rows.x, self.profile.varying, shares)
 
-    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+    def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
         return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
 
-    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+    def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
         if size > self.worker_bytes:
             raise WorkerBudgetError(
-                f"this needs all {self.profile.n} rows of {self.num_features} features in one process, {size >> 20} MB, more than "
-                f"workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, sample the rows, or screen the features first"
+                f"this needs all {self.profile.n} rows of {self.num_features} features in one process, {size >> 20} MB, more "
+                f"than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, sample the rows, or screen the features "
+                "first"
             )
-        block = _sorted([self.identified()])
+        block = in_order_of_ids([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)
         x -= x.mean(axis=0)
         x /= x.std(axis=0)
         return work(x, block)
 
     def gathered(self) -> Block:
-        return _sorted([self.identified()])
+        return in_order_of_ids([self.identified()])
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
         return [work(self.gathered(), list(range(self.profile.q)))]
 
-    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
         block = self.identified()
         rows, groups = target.groups(block)
         order = np.argsort(block.ids[rows], kind="stable")
@@ -150,8 +152,3 @@ class LocalEngine(Engine):
             part = x[:, features[a : a + step]]
             out.append(work((part.toarray() if sp.issparse(part) else part).astype(np.float64), groups[order]))
         return np.concatenate(out)
-
-
-def _sorted(blocks: list[Block]) -> Block:
-    block = concatenate(blocks)
-    return block.take(np.argsort(block.ids, kind="stable"))

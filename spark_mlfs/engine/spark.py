@@ -1,6 +1,7 @@
 """Persisted blocks on the executors: every request is one job.
 
-States are merged in each task, then on the driver, or, when they are many or large, by key on the executors first."""
+States are merged in each task, then on the driver, or, when they are many or large, by key on the executors first.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ import numpy as np
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..blocks.block import Block
-from ..blocks.codec import State, decode
+from ..blocks.block import Block, in_order_of_ids
+from ..blocks.codec import Buffer, State, decode
 from ..blocks.coding import Coding
 from ..blocks.identity import identified
 from ..blocks.pack import Packed, persist
@@ -23,8 +24,8 @@ from ..kernels.information import CountLogs
 from ..statistics import cells
 from ..statistics.base import Statistic, paste
 from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
-from .base import DIRECT_BYTES, DRIVER_BYTES, WORKER_BYTES, Engine
-from .local import _sorted
+from ..statistics.targets import Target
+from .base import DIRECT_BYTES, DRIVER_BYTES, WORKER_BYTES, Answer, Engine
 from .tasks import (
     STATE_SCHEMA,
     GatherSpans,
@@ -57,10 +58,12 @@ class SparkEngine(Engine):
         self._frames: dict[Hashable, tuple[DataFrame, bool]] = {}
 
     def release(self) -> None:
+        """Give back the frames this engine persisted; the packed data are its owner's."""
         for layout in {key[0] for key in self._frames}:
             self._drop(layout)
 
     def _keep(self, key: Hashable, frame: DataFrame) -> DataFrame:
+        """The persisted frame of a layout, made of `frame` when first asked for."""
         if key not in self._frames:
             self._frames[key] = (frame, persist(frame))
         return self._frames[key][0]
@@ -78,6 +81,7 @@ class SparkEngine(Engine):
         return self.raw()
 
     def coded(self, coding: Coding) -> DataFrame:
+        """The blocks discretised."""
         return self._keep(("coded", coding.key), self.raw().mapInArrow(Recode(coding), "block binary"))
 
     def in_spans(self, spans: Spans) -> DataFrame:
@@ -99,6 +103,7 @@ class SparkEngine(Engine):
         return self._keep(("cells", coding.key, selected), gathered.mapInArrow(gather_coded, "block binary"))
 
     def _frame(self, statistic: Statistic) -> tuple[Hashable, DataFrame]:
+        """The layout a statistic reads and the frame of its blocks."""
         if statistic.layout == "rows":
             return "rows", self.raw()
         if statistic.layout == "spans":
@@ -113,8 +118,8 @@ class SparkEngine(Engine):
         return spread, self._frames[spread][0]
 
     def _spread_by_cells(self, coding: Coding, selected: tuple[int, ...]) -> Hashable | None:
-        """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of these features, since finer cells
-        split within a block."""
+        """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of these features, since finer
+        cells split within a block."""
         for key in self._frames:
             if key[0] == "cells" and key[1] == coding.key and set(key[2]) <= set(selected):
                 return key
@@ -130,10 +135,10 @@ class SparkEngine(Engine):
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         jobs: dict[Hashable, tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
         for key, statistic in statistics.items():
-            place, frame = self._frame(statistic)
+            layout, frame = self._frame(statistic)
             in_order = statistic.layout == "spans" and statistic.ordered
             spans = statistic.spans(self.profile).count if in_order else 0
-            jobs.setdefault((place, spans), (frame, []))[1].append((key, statistic))
+            jobs.setdefault((layout, spans), (frame, []))[1].append((key, statistic))
         out: dict[Hashable, Any] = {}
         for (_, spans), (frame, members) in jobs.items():
             states = self._job(frame, [s for _, s in members], spans)
@@ -146,13 +151,14 @@ class SparkEngine(Engine):
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.worker_bytes:
                 raise BudgetError(
-                    f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB in a worker process, more than "
-                    f"workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are counted, or "
-                    "screen the features first (--screen chi2:10000)"
+                    f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB in a worker process, "
+                    f"more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are "
+                    "counted, or screen the features first (--screen chi2:10000)"
                 )
         return sizes
 
     def _job(self, frame: DataFrame, statistics: list[Statistic], spans: int) -> list[State]:
+        """The merged states over the blocks of `frame`; `spans` how many are merged in order, 0 where order is no matter."""
         sizes = self._refuse(statistics)
         if len(statistics) > 1 and sum(sizes) > self.worker_bytes:  # a task holds the states of all: one scan each
             return [self._job(frame, [statistic], spans)[0] for statistic in statistics]
@@ -170,20 +176,20 @@ class SparkEngine(Engine):
             rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
         started = time.perf_counter()
         with worker_errors():
-            found = rows.collect()
+            states = rows.collect()
         self.cost.jobs += 1
         self.cost.scans += 1
-        self.cost.driver_bytes += sum(len(row.state) for row in found)
+        self.cost.driver_bytes += sum(len(row.state) for row in states)
         self.cost.seconds["statistics"] = self.cost.seconds.get("statistics", 0.0) + time.perf_counter() - started
-        return collect_states(statistics, [(r.statistic, r.piece, r.position, r.state) for r in found], pieces)
+        return collect_states(statistics, [(r.statistic, r.piece, r.position, r.state) for r in states], pieces)
 
-    def cell_information(self, coding: Coding, target: Any, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
+    def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
         few = cells.CellCounts(coding, target, selected, logs)
         if few.state_bytes(self.profile) <= DIRECT_BYTES and self._spread_by_cells(coding, selected) is None:
             return self.run(few, keep=False)[0]
         return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
 
-    def in_memory(self, work: Callable[[np.ndarray, Block], Any]) -> Any:
+    def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         size = 8 * self.profile.n * self.num_features
         if size > self.driver_bytes:
             raise BudgetError(
@@ -194,6 +200,7 @@ class SparkEngine(Engine):
         return run_in_one_task(self.packed, InMemory(work), self.driver_bytes, self.worker_bytes)
 
     def _must_fit(self, where: str) -> None:
+        """`BudgetError` where all rows exceed the driver's budget."""
         if self.profile.size > self.driver_bytes:
             raise BudgetError(
                 f"this needs all {self.profile.n} rows in {where}, {self.profile.size >> 20} MB, more than driverBytes = "
@@ -203,11 +210,11 @@ class SparkEngine(Engine):
     def gathered(self) -> Block:
         self._must_fit("one process")
         with worker_errors():
-            found = self.identified().collect()
+            rows = self.identified().collect()
         self.cost.jobs += 1
         self.cost.scans += 1
-        self.cost.driver_bytes += sum(len(row.block) for row in found)
-        return _sorted([Block.decode(bytes(row.block)) for row in found])
+        self.cost.driver_bytes += sum(len(row.block) for row in rows)
+        return in_order_of_ids([Block.decode(bytes(row.block)) for row in rows])
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
         self._must_fit("each task")
@@ -218,12 +225,12 @@ class SparkEngine(Engine):
         )
         rows = spread.repartitionByRange(tasks, "task").mapInArrow(OverLabels(work, q, tasks), "state binary")
         with worker_errors():
-            found = rows.collect()
+            states = rows.collect()
         self.cost.jobs += 1
         self.cost.scans += 1
-        return [decode(bytes(row.state)) for row in found]
+        return [decode(bytes(row.state)) for row in states]
 
-    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Any) -> np.ndarray:
+    def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
         slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.num_features // (64 << 20))))
         spread = self.identified().mapInArrow(
             SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary"
@@ -243,7 +250,7 @@ class SparkEngine(Engine):
         return quantiles_from_bounds(bounds)
 
 
-def collect_states(statistics: list[Statistic], rows: list[tuple[int, int, int, Any]], pieces: int) -> list[State]:
+def collect_states(statistics: list[Statistic], rows: list[tuple[int, int, int, Buffer]], pieces: int) -> list[State]:
     """Merge the states that arrived, each statistic's in the order of their positions."""
     out = []
     for index, statistic in enumerate(statistics):
@@ -261,6 +268,7 @@ def collect_states(statistics: list[Statistic], rows: list[tuple[int, int, int, 
 
 
 def _writable(state: State) -> State:
+    """The state with int32 counts, as they travel, widened again."""
     return {
         name: value.astype(np.int64) if isinstance(value, np.ndarray) and value.dtype == np.int32 else value
         for name, value in state.items()

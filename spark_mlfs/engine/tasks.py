@@ -11,28 +11,26 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from ..blocks.block import Block
-from ..blocks.codec import State, binary_array, decode, encode
+from ..blocks.block import Block, in_order_of_ids
+from ..blocks.codec import State, binary_array, binary_cells, decode, encode
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
 from ..blocks.identity import with_row_value
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
+from ..blocks.rowhash import mix
 from ..blocks.spans import Spans
 from ..errors import DataError, WorkerBudgetError, worker_errors
 from ..statistics.base import Statistic, compact, cut
-from .base import DRIVER_BYTES, WORKER_BYTES, one_thread
-from .local import LocalEngine, _sorted
+from ..statistics.targets import Target
+from .base import DRIVER_BYTES, WORKER_BYTES, Answer, one_thread
+from .local import LocalEngine
 
-CODED_BYTES = 8 << 20
+CODED_BYTES = 8 << 20  # of a coded block, about
 STATE_SCHEMA = "statistic int, piece int, position bigint, state binary"
 
 
-def _binary(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
-    for value in batch.column(batch.schema.get_field_index(name)):
-        yield memoryview(value.as_buffer())
-
-
-def _blocks(data: memoryview) -> Any:
+def _any_block(data: memoryview) -> Block | CodedBlock:
+    """A raw or a coded block, as it was encoded."""
     state = decode(data)
     return CodedBlock.from_state(state) if "n" in state else Block.from_state(state)
 
@@ -51,13 +49,13 @@ class Partials:
         with one_thread():
             position: int | None = None
             for batch in batches:
-                places = batch.column(0).to_pylist() if self.ordered else None
-                for number, data in enumerate(_binary(batch, "block")):
-                    if places is not None and position is not None and places[number] != position:
+                positions = batch.column(0).to_pylist() if self.ordered else None
+                for number, data in enumerate(binary_cells(batch, "block")):
+                    if positions is not None and position is not None and positions[number] != position:
                         yield from self._emit(states, position)
                         states = [None] * len(self.statistics)
-                    position = places[number] if places is not None else 0
-                    block = _blocks(data)
+                    position = positions[number] if positions is not None else 0
+                    block = _any_block(data)
                     for index, statistic in enumerate(self.statistics):
                         states[index] = statistic.fold(states[index], block, self.profile)
             if position is not None:
@@ -91,20 +89,20 @@ class MergeStates:
     statistics: list[Statistic]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
+        in_order: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
         merged: dict[tuple[int, int], State] = {}
         for batch in batches:
             statistic, piece, position = (batch.column(i).to_pylist() for i in range(3))
             for number, data in enumerate(batch.column(3)):
                 key = statistic[number], piece[number]
-                if self.statistics[key[0]].exact:  # in any order: only the sum is held
+                if self.statistics[key[0]].exact:  # in any order: only the sum stays
                     part = decode(data.as_py())
                     merged[key] = self.statistics[key[0]].merge(merged[key], part) if key in merged else part
                 else:
-                    held.setdefault(key, []).append((position[number], data.as_py()))
+                    in_order.setdefault(key, []).append((position[number], data.as_py()))
         for (index, piece), state in merged.items():
             yield _state_row(index, piece, 0, state)
-        for (index, piece), parts in held.items():
+        for (index, piece), parts in in_order.items():
             state: State | None = None
             for _, data in sorted(parts, key=lambda p: p[0]):
                 part = decode(data)
@@ -119,18 +117,18 @@ class Recode:
     coding: Coding
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held: list[CodedBlock] = []
+        waiting: list[CodedBlock] = []
         size = 0
         for batch in batches:
-            for data in _binary(batch, "block"):
+            for data in binary_cells(batch, "block"):
                 coded = code_block(Block.decode(data), self.coding)
                 size += coded.codes.nbytes if coded.codes is not None else coded.onehot.indices.nbytes
-                held.append(coded)
+                waiting.append(coded)
                 if size >= CODED_BYTES:
-                    yield _block_row(concatenate_coded(held).encode())
-                    held, size = [], 0
-        if held:
-            yield _block_row(concatenate_coded(held).encode())
+                    yield _block_row(concatenate_coded(waiting).encode())
+                    waiting, size = [], 0
+        if waiting:
+            yield _block_row(concatenate_coded(waiting).encode())
 
 
 def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
@@ -147,7 +145,7 @@ class SpreadSpans:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for data in _binary(batch, "block"):
+            for data in binary_cells(batch, "block"):
                 for span, part in self.spans.split(Block.decode(data)):
                     yield _block_row(part.encode(), span)
 
@@ -160,19 +158,19 @@ class GatherSpans:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         span: int | None = None
-        held: list[Block] = []
+        parts: list[Block] = []
         for batch in batches:
-            for place, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
-                if held and place != span:
-                    yield from self._chunks(held, span)
-                    held = []
-                span = place
-                held.append(Block.decode(bytes(data)))
-        if held:
-            yield from self._chunks(held, span)
+            for position, data in zip(batch.column(0).to_pylist(), binary_cells(batch, "block"), strict=True):
+                if parts and position != span:
+                    yield from self._chunks(parts, span)
+                    parts = []
+                span = position
+                parts.append(Block.decode(bytes(data)))
+        if parts:
+            yield from self._chunks(parts, span)
 
-    def _chunks(self, held: list[Block], span: int) -> Iterator[pa.RecordBatch]:
-        for number, chunk in enumerate(self.spans.chunks(_sorted(held))):
+    def _chunks(self, parts: list[Block], span: int) -> Iterator[pa.RecordBatch]:
+        for number, chunk in enumerate(self.spans.chunks(in_order_of_ids(parts))):
             yield pa.RecordBatch.from_arrays(
                 [pa.array([span], pa.int64()), pa.array([number], pa.int64()), binary_array(chunk.encode())],
                 names=["position", "chunk", "block"],
@@ -188,10 +186,8 @@ class SpreadCells:
     buckets: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from ..blocks.rowhash import mix
-
         for batch in batches:
-            for data in _binary(batch, "block"):
+            for data in binary_cells(batch, "block"):
                 block = CodedBlock.decode(data)
                 cell = np.zeros(block.n, np.uint64)
                 for s in self.selected:
@@ -203,9 +199,9 @@ class SpreadCells:
 
 def gather_coded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All coded parts of a task as one block."""
-    held = [CodedBlock.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
-    if held:
-        yield _block_row(concatenate_coded(held).encode())
+    parts = [CodedBlock.decode(bytes(data)) for batch in batches for data in binary_cells(batch, "block")]
+    if parts:
+        yield _block_row(concatenate_coded(parts).encode())
 
 
 @dataclass(frozen=True)
@@ -213,12 +209,12 @@ class SpreadColumns:
     """Raw blocks cut into slices of columns, with row ids and groups."""
 
     features: np.ndarray
-    target: Any
+    target: Target
     slices: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for data in _binary(batch, "block"):
+            for data in binary_cells(batch, "block"):
                 block = Block.decode(data)
                 rows, groups = self.target.groups(block)
                 x = block.x[rows]
@@ -233,25 +229,25 @@ class WorkOnColumns:
     work: Callable[[np.ndarray, np.ndarray], np.ndarray]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        place: int | None = None
-        held: list[State] = []
+        index: int | None = None
+        parts: list[State] = []
         with one_thread():
             for batch in batches:
-                for position, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
-                    if held and position != place:
-                        yield self._result(held, place)
-                        held = []
-                    place = position
-                    held.append(decode(bytes(data)))
-            if held:
-                yield self._result(held, place)
+                for position, data in zip(batch.column(0).to_pylist(), binary_cells(batch, "block"), strict=True):
+                    if parts and position != index:
+                        yield self._result(parts, index)
+                        parts = []
+                    index = position
+                    parts.append(decode(bytes(data)))
+            if parts:
+                yield self._result(parts, index)
 
-    def _result(self, parts: list[State], place: int) -> pa.RecordBatch:
+    def _result(self, parts: list[State], index: int) -> pa.RecordBatch:
         ids = np.concatenate([p["ids"] for p in parts])
         order = np.argsort(ids, kind="stable")
         x = np.concatenate([p["x"].toarray() if sp.issparse(p["x"]) else p["x"] for p in parts])[order]
         groups = np.concatenate([p["groups"] for p in parts])[order]
-        return _block_row(encode({"result": self.work(x.astype(np.float64), groups)}), place)
+        return _block_row(encode({"result": self.work(x.astype(np.float64), groups)}), index)
 
 
 @dataclass(frozen=True)
@@ -263,13 +259,13 @@ class OverLabels:
     tasks: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held: dict[int, list[Block]] = {}
+        of_task: dict[int, list[Block]] = {}
         for batch in batches:
-            for task, data in zip(batch.column(0).to_pylist(), _binary(batch, "block"), strict=True):
-                held.setdefault(task, []).append(Block.decode(bytes(data)))
+            for task, data in zip(batch.column(0).to_pylist(), binary_cells(batch, "block"), strict=True):
+                of_task.setdefault(task, []).append(Block.decode(bytes(data)))
         with one_thread():
-            for task, blocks in held.items():
-                state = self.work(_sorted(blocks), list(range(task, self.q, self.tasks)))
+            for task, blocks in of_task.items():
+                state = self.work(in_order_of_ids(blocks), list(range(task, self.q, self.tasks)))
                 yield pa.RecordBatch.from_arrays([binary_array(encode(state))], names=["state"])
 
 
@@ -293,19 +289,19 @@ class InOneTask:
     worker_bytes: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        blocks = [Block.decode(bytes(data)) for batch in batches for data in _binary(batch, "block")]
+        blocks = [Block.decode(bytes(data)) for batch in batches for data in binary_cells(batch, "block")]
         with one_thread():
             try:
-                found = self.work(LocalEngine(self.profile, blocks, self.driver_bytes, self.worker_bytes))
-            except WorkerBudgetError as error:  # an answer: the cluster would run a failed task again
-                found = error
-            result = pickle.dumps(found, protocol=5)
+                answer = self.work(LocalEngine(self.profile, blocks, self.driver_bytes, self.worker_bytes))
+            except WorkerBudgetError as error:  # an answer, too: the cluster would run a failed task again
+                answer = error
+            result = pickle.dumps(answer, protocol=5)
         yield pa.RecordBatch.from_arrays([binary_array(result)], names=["result"])
 
 
 def run_in_one_task(
-    packed: Packed, work: Callable[[LocalEngine], Any], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
-) -> Any:
+    packed: Packed, work: Callable[[LocalEngine], Answer], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
+) -> Answer:
     """`work(engine)` over all rows, in one task of one job; its result here. `WorkerBudgetError` where the task may not hold what
     the work asks for."""
     rows = packed.frame.where("block is not null").select("block").coalesce(1)
@@ -314,7 +310,7 @@ def run_in_one_task(
             (row,) = rows.mapInArrow(InOneTask(work, packed.profile, driver_bytes, worker_bytes), "result binary").collect()
     except DataError as error:
         raise with_row_value(error, packed) from None
-    found = pickle.loads(bytes(row.result))
-    if isinstance(found, WorkerBudgetError):
-        raise found
-    return found
+    answer = pickle.loads(bytes(row.result))
+    if isinstance(answer, WorkerBudgetError):
+        raise answer
+    return answer

@@ -23,7 +23,7 @@ from ..errors import DataError
 from ..output.journal import Journal
 from ..pipeline import compute
 from ..schema import FEATURES, ID, LABELS
-from ..statistics.contingency import LabelsetCounts
+from ..statistics.labelsets import LabelsetCounts
 from .metrics import LARGER_IS_BETTER, label_statistics
 from .plan import FILES, Comparison, DataSet
 from .split import Protocol, marked, noisy

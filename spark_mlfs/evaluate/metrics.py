@@ -47,10 +47,10 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..blocks.codec import binary_array, decode, encode
-from ..blocks.labels import _vector_entries
+from ..blocks.labels import vector_entries
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names
-from ..statistics.contingency import Labelsets
+from ..statistics.labelsets import Labelsets
 
 LARGER_IS_BETTER = {
     "hammingLoss": False,
@@ -338,7 +338,7 @@ class Batches:
         if column.null_count:
             raise DataError(f"a cell of {name!r} is null in a row whose labels are known; drop such rows")
         if self.vectors[place]:
-            rows, slots, values, width, problem = _vector_entries(column)
+            rows, slots, values, width, problem = vector_entries(column)
             if problem is not None:
                 raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label")
             out = np.zeros((n, width))
@@ -417,7 +417,7 @@ def _metric(value: Any) -> str:
 
 
 def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
-    """What the label side of a data set is like, from its distinct labelsets (`statistics.contingency.LabelsetCounts`).
+    """What the label side of a data set is like, from its distinct labelsets (`statistics.labelsets.LabelsetCounts`).
 
     - `pmc`                share of the rows with at least two labels
     - `cardinality`        ANL, labels a row; `density` (Dens) that over q

@@ -31,13 +31,13 @@ from ..blocks.block import Block, LabelledRows, concatenate_labels
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
 from ..blocks.identity import identified
-from ..blocks.pack import BLOCK_SCHEMA, Packed, _collect_wide, block_row, persist
+from ..blocks.pack import BLOCK_SCHEMA, Packed, block_row, collect_profile, persist
 from ..blocks.profile import Profile, profile_block
 from ..blocks.rowhash import mix, normal, uniform
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names
-from ..statistics.contingency import Everything
 from ..statistics.moments import GroupMoments
+from ..statistics.targets import Everything
 
 STRATIFY_ROWS = 200_000  # rows whose label lists the driver stratifies
 _WORDS = re.compile(r"^(stratified )?(?:(\d+)x)?(?:(\d+)-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$")
@@ -318,7 +318,7 @@ def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Pac
     persisted = persist(blocks)
     try:
         with worker_errors():
-            profile = _collect_wide(blocks, 0)
+            profile, jobs = collect_profile(blocks)
         if profile.n < 2 or not len(profile.varying):
             told = f"are {profile.n}" if profile.n < 2 else f"({profile.n}) have no feature that varies"
             raise DataError(f"{what} {told}; give fewer folds, or more rows")
@@ -326,7 +326,7 @@ def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Pac
         if persisted:
             blocks.unpersist()
         raise
-    return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=1, memo=[])
+    return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=jobs, memo=[])
 
 
 @dataclass(frozen=True)

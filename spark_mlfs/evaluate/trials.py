@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -245,7 +245,7 @@ class PredictionSums(Statistic):
 
     predictor: Predictor
     kinds: tuple[str, ...]
-    layout: str = field(default="rows", init=False)
+    layout = "rows"
 
     def key(self) -> Any:
         return "prediction sums", id(self)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -32,9 +32,9 @@ class SmallestHashes(Statistic):
 
     count: int
     seed: int
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
+    layout = "spans"
+    ordered = False
+    divisible = False
 
     def key(self) -> Hashable:
         return "smallest hashes", self.count, self.seed

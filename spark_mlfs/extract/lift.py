@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -108,9 +108,9 @@ class FirstRows(Statistic):
 
     clusters: tuple[Cluster, ...]
     seed: int
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
+    layout = "spans"
+    ordered = False
+    divisible = False
 
     def key(self) -> Hashable:
         return "first rows", self.clusters, self.seed
@@ -151,7 +151,7 @@ class ClusterSums(Statistic):
     clusters: tuple[Cluster, ...]
     centres: np.ndarray
     geometry: Geometry
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "cluster sums", self.centres.tobytes()

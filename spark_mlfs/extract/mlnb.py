@@ -21,7 +21,7 @@ variances.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -50,7 +50,7 @@ class ComponentMoments(Statistic):
     projection: np.ndarray
     shift: np.ndarray
     folds: int
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "component moments", self.projection.tobytes(), self.folds
@@ -87,7 +87,7 @@ class PopulationLoss(Statistic):
     constant: np.ndarray
     prior: np.ndarray  # (folds, q)
     population: np.ndarray  # (p, c) bool
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "population loss", self.population.tobytes()

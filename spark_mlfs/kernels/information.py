@@ -1,4 +1,4 @@
-"""Entropies and informations from integer counts, exact under any order of addition.
+"""Entropies, informations and χ² from integer counts, exact under any order of addition.
 
 n·H(X) = n log n − Σ c log c over the cells' counts c. Every c log c is rounded once to a multiple of 2^−s and kept as an int64,
 so sums of them are exact: the same counts give the same bits whatever the partitioning, and permuted cells (a column and its
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-TABLE_ROWS = 1 << 22
+TABLE_ROWS = 1 << 22  # up to so many rows c log c comes from a table
 CELLS = 1 << 17  # counts that are looked at together
 
 
@@ -118,7 +118,7 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, positive: n
         # where p exceeds r the label meets a stored code, and the value cancels
         return logs.clip(logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n))
 
-    r, place = np.unique(rest, return_inverse=True)
+    r, case = np.unique(rest, return_inverse=True)
     p, labels = np.unique(positive, return_counts=True)
     table = np.empty(len(r), np.int64)
     step = max(1, CELLS // max(1, len(p)))
@@ -126,20 +126,20 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, positive: n
         table[a : a + step] = untouched(r[a : a + step, None], p) @ labels
     code = stored.rows[stored.slot]
     terms = logs(stored.count) + logs(code - stored.count) - logs(code)
-    f, label, taken, terms = stored.pairs(len(positive), stored.count, terms)
-    left, p, r = positive[label] - taken, positive[label], rest[f]
+    f, label, met, terms = stored.pairs(len(positive), stored.count, terms)
+    left, p, r = positive[label] - met, positive[label], rest[f]
     exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
     change = np.concatenate([[0], np.cumsum(logs.clip(exact) - untouched(r, p))])
     edges = np.searchsorted(f, np.arange(stored.width + 1))
-    return table[place] + change[edges[1:]] - change[edges[:-1]]
+    return table[case] + change[edges[1:]] - change[edges[:-1]]
 
 
 def stored_class_information(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
     """`class_information` from stored counts whose groups are the classes, with `classes` (m,) rows, to the bit."""
     n = classes.sum()
     rest = n - stored.by_feature(stored.rows)
-    f, group, taken, terms = stored.pairs(len(classes), stored.count, logs(stored.count))
-    change = np.concatenate([[0], np.cumsum(terms + logs(classes[group] - taken) - logs(classes[group]))])
+    f, group, met, terms = stored.pairs(len(classes), stored.count, logs(stored.count))
+    change = np.concatenate([[0], np.cumsum(terms + logs(classes[group] - met) - logs(classes[group]))])
     edges = np.searchsorted(f, np.arange(stored.width + 1))
     codes = stored.by_feature(logs(stored.rows)) + logs(rest)
     return logs.nats(change[edges[1:]] - change[edges[:-1]] - codes + logs(n), n)
@@ -242,8 +242,7 @@ def label_pair_information(
     """I(f; Y_a | Y_b), (F, pairs) nats.
 
     `both` (F, b, pairs) rows with code v and both labels of a pair, `first` and `second` (F, b, pairs) with the one and the
-    other,
-    `every` (F, b, 1) or (F, b, pairs) all rows (in which both labels are known).
+    other, `every` (F, b, 1) or (F, b, pairs) all rows (in which both labels are known).
     """
     neither = every - first - second + both
     only_first, only_second = first - both, second - both
@@ -252,11 +251,11 @@ def label_pair_information(
         return logs(x).sum(axis=1)
 
     cells = table(both) + table(neither) + table(only_first) + table(only_second)
-    codes_given = table(second) + table(every - second)
+    codes_and_second = table(second) + table(every - second)
     n_both, n_first, n_second, n = both.sum(1), first.sum(1), second.sum(1), every.sum(1)
     labels = logs(n_both) + logs(n_first - n_both) + logs(n_second - n_both) + logs(n - n_first - n_second + n_both)
-    given = logs(n_second) + logs(n - n_second)
-    return logs.nats(cells - codes_given - labels + given, n)
+    condition = logs(n_second) + logs(n - n_second)
+    return logs.nats(cells - codes_and_second - labels + condition, n)
 
 
 def chi_square(counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:

@@ -45,7 +45,7 @@ DENSE_BELOW = 16  # a condition is looked up pair by pair where fewer than one p
 FREQUENT_SHARE = 0.1  # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
 MOST_FREQUENT = 512  # of them at most: they are kept dense
 SIEVED_PRODUCTS = 1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
-NONE = np.iinfo(np.int64).max  # the id of a place that is not taken
+NONE = np.iinfo(np.int64).max  # the id where there is no neighbour
 CHUNK_BYTES, CACHED_BYTES = 32 << 20, 1 << 19
 _EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
@@ -184,7 +184,7 @@ class Pairs:
         raise NotImplementedError
 
     def ids(self, j: np.ndarray) -> np.ndarray:
-        """Row ids of reference rows given by their places in the tile."""
+        """Row ids of reference rows, by their positions in the tile."""
         return self.reference.ids[j]
 
     def squares(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -354,12 +354,12 @@ class SievedTile(Pairs):
         wide = np.flatnonzero(first > b // 4)
         if 2 * len(wide) > len(cut):  # most rows pass, as where many are empty
             return Tile(self.query, self.reference, self.features).near(cut, allowed)
-        found = []
+        parts = []
         if len(wide):
             i, j, approx = Tile(self.query.take(wide), self.reference, self.features).near(
                 cut[wide], None if allowed is None else allowed.take(wide)
             )
-            found.append((wide[i], j, approx))
+            parts.append((wide[i], j, approx))
             first[wide], slack[wide] = 0, -np.inf
         product, shared = self._product, self._shared
         passed = np.flatnonzero(self._rest <= np.repeat(slack, shared))
@@ -380,8 +380,8 @@ class SievedTile(Pairs):
         i, j, rare = i[near], j[near], rare[near]
         approx = self.query.norms[i] + self.reference.norms[j] - 2 * (rare + row_products(self._dense, ready.dense, i, j))
         near = np.flatnonzero(approx <= cut[i])
-        found.append((i[near], j[near], approx[near]))
-        return tuple(np.concatenate(each) for each in zip(*found, strict=True)) if len(found) > 1 else found[0]
+        parts.append((i[near], j[near], approx[near]))
+        return tuple(np.concatenate(each) for each in zip(*parts, strict=True)) if len(parts) > 1 else parts[0]
 
 
 def _row_of(indptr: np.ndarray, entries: np.ndarray) -> np.ndarray:
@@ -444,7 +444,7 @@ def grid_key(squares: np.ndarray, features: int) -> np.ndarray:
 
 
 class Nearest:
-    """The k best so far of each of `size` queries: `keys`, `ids` (NONE where fewer were found) and `squares`,
+    """The k best so far of each of `size` queries: `keys`, `ids` (NONE where there are fewer) and `squares`,
     (size, k), best first. `squares` are d2 from differences. The state is additive: update by tiles in any
     order, merge in any order."""
 
@@ -455,7 +455,7 @@ class Nearest:
         self.squares = np.full((size, k), np.inf)
 
     @property
-    def found(self) -> np.ndarray:
+    def filled(self) -> np.ndarray:
         """(size,) how many neighbours each query has."""
         return (self.ids != NONE).sum(axis=1)
 
@@ -463,38 +463,38 @@ class Nearest:
         """Take in a tile.
 
         `allowed`: which pairs may be neighbours; None: all.
-        `rows`: the places of the tile's queries in this state; None: all, in order.
+        `rows`: the positions of the tile's queries in this state; None: all, in order.
         """
         worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
         cut = self._cut(tile, allowed, worst)
         crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
         if not crude:
-            places, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
+            queries, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
             crude = tile.single and len(i) > 2 * self.k * len(cut)  # many distances are all but equal
         if crude:
             tile = tile.double
-            places, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
+            queries, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
         keys, squares = tile.keys(i, j, approx)
-        better = self._better(places, keys, ids)
+        better = self._better(queries, keys, ids)
         if len(better):
-            better = better[np.argsort(places[better], kind="stable")]
-            self._take(places[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
+            better = better[np.argsort(queries[better], kind="stable")]
+            self._take(queries[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
 
     def _possible(
         self, tile: Pairs, cut: np.ndarray, allowed: Lookup | None, rows: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Places, ids, i, j and approximate d2 of the pairs that may be among the k best."""
+        """Queries, ids, i, j and approximate d2 of the pairs that may be among the k best."""
         i, j, approx = tile.near(cut, allowed)
-        places, ids = i if rows is None else rows[i], tile.ids(j)
+        queries, ids = i if rows is None else rows[i], tile.ids(j)
         # of equal rows most are out by their ids alone: no key is below `least`
         least = np.rint(np.maximum(approx - tile.error[i], 0.0) / (tile.features * GRID))
-        kept = self._better(places, least, ids)
-        return places[kept], ids[kept], i[kept], j[kept], approx[kept]
+        kept = self._better(queries, least, ids)
+        return queries[kept], ids[kept], i[kept], j[kept], approx[kept]
 
-    def _better(self, places: np.ndarray, keys: np.ndarray, ids: np.ndarray) -> np.ndarray:
+    def _better(self, queries: np.ndarray, keys: np.ndarray, ids: np.ndarray) -> np.ndarray:
         """Which entries come before the k-th kept."""
-        worst = self.keys[places, -1]
-        return np.flatnonzero((keys < worst) | ((keys == worst) & (ids < self.ids[places, -1])))
+        worst = self.keys[queries, -1]
+        return np.flatnonzero((keys < worst) | ((keys == worst) & (ids < self.ids[queries, -1])))
 
     def _cut(self, tile: Pairs, allowed: Lookup | None, worst: np.ndarray) -> np.ndarray:
         """(a,) a pair with d2 above it cannot have a key as small as the k-th, `worst` so far."""
@@ -509,9 +509,9 @@ class Nearest:
             cut[open_] += unit + 2 * tile.error[open_]
         return cut
 
-    def _take(self, places: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
-        """New (keys, ids, squares where known, i, j) for queries at `places`, sorted."""
-        touched, start, count = np.unique(places, return_index=True, return_counts=True)
+    def _take(self, queries: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
+        """New (keys, ids, squares where known, i, j) for `queries`, sorted."""
+        touched, start, count = np.unique(queries, return_index=True, return_counts=True)
         many = count > 2 * self.k + 8  # apart, so that a few queries with many new rows do not widen the table of all
         for some in (np.flatnonzero(~many), np.flatnonzero(many)):
             if len(some):
@@ -531,10 +531,10 @@ class Nearest:
         squares = np.empty((len(touched), wide))
         squares[:, :k] = self.squares[touched]
         squares[row, k + column] = new[2]
-        taken = np.zeros((len(touched), wide), bool)
-        np.put_along_axis(taken, chosen, True, axis=1)
-        taken = np.flatnonzero(taken[row, k + column] & np.isnan(new[2]))
-        squares[row[taken], k + column[taken]] = tile.squares(new[3][taken], new[4][taken])
+        kept = np.zeros((len(touched), wide), bool)
+        np.put_along_axis(kept, chosen, True, axis=1)
+        unknown = np.flatnonzero(kept[row, k + column] & np.isnan(new[2]))
+        squares[row[unknown], k + column[unknown]] = tile.squares(new[3][unknown], new[4][unknown])
         self.keys[touched] = np.take_along_axis(keys, chosen, axis=1)
         self.ids[touched] = np.take_along_axis(ids, chosen, axis=1)
         self.squares[touched] = np.take_along_axis(squares, chosen, axis=1)
@@ -583,8 +583,8 @@ def nearest(
         some = query.take(slice(first, first + batch))
         best = Nearest(len(some), k)
         for reference in references:
-            for found, _ in reference.tiles(some, features):
-                best.update(found, None if condition is None else condition(some, found.reference))
+            for piece, _ in reference.tiles(some, features):
+                best.update(piece, None if condition is None else condition(some, piece.reference))
         parts.append(best)
     out = Nearest(0, k)
     if parts:

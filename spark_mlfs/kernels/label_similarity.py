@@ -67,13 +67,13 @@ class LabelsetSimilarity:
         return self.totals[rows][:, None] + right - shared
 
     def similarity(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
-        """(len(rows), len(columns)) s between labelsets given by their indices."""
+        """(len(rows), len(columns)) s between labelsets, by their indices."""
         shared = self.intersection(rows, columns)
         either = self._union(shared, rows, columns)
         return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
 
     def between(self, left: np.ndarray, right: np.ndarray) -> Lookup:
-        """s between two lists of rows given by their labelset codes, as a table over the codes that occur."""
+        """s between two lists of rows, `left` and `right` their labelset codes, as a table over the codes that occur."""
         rows, at_rows = np.unique(left, return_inverse=True)
         columns, at_columns = np.unique(right, return_inverse=True)
         return Lookup(self.similarity(rows, columns), at_rows, at_columns)

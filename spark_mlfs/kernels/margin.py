@@ -16,7 +16,7 @@ _EPS = np.finfo(np.float64).eps
 
 @dataclass
 class Anchors:
-    """Usable anchors with what pass A found.
+    """Usable anchors with their hits and margins (pass A, `methods.gmba`).
 
     rows : the a anchors, with labelset codes. hits : the a*k rows of their hits, anchor by anchor, nearest
     first. similarity : (a, k) s_ij.
@@ -77,8 +77,7 @@ class Anchors:
             diff = diff.multiply(diff).tocsr()
             if summed:
                 return np.asarray(diff.T @ coefficients.ravel()).ravel()
-            places, ends = np.arange(a * k), np.arange(0, a * k + 1, k)
-            group = sp.csr_matrix((coefficients.ravel(), places, ends), shape=(a, a * k))
+            group = sp.csr_matrix((coefficients.ravel(), np.arange(a * k), np.arange(0, a * k + 1, k)), shape=(a, a * k))
             return (group @ diff).toarray()
         out = np.zeros(d) if summed else np.zeros((a, d))
         hits = self.hits.reshape(a, k, d)
@@ -132,6 +131,7 @@ def hinge_part(
     block : rows with labelset codes; the anchors themselves may be among them (by id).
     summed : add over the anchors (`closed`, `convex`) instead of one vector per anchor (`paper`).
     features : what distances are divided by on the grid; None: the width.
+    tile : reference rows that are met at once.
     """
     a, d = len(anchors), block.width
     features = max(1, features or d)
@@ -142,13 +142,10 @@ def hinge_part(
     own = anchors.squares(weights)
     limit = anchors.margin[:, None] + own
     query = anchors.rows if weights is None else _weighted(anchors.rows, np.sqrt(weights))
-    if weights is not None:
-        block_rows = _weighted(block, np.sqrt(weights))
-    else:
-        block_rows = block
-    for found, run in tiles(query, block_rows, features, tile):
+    reference = block if weights is None else _weighted(block, np.sqrt(weights))
+    for piece, run in tiles(query, reference, features, tile):
         some = block.take(run)
-        i, r, excess, c = _active(found, limit, anchors, some, similarity, s_min)
+        i, r, excess, c = _active(piece, limit, anchors, some, similarity, s_min)
         if not len(i):
             continue
         active += int(np.count_nonzero(c))
@@ -163,6 +160,7 @@ def hinge_part(
 
 
 def _weighted(rows: Rows, root: np.ndarray) -> Rows:
+    """The rows with each feature times `root` (d,)."""
     x = sp.csr_matrix(rows.x.multiply(root)) if rows.sparse else rows.x * root
     return Rows(x, rows.ids, rows.codes)
 

@@ -124,7 +124,7 @@ class PairNeighbours:
 
 @dataclass
 class Links:
-    """Weighted (anchor, neighbour) pairs: `anchors` (t,) places in the batch, `ids` (t,) row ids, `values` (t, w)."""
+    """Weighted (anchor, neighbour) pairs: `anchors` (t,) positions in the batch, `ids` (t,) row ids, `values` (t, w)."""
 
     anchors: np.ndarray
     ids: np.ndarray
@@ -132,7 +132,7 @@ class Links:
 
     @staticmethod
     def of(anchors: np.ndarray, ids: np.ndarray, values: np.ndarray) -> Links:
-        """Equal pairs are added up; places without a neighbour are left out."""
+        """Equal pairs are added up; those with `NONE` for a neighbour are left out."""
         kept = ids != NONE
         anchors, ids, values = anchors[kept], ids[kept], values[kept]
         order = np.lexsort((anchors, ids))
@@ -177,10 +177,10 @@ def hamming_links(best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray,
     neighbours, anything where there is none; `members` (m, q).
     """
     a, k = best.ids.shape
-    found = np.flatnonzero(best.ids.ravel() != NONE)
-    place = np.repeat(np.arange(a), k)[found]
-    delta = labelset_hamming(members, codes[place], neighbour_codes.ravel()[found])
-    return Links.of(place, best.ids.ravel()[found], np.column_stack([delta, 1 - delta]))
+    filled = np.flatnonzero(best.ids.ravel() != NONE)
+    anchor = np.repeat(np.arange(a), k)[filled]
+    delta = labelset_hamming(members, codes[anchor], neighbour_codes.ravel()[filled])
+    return Links.of(anchor, best.ids.ravel()[filled], np.column_stack([delta, 1 - delta]))
 
 
 def labelset_hamming(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -15,18 +15,9 @@ from ..kernels import information as info
 from ..params import Choice, Integer, Parameter
 from ..solvers import greedy
 from ..statistics.base import Statistic
-from ..statistics.contingency import (
-    CHUNK_BYTES,
-    Classes,
-    Everything,
-    LabelPairs,
-    LabelPairSums,
-    Labels,
-    LabelsetCounts,
-    Labelsets,
-    PairInformation,
-    TwoWay,
-)
+from ..statistics.contingency import CHUNK_BYTES, LabelPairSums, PairInformation, TwoWay
+from ..statistics.labelsets import LabelsetCounts, Labelsets
+from ..statistics.targets import Classes, Everything, LabelPairs, Labels
 from .base import Method, Scores
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
@@ -161,7 +152,7 @@ class Counting:
             )
         two_way, logs = self.two_way, self.logs
         if self.engine.profile.has_unknown:  # both labels of a pair must be known: over the rows without unknown labels
-            (two_way,) = self.engine.run(TwoWay(self.coding, Labels(self.engine.profile.q, whole=True)))
+            (two_way,) = self.engine.run(TwoWay(self.coding, Labels(self.engine.profile.q, only_known=True)))
             if not two_way.totals[0]:
                 raise DataError("every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr")
             logs = info.CountLogs(int(two_way.totals[0]), 8 * (self.engine.profile.q + 2), self.correction)

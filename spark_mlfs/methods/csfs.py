@@ -20,7 +20,7 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ from ..solvers import l21
 from ..solvers.l21 import FilledLabels
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
-from ..statistics.gram import _ARRAYS, Gram, _moments, features_of
+from ..statistics.gram import ARRAYS, Gram, features_of, moments_of
 from ..statistics.moments import provisional_centre
 from .base import GramProblem, Scores
 from .regression import SCALING, GramMethod, scores_of
@@ -48,7 +48,7 @@ class FilledSums(Statistic):
 
     weights: np.ndarray | None
     intercept: np.ndarray | None
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "filled sums", None if self.weights is None else (self.weights.tobytes(), self.intercept.tobytes())
@@ -80,14 +80,14 @@ class AllRowsGram(Gram):
 
     def partial(self, block: Block, profile: Profile) -> State:
         x, _ = features_of(block, profile)
-        return {f"0 {name}": value for name, value in _moments(x, np.zeros((block.n, 0))).items()}
+        return {f"0 {name}": value for name, value in moments_of(x, np.zeros((block.n, 0))).items()}
 
     def finish(self, state: State, profile: Profile) -> GramStatistics:
-        sums = {name: state[f"0 {name}"] for name in _ARRAYS}
+        sums = {name: state[f"0 {name}"] for name in ARRAYS}
         v = profile.varying
         return GramStatistics(
             float(sums["n"][0]),
-            *(sums[name] for name in _ARRAYS[1:]),
+            *(sums[name] for name in ARRAYS[1:]),
             provisional_centre(profile),
             np.zeros(0),
             profile.low[v],

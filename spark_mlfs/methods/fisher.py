@@ -27,8 +27,9 @@ from ..engine.base import Engine
 from ..params import Choice, Parameter
 from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter
 from ..statistics.base import Statistic
-from ..statistics.contingency import Classes, LabelsetCounts
+from ..statistics.labelsets import LabelsetCounts
 from ..statistics.moments import GroupMoments, known_range
+from ..statistics.targets import Classes
 from .base import Method, Scores
 from .counting import known_labelsets
 

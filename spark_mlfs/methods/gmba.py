@@ -76,9 +76,9 @@ from ..statistics.base import Statistic, add
 from ..statistics.labelsets import LabelsetSums
 from ..statistics.neighbours import (
     Geometry,
+    Neighbourhood,
     Queries,
     RowsById,
-    Want,
     anchors_of,
     geometry_of,
     labelset_table,
@@ -131,7 +131,7 @@ class HingeSums(Statistic):
     lam: float
     weights: np.ndarray | None
     summed: bool
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "hinges", id(self.anchors), None if self.weights is None else self.weights.tobytes(), self.summed
@@ -204,21 +204,21 @@ class GMBA(Method):
                 return self._convex(engine, p, anchors, geometry, details)
             if p["mode"] == "closed":
                 total = sum(self._sums(engine, p, each)["gradient"] for each in anchors)
-                return Scores.of_varying(margin.closed(total), geometry.places, engine.num_features, details=details)
+                return Scores.of_varying(margin.closed(total), geometry.positions, engine.num_features, details=details)
             gradients = np.concatenate([self._sums(engine, p, each, summed=False)["gradient"] for each in anchors])
             ids = np.concatenate([each.queries.block.ids for each in anchors])
             order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
             solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
-            return Scores.of_varying(solution.weights, geometry.places, engine.num_features, details=details)
+            return Scores.of_varying(solution.weights, geometry.positions, engine.num_features, details=details)
 
     def _anchors(
         self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, table: LabelsetSimilarity
     ) -> list[MarginAnchors]:
         """Pass A: the anchors that have k hits and a miss, wave by wave."""
         block = anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
-        wants = (Want(p["k"], "hits", p["s_min"]), Want(1, "misses", p["s_min"]))
-        hits, misses = nearest_rows(engine, block, geometry, wants, table)
-        usable = np.flatnonzero((hits.found == p["k"]) & (misses.found == 1))
+        neighbourhoods = (Neighbourhood(p["k"], "hits", p["s_min"]), Neighbourhood(1, "misses", p["s_min"]))
+        hits, misses = nearest_rows(engine, block, geometry, neighbourhoods, table)
+        usable = np.flatnonzero((hits.filled == p["k"]) & (misses.filled == 1))
         if not len(usable):
             raise DataError(
                 f"no row has {p['k']} rows of similarity ≥ {p['s_min']:g} and one below: lower k or s_min, or give more anchors"
@@ -256,7 +256,7 @@ class GMBA(Method):
         objective = [float(v) for v in solution.trace]
         return Scores.of_varying(
             solution.weights,
-            geometry.places,
+            geometry.positions,
             engine.num_features,
             objective=objective,
             converged=solution.converged,

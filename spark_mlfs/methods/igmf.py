@@ -23,7 +23,7 @@ import numpy as np
 from ..engine.base import Engine
 from ..kernels import information as info
 from ..statistics.base import Statistic
-from ..statistics.contingency import LabelsetCounts
+from ..statistics.labelsets import LabelsetCounts
 from .base import Scores
 from .counting import Counting, CountingMethod, known_labelsets
 

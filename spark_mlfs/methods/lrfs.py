@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
-from ..statistics.contingency import Everything
+from ..statistics.targets import Everything
 from .base import Scores
 from .counting import Counting, CountingMethod
 

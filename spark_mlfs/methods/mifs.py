@@ -37,7 +37,7 @@ from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import mifs
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
-from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
+from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
 from .base import Method, Scores
 from .regression import SCALING, labelled_view, scores_of
 
@@ -74,7 +74,7 @@ class MIFS(Method):
                 columns = engine.profile.varying[view.varying]
                 geometry = Geometry(columns, view.offset, view.scale, centre=view.centre)
                 block = anchors_of(engine, None, 0)
-                (near,) = nearest_rows(engine, block, geometry, (Want(p["k"]),))
+                (near,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
                 order = np.argsort(block.ids)
                 at = order[np.minimum(np.searchsorted(block.ids[order], near.ids), block.n - 1)]
                 laplacian = mifs.heat_laplacian(np.where(near.ids == NONE, -1, at), near.squares)

@@ -39,8 +39,9 @@ from ..kernels.gram import GramView
 from ..params import Choice, Parameter
 from ..solvers import mrmr
 from ..statistics.base import Statistic
-from ..statistics.contingency import Everything, TwoWay
+from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram
+from ..statistics.targets import Everything
 from .base import Method, Scores
 from .counting import COUNTING, Counting
 from .csfs import AllRowsGram

@@ -46,10 +46,10 @@ from ..kernels.label_similarity import LabelsetSimilarity
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21, manifold
 from ..statistics.base import Statistic
-from ..statistics.contingency import LabelsetCounts, Labelsets
 from ..statistics.gram import Gram
 from ..statistics.graph import quadratic_form
-from ..statistics.neighbours import Geometry, Want, anchors_of, nearest_rows
+from ..statistics.labelsets import LabelsetCounts, Labelsets
+from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
 from .base import Method, Scores
 from .regression import MAX_ITER, SCALING, TOL, labelled_view, scores_of
 
@@ -120,8 +120,8 @@ class MSFS(Method):
         self, engine: Engine, p: Mapping[str, Any], block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray
     ) -> sp.csr_matrix:
         table = LabelsetSimilarity(members)
-        wants = (Want(p["neighbors"], "sharing"), *(() if p["sigma"] else (Want(TUNING),)))
-        near, *tuning = nearest_rows(engine, block, geometry, wants, table)
+        neighbourhoods = (Neighbourhood(p["neighbors"], "sharing"), *(() if p["sigma"] else (Neighbourhood(TUNING),)))
+        near, *tuning = nearest_rows(engine, block, geometry, neighbourhoods, table)
         order = np.argsort(block.ids)
         rows = np.repeat(np.arange(block.n), near.k)
         taken = near.ids.ravel() != NONE
@@ -164,7 +164,7 @@ class MSFS(Method):
 
 def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:
     """σ_i²: the squared distance to the 7th nearest row, or the smallest positive one where that is 0."""
-    farthest = np.maximum(nearest.found, 1) - 1
+    farthest = np.maximum(nearest.filled, 1) - 1
     out = nearest.squares[np.arange(block.n), farthest]
     zero = np.flatnonzero(out == 0)
     # identical rows have one scale: one of each kind asks for ever more neighbours, which stays small however many rows are alike
@@ -173,7 +173,7 @@ def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) 
     left, k = np.arange(len(kinds)), TUNING
     while len(left) and k < block.n:
         k = min(8 * k, block.n)
-        (more,) = nearest_rows(engine, block.take(zero[kinds[left]]), geometry, (Want(k),))
+        (more,) = nearest_rows(engine, block.take(zero[kinds[left]]), geometry, (Neighbourhood(k),))
         positive = np.where((more.squares > 0) & (more.ids != NONE), more.squares, np.inf).min(axis=1)
         known = np.isfinite(positive)
         scales[left[known]] = positive[known]

@@ -36,7 +36,8 @@ from ..params import Choice, Integer, Parameter
 from ..solvers import ross
 from ..solvers.greedy import Path
 from ..statistics.base import Statistic
-from ..statistics.contingency import Classes, LabelsetCounts
+from ..statistics.labelsets import LabelsetCounts
+from ..statistics.targets import Classes
 from .base import Scores
 from .cmi import select_jointly
 from .counting import COUNTING, Counting, CountingMethod, known_labelsets

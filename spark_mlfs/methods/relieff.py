@@ -20,7 +20,7 @@ Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,8 +35,8 @@ from ..kernels.knn import NONE, Nearest, tiles
 from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_links, hamming_scores, label_pairs
 from ..params import Choice, Integer, Optional, Parameter
 from ..statistics.base import Statistic
-from ..statistics.contingency import LabelsetCounts
-from ..statistics.neighbours import Geometry, Queries, RowsById, Want, anchors_of, geometry_of, nearest_rows, waves
+from ..statistics.labelsets import LabelsetCounts
+from ..statistics.neighbours import Geometry, Neighbourhood, Queries, RowsById, anchors_of, geometry_of, nearest_rows, waves
 from .base import Method, Scores
 from .gmba import MOST_ANCHORS
 
@@ -55,9 +55,9 @@ class PairNearest(Statistic):
     membership: PairMembership
     sizes: np.ndarray
     k: int
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
+    layout = "spans"
+    ordered = False
+    divisible = False
 
     def key(self) -> Hashable:
         return "pair nearest", id(self.queries), self.k
@@ -108,7 +108,7 @@ class LinkDifferences(Statistic):
     queries: Queries
     links: list[Links]
     width: int
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "link differences", id(self.queries)
@@ -169,10 +169,10 @@ class ReliefF(Method):
                 (differences,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
                 total += differences[0]
             details = {"anchors": block.n, "label_pairs": len(pairs)}
-            return Scores.of_varying(total, geometry.places, engine.num_features, details=details)
+            return Scores.of_varying(total, geometry.positions, engine.num_features, details=details)
 
     def _hamming(self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
-        (best,) = nearest_rows(engine, block, geometry, (Want(p["k"]),))
+        (best,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
         (near,) = engine.run(RowsById(np.unique(best.ids[best.ids != NONE])), keep=False)
         of_near = geometry.points(near).codes
         codes = of_near[np.minimum(np.searchsorted(near.ids, best.ids), near.n - 1)]
@@ -188,4 +188,4 @@ class ReliefF(Method):
                 first += len(batch)
             differences += engine.run(LinkDifferences(queries, links, 2), keep=False)[0]
         scores = hamming_scores({"differences": differences, "weights": weights})
-        return Scores.of_varying(scores, geometry.places, engine.num_features, details={"anchors": block.n})
+        return Scores.of_varying(scores, geometry.positions, engine.num_features, details={"anchors": block.n})

@@ -22,7 +22,7 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -39,8 +39,8 @@ from ..solvers.l21 import WeightedGram, residual_floor, residual_weights
 from ..solvers.linear import Solution
 from ..solvers.rfs_newton import rfs_newton
 from ..statistics.base import Statistic
-from ..statistics.contingency import LabelsetCounts
-from ..statistics.gram import Gram, _moments, centre_of_labels, features_of, statistics_of
+from ..statistics.gram import Gram, centre_of_labels, features_of, moments_of, statistics_of
+from ..statistics.labelsets import LabelsetCounts
 from ..statistics.neighbours import Geometry, anchors_of
 from .base import Method, Scores
 from .regression import SCALING, labelled_view, scores_of
@@ -56,7 +56,7 @@ class ReweightedGram(Statistic):
     weights: np.ndarray
     intercept: np.ndarray
     floor: float
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor
@@ -67,7 +67,7 @@ class ReweightedGram(Statistic):
         y = block.labels(profile.q).toarray()
         residual = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights) - y
         weights, loss = residual_weights(np.linalg.norm(residual, axis=1), self.floor)
-        return _moments(x, y - centre_of_labels(profile), weights) | {"loss": np.array([loss])}
+        return moments_of(x, y - centre_of_labels(profile), weights) | {"loss": np.array([loss])}
 
     def finish(self, state: State, profile: Profile) -> tuple[GramStatistics, float]:
         return statistics_of(state, profile), float(state["loss"][0])

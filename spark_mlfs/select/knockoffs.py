@@ -6,7 +6,7 @@ A row's knockoffs depend on (seed, row id) and on the sampler alone, so that one
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ class KnockoffGram(Statistic):
     sampler: Sampler
     seed: int
     plain: GramStatistics | None
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "knockoff gram", self.seed

@@ -2,22 +2,24 @@
 
 A statistic knows Spark as little as it knows the method that asks for it. Its state is a dict of NumPy arrays (or SciPy
 CSR matrices); states of two sets of rows merge by addition, so a state can be computed block by block, task by task, and
-saved and added to later. The runner decides where that happens.
+saved and added to later. Where that happens is the engine's business; a statistic knows of it what `Runner` says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..blocks.block import Block
 from ..blocks.codec import State
+from ..blocks.coding import CodedBlock
+from ..blocks.profile import Profile
+from ..blocks.spans import Spans
 
-if TYPE_CHECKING:
-    from ..blocks.profile import Profile
-    from ..blocks.spans import Spans
+Value = np.ndarray | sp.csr_matrix | int
 
 
 def add(left: State, right: State) -> State:
@@ -37,7 +39,7 @@ def accumulate(state: State, part: State) -> State:
     return state
 
 
-def _sum(a: Any, b: Any) -> Any:
+def _sum(a: Value, b: Value) -> Value:
     if isinstance(a, np.ndarray) and a.dtype.kind == "i":
         return np.add(a, b, dtype=np.int64)
     if sp.issparse(a) and a.dtype.kind == "i":
@@ -88,21 +90,26 @@ def paste(pieces: list[State]) -> State:
 class Statistic:
     """Base of every statistic.
 
-    `layout`  which blocks it reads:
+    A subclass states what differs from the class attributes here: they say how every one of its instances is computed.
+
+    `layout`       which blocks it reads:
         ``"rows"``    raw blocks in any order; integer states only
         ``"coded"``   discretised blocks in any order; integer states only (the statistic has a `coding`)
-        ``"cells"``   discretised blocks, every joint cell of `selected` in one block
+        ``"cells"``   discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
         ``"spans"``   raw blocks in an order that depends on the row ids alone (`blocks.spans.Spans`), states merged in that
                       order: float sums have one value whatever the partitioning
-    `key`     equal keys mean equal results: the engines answer a repeated request from their cache.
+    `ordered`      with layout ``"spans"``: whether the order of the merge matters (float sums)
+    `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces merged apart
+    `by_labelset`  whether a state grows with the distinct labelsets, so that counting them first tells its size
     """
 
-    layout: str = "coded"
-    ordered: bool = True  # with layout "spans": whether the order of the merge matters (float sums)
-    divisible: bool = True  # whether a state may be cut along the first axes of its arrays, and the pieces merged apart
-    by_labelset: bool = False  # whether a state grows with the distinct labelsets, so that counting them first tells its size
+    layout: ClassVar[str] = "coded"
+    ordered: ClassVar[bool] = True
+    divisible: ClassVar[bool] = True
+    by_labelset: ClassVar[bool] = False
 
     def key(self) -> Hashable:
+        """Equal keys mean equal results: the engines answer a repeated request from their cache."""
         raise NotImplementedError
 
     @property
@@ -115,16 +122,14 @@ class Statistic:
         return self
 
     def spans(self, profile: Profile) -> Spans:
-        """With layout ``"spans"``: the cut it wants."""
-        from ..blocks.spans import Spans
-
+        """With layout ``"spans"``: how the rows are cut for it."""
         return Spans.of(profile)
 
-    def partial(self, block: Any, profile: Profile) -> State:
+    def partial(self, block: Block | CodedBlock, profile: Profile) -> State:
         """The state of one block of rows."""
         raise NotImplementedError
 
-    def fold(self, state: State | None, block: Any, profile: Profile) -> State:
+    def fold(self, state: State | None, block: Block | CodedBlock, profile: Profile) -> State:
         """`state` (None: of no rows, may be changed) with one more block. A statistic whose state helps to take in a block
         overrides it; the result is that of `merge` and `partial`."""
         part = self.partial(block, profile)
@@ -144,3 +149,14 @@ class Statistic:
         """How many bytes a state of any of the rows takes at most when it travels (`encode` of `compact`): told in advance, so
         that workers and driver can refuse."""
         raise NotImplementedError
+
+
+class Runner(Protocol):
+    """What a statistic's own helpers ask of an engine (`engine.base.Engine` is one)."""
+
+    profile: Profile
+    driver_bytes: int
+    progress: Callable[[str, int, int], None] | None
+
+    def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
+        """The results of the statistics, in order; without `keep` they are not remembered."""

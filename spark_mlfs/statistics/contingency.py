@@ -1,10 +1,8 @@
 """Contingency counts: feature codes against groups of rows, two-way, three-way, and against pairs of labels.
 
-Everything here is one operation, `count`: how many rows with code v of feature f fall into each group, where a row may be in
-several groups (all rows, each of its labels, ...). A three-way count for a selected feature s is the same with the groups split
-by s; the rows in which s has its commonest code are left out and come back by subtraction from the two-way counts. Dense blocks
-hold several features to a byte, so one `bincount` serves them all; sparse blocks count through one product of CSR matrices,
-touching only what is stored.
+Everything here is one operation (`kernels.counts`): how many rows with code v of feature f fall into each group of a target
+(`targets`). A three-way count for a selected feature s is the same with the groups split by s; the rows in which s has its
+commonest code are left out and come back by subtraction from the two-way counts.
 
 Counts are int64 and exact, whatever the partitioning.
 """
@@ -12,9 +10,7 @@ Counts are int64 and exact, whatever the partitioning.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,213 +19,11 @@ from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
 from ..blocks.profile import Profile
 from ..kernels import information as info
+from ..kernels.counts import count_dense, count_sparse
 from .base import Statistic
+from .targets import Classes, LabelPairs, Labels, Target, groups_of
 
 CHUNK_BYTES = 32 << 20
-PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte at once
-
-
-# ---- groups of rows ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Everything:
-    """One group: all rows."""
-
-    size: int = 1
-
-    def key(self) -> Hashable:
-        return "everything"
-
-    def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
-        return np.arange(block.n), np.zeros(block.n, np.int64)
-
-    def most(self, profile: Profile) -> tuple[int, int]:
-        return 1, profile.nonzero
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
-
-    `whole` leaves out the rows with any unknown label instead.
-    """
-
-    q: int
-    watch: tuple[int, ...] = ()
-    whole: bool = False
-
-    @property
-    def size(self) -> int:
-        return 1 + self.q + len(self.watch)
-
-    def key(self) -> Hashable:
-        return "labels", self.whole
-
-    def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
-        rows = [np.arange(block.n), block.label_rows()]
-        groups = [np.zeros(block.n, np.int64), 1 + block.label_indices.astype(np.int64)]
-        if self.whole and block.complete is not None:
-            keep = block.complete[np.concatenate(rows)]
-            return np.concatenate(rows)[keep], np.concatenate(groups)[keep]
-        if self.watch:
-            place = np.full(self.q, -1, np.int64)
-            place[list(self.watch)] = 1 + self.q + np.arange(len(self.watch))
-            if block.unknown_indptr is not None:
-                rows.append(np.repeat(np.arange(block.n), np.diff(block.unknown_indptr)))
-                groups.append(place[block.unknown_indices])
-            if block.unlabelled is not None:
-                rows.append(np.repeat(block.unlabelled, len(self.watch)))
-                groups.append(np.tile(place[list(self.watch)], len(block.unlabelled)))
-        return np.concatenate(rows), np.concatenate(groups)
-
-    def most(self, profile: Profile) -> tuple[int, int]:
-        """How many groups one row is in at most, and Σ over rows of features that are not zero times groups at most."""
-        each, met = 1 + profile.most_labels, profile.nonzero + profile.met
-        if self.watch:
-            each += len(self.watch) if profile.unlabelled else min(profile.most_unknown, len(self.watch))
-            met += profile.met_unknown + profile.unlabelled_stored * len(self.watch)
-        return each, met
-
-    def unknown(self, counts: np.ndarray) -> np.ndarray | None:
-        """The counts of unknown labels spread over all labels (…, q), or None where every label is known."""
-        if not self.watch:
-            return None
-        out = np.zeros((*counts.shape[:-1], self.q), np.int64)
-        out[..., list(self.watch)] = counts[..., 1 + self.q :]
-        return out
-
-
-@dataclass(frozen=True)
-class Classes:
-    """One group per kept labelset (label powerset); `hashes` (m,) sorted. Other rows, and rows with an unknown label, are in no
-    group."""
-
-    hashes: np.ndarray
-
-    @property
-    def size(self) -> int:
-        return len(self.hashes)
-
-    def key(self) -> Hashable:
-        return "classes", self.hashes.tobytes()
-
-    def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
-        place = np.minimum(np.searchsorted(self.hashes, block.labelset_hash), len(self.hashes) - 1)
-        found = self.hashes[place] == block.labelset_hash
-        if block.complete is not None:
-            found &= block.complete
-        rows = np.flatnonzero(found)
-        return rows, place[rows]
-
-    def most(self, profile: Profile) -> tuple[int, int]:
-        return 1, profile.nonzero
-
-
-@dataclass(frozen=True)
-class LabelPairs:
-    """One group per pair (a, b), a < b, of the listed labels: rows with both. Rows with an unknown label are in no group."""
-
-    labels: tuple[int, ...]
-
-    @property
-    def size(self) -> int:
-        return len(self.labels) * (len(self.labels) - 1) // 2
-
-    def key(self) -> Hashable:
-        return "label pairs", self.labels
-
-    @cached_property
-    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Positions in `labels` of the pairs' first and second labels, in the order of the groups."""
-        return np.triu_indices(len(self.labels), 1)
-
-    def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
-        count = len(self.labels)
-        place = np.full(max(max(self.labels), int(block.label_indices.max(initial=0))) + 1, -1, np.int64)
-        place[list(self.labels)] = np.arange(count)
-        positions, rows = place[block.label_indices], block.label_rows()
-        keep = positions >= 0
-        if block.complete is not None:
-            keep &= block.complete[rows]
-        positions, rows = positions[keep], rows[keep]
-        # pair every entry with the later ones of its row, one distance at a time
-        out_rows, out_groups = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-        distance = 1
-        while True:
-            same = np.flatnonzero(rows[distance:] == rows[:-distance])
-            if not len(same):
-                break
-            a, b = positions[same], positions[same + distance]
-            a, b = np.minimum(a, b), np.maximum(a, b)
-            out_rows.append(rows[same])
-            out_groups.append(a * count - a * (a + 1) // 2 + b - a - 1)
-            distance += 1
-        return np.concatenate(out_rows), np.concatenate(out_groups)
-
-    def most(self, profile: Profile) -> tuple[int, int]:
-        labels = min(profile.most_labels, len(self.labels))
-        return labels * (labels - 1) // 2, profile.met * max(labels - 1, 0) // 2
-
-
-def groups_of(block: CodedBlock, target: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, groups) of a target in a block, kept on the block: every count of a job asks for the same ones."""
-    cache = block.__dict__.setdefault("_groups", {})
-    key = target.key()
-    if key not in cache:
-        cache[key] = target.groups(block)
-    return cache[key]
-
-
-# ---- counting ------------------------------------------------------------------------------------------------------------
-
-
-def _marginals(width: int, per_byte: int) -> np.ndarray:
-    """(width**per_byte, per_byte * width) 0/1: which code each packed value has for each of its features."""
-    packed = np.arange(width**per_byte)
-    digits = [(packed // width**k) % width for k in range(per_byte)]
-    return np.concatenate([(d[:, None] == np.arange(width)) for d in digits], axis=1).astype(np.float32)
-
-
-def count_dense(
-    block: CodedBlock, coding: Coding, rows: np.ndarray, groups: np.ndarray, size: int, first: int, last: int
-) -> np.ndarray:
-    """(last - first, width, size) counts of the features first..last (a multiple of `per_byte` apart from the end)."""
-    width, per = coding.width, coding.per_byte
-    out = np.zeros((last - first, width, size), np.int64)
-    whole = len(rows) == block.n and np.array_equal(rows, np.arange(block.n))
-    packed_size = width**per
-    if packed_size * size <= PACKED_TABLE and block.n < 1 << 24:
-        base = groups * packed_size
-        marginals = _marginals(width, per)
-        for byte in range(first // per, -(-last // per)):
-            column = block.codes[byte]
-            table = np.bincount((column if whole else column[rows]) + base, minlength=packed_size * size)
-            # counts of one block are below 2**24, so float32 products are exact
-            parts = table.reshape(size, packed_size).astype(np.float32) @ marginals
-            start = byte * per - first
-            stop = min(start + per, last - first)
-            out[start:stop] = parts.reshape(size, per, width).transpose(1, 2, 0)[: stop - start]
-        return out
-    base = groups * width
-    for byte in range(first // per, -(-last // per)):
-        column = block.codes[byte]
-        column = (column if whole else column[rows]).astype(np.int64)
-        for digit in range(per):
-            feature = byte * per + digit
-            if first <= feature < last:
-                code = column % width
-                out[feature - first] = np.bincount(code + base, minlength=width * size).reshape(size, width).T
-            column = column // width
-    return out
-
-
-def count_sparse(block: CodedBlock, rows: np.ndarray, groups: np.ndarray, size: int) -> sp.csr_matrix:
-    """(size, slots) CSR counts of the stored codes."""
-    order = np.argsort(groups, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=size))])
-    member = sp.csr_matrix((np.ones(len(rows), np.int32), rows[order], indptr), shape=(size, block.n))
-    return (member @ block.onehot).tocsr()
 
 
 @dataclass
@@ -281,9 +75,9 @@ class Counts:
             feature = np.repeat(np.arange(last - first), self.coding.bins[first:last] - 1)
             rows = np.zeros(z - a, np.int64)
             if labels:
-                whole = group == 0
-                rows[slot[whole]] = count[whole]
-                count, group, slot = count[~whole], group[~whole] - 1, slot[~whole]
+                of_all = group == 0
+                rows[slot[of_all]] = count[of_all]
+                count, group, slot = count[~of_all], group[~of_all] - 1, slot[~of_all]
             else:
                 np.add.at(rows, slot, count)
             yield first, last, info.StoredCounts(last - first, count, group, slot, feature, rows)
@@ -311,20 +105,29 @@ class Counts:
 
 
 def count_state(block: CodedBlock, coding: Coding, rows: np.ndarray, groups: np.ndarray, size: int) -> State:
+    """The counts of a block's rows over `size` groups as a state: `table` and `totals` of `Counts`."""
     totals = np.bincount(groups, minlength=size).astype(np.int64)
     if block.onehot is not None:
-        return {"table": count_sparse(block, rows, groups, size), "totals": totals}
-    return {"table": count_dense(block, coding, rows, groups, size, 0, len(coding.features)), "totals": totals}
+        return {"table": count_sparse(block.onehot, rows, groups, size), "totals": totals}
+    return {"table": dense_table(block, coding, rows, groups, size, (0, len(coding.features))), "totals": totals}
+
+
+def dense_table(
+    block: CodedBlock, coding: Coding, rows: np.ndarray, groups: np.ndarray, size: int, features: tuple[int, int]
+) -> np.ndarray:
+    """(last - first, width, size) counts of the `features` first..last of a densely coded block."""
+    return count_dense(block.codes, coding.width, coding.per_byte, rows, groups, size, features)
 
 
 def counts_of(state: State, coding: Coding) -> Counts:
+    """The counts of a merged state, ready to be read feature by feature."""
     table = state["table"]
     return Counts(coding, state["totals"], table.tocsc() if sp.issparse(table) else table)
 
 
 def table_bytes(
     coding: Coding,
-    target: Any,
+    target: Target,
     profile: Profile,
     copies: int = 1,
     rows: int | None = None,
@@ -338,7 +141,7 @@ def table_bytes(
     if not coding.sparse:
         return (last - first) * coding.width * size * 8 + 8 * size
     rows = profile.n if rows is None else min(rows, profile.n)
-    each, met = target.most(profile)
+    each, met = target.bounds(profile)
     stored = np.minimum(profile.stored[coding.features[first:last]], rows)
     table = (coding.bins[first:last] - 1).astype(np.int64) * size
     cells = min(int(np.minimum(table, stored * each).sum()), met, rows * min(profile.widest, last - first) * each)
@@ -347,73 +150,12 @@ def table_bytes(
     return cells * ((8 if profile.n >= 1 << 31 else 4) + wide) + (size + 1) * wide + 8 * size
 
 
-# ---- statistics ----------------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Labelsets:
-    """The distinct labelsets: `hashes` (m,) sorted uint64, `counts` (m,) rows, and their labels as CSR."""
-
-    hashes: np.ndarray
-    counts: np.ndarray
-    indptr: np.ndarray
-    indices: np.ndarray
-
-    def indicator(self, q: int) -> np.ndarray:
-        """(m, q) 0/1 matrix."""
-        return sp.csr_matrix((np.ones(len(self.indices), np.int8), self.indices, self.indptr), (len(self.counts), q)).toarray()
-
-
-@dataclass
-class LabelsetCounts(Statistic):
-    """The distinct labelsets of the rows whose labels are all known, and how often each occurs. State: O(labelsets)."""
-
-    layout: str = field(default="rows", init=False)
-    divisible: bool = field(default=False, init=False)
-    by_labelset: bool = field(default=True, init=False)
-
-    def key(self) -> Hashable:
-        return "labelset counts"
-
-    def partial(self, block: Any, profile: Profile) -> State:
-        hashes = block.labelset_hash
-        rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
-        distinct, first, counts = np.unique(hashes[rows], return_index=True, return_counts=True)
-        ones = np.ones(len(block.label_indices), np.int8)
-        sets = sp.csr_matrix((ones, block.label_indices, block.label_indptr), shape=(block.n, profile.q))[rows[first]]
-        return {
-            "hashes": distinct,
-            "counts": counts.astype(np.int64),
-            "indptr": sets.indptr.astype(np.int64),
-            "indices": sets.indices.astype(np.int64),
-        }
-
-    def merge(self, left: State, right: State) -> State:
-        hashes = np.concatenate([left["hashes"], right["hashes"]])
-        distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
-        counts = np.zeros(len(distinct), np.int64)
-        np.add.at(counts, inverse, np.concatenate([left["counts"], right["counts"]]))
-        indices = np.concatenate([left["indices"], right["indices"]])
-        indptr = np.concatenate([left["indptr"], right["indptr"][1:] + left["indptr"][-1]])
-        shape = (len(hashes), int(indices.max(initial=0)) + 1)
-        sets = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=shape)[first]
-        return {"hashes": distinct, "counts": counts, "indptr": sets.indptr, "indices": sets.indices}
-
-    def finish(self, state: State, profile: Profile) -> Labelsets:
-        return Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"])
-
-    def state_bytes(self, profile: Profile) -> int:
-        sets = profile.most_labelsets
-        labels = min(sets * profile.most_labels, int(profile.positive.sum()))
-        return 8 * (3 * sets + 1 + labels) + envelope(4)
-
-
 @dataclass
 class TwoWay(Statistic):
     """N(f = v, group) for every varying feature: the counts every filter starts from."""
 
     coding: Coding
-    target: Any
+    target: Target
 
     def key(self) -> Hashable:
         return "two-way", self.coding.key, self.target.key()
@@ -437,7 +179,7 @@ class PairInformation(Statistic):
     """
 
     coding: Coding
-    target: Any
+    target: Target
     selected: tuple[int, ...]
     commonest: tuple[int, ...]
     logs: info.CountLogs | None
@@ -479,11 +221,10 @@ class PairInformation(Statistic):
         size = self.target.size
         slots = counts.size // size
         out = np.zeros((2, len(self.coding.features)))
-        for first, last, some in counts.chunks(copies=4):
-            shape = (last - first, self.coding.width, slots, size)
-            some = some.reshape(shape)
-            rest = self.two_way.dense(first, last) - some.sum(axis=2)
-            full = np.concatenate([some, rest[:, :, None, :]], axis=2)
+        for first, last, counted in counts.chunks(copies=4):
+            counted = counted.reshape(last - first, self.coding.width, slots, size)
+            rest = self.two_way.dense(first, last) - counted.sum(axis=2)
+            full = np.concatenate([counted, rest[:, :, None, :]], axis=2)
             if isinstance(self.target, Labels):
                 unknown = self.target.unknown(full)
                 out[0, first:last] = info.conditional_label_information(self.logs, full, self.target.q, unknown)
@@ -527,11 +268,10 @@ class LabelPairSums(Statistic):
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         rows, groups = groups_of(block, self.target)
         if block.onehot is None:
-            return {"table": count_dense(block, self.coding, rows, groups, self.target.size, self.first, self.last)}
+            return {"table": dense_table(block, self.coding, rows, groups, self.target.size, (self.first, self.last))}
         a, z = self.coding.offsets[self.first], self.coding.offsets[self.last]
-        part = CodedBlock(block.n, None, block.onehot[:, a:z], block.label_indptr, block.label_indices)
         return {
-            "table": count_sparse(part, rows, groups, self.target.size),
+            "table": count_sparse(block.onehot[:, a:z], rows, groups, self.target.size),
             "totals": np.bincount(groups, minlength=self.target.size).astype(np.int64),
         }
 
@@ -539,19 +279,7 @@ class LabelPairSums(Statistic):
         first, last = self.first, self.last
         both = state["table"]
         if sp.issparse(both):
-            slots = self.coding.offsets[-1]
-            a = self.coding.offsets[first]
-            shifted = sp.csc_matrix(
-                (
-                    both.tocsc().data,
-                    both.tocsc().indices,
-                    np.concatenate(
-                        [np.zeros(a, np.int64), both.tocsc().indptr, np.full(slots - self.coding.offsets[last], both.nnz)]
-                    ),
-                ),
-                shape=(both.shape[0], slots),
-            )
-            both = Counts(self.coding, state["totals"], shifted).dense(first, last)
+            both = Counts(self.coding, state["totals"], self._among_all_slots(both.tocsc())).dense(first, last)
         groups = np.concatenate([[0], 1 + np.array(self.target.labels)])
         out = np.zeros((2, last - first))
         step = max(1, CHUNK_BYTES // (8 * both.shape[1] * both.shape[2] + 1))
@@ -567,6 +295,12 @@ class LabelPairSums(Statistic):
             out[0, part] = (relevance[:, ia] - a_given_b).sum(axis=1)
             out[1, part] = (a_given_b + b_given_a).sum(axis=1)
         return out
+
+    def _among_all_slots(self, table: sp.csc_matrix) -> sp.csc_matrix:
+        """The table of the slots of some features, as columns among those of all features."""
+        before, after = self.coding.offsets[self.first], self.coding.offsets[-1] - self.coding.offsets[self.last]
+        indptr = np.concatenate([np.zeros(before, np.int64), table.indptr, np.full(after, table.nnz)])
+        return sp.csc_matrix((table.data, table.indices, indptr), shape=(table.shape[0], self.coding.offsets[-1]))
 
     def state_bytes(self, profile: Profile) -> int:
         return table_bytes(self.coding, self.target, profile, first=self.first, last=self.last) + envelope(4)

@@ -7,8 +7,7 @@ a large mean with a small spread loses no digits. Rows with an unknown label are
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,12 +17,12 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of
 from ..blocks.spans import Spans
-from ..kernels.gram import GramStatistics, GramView
+from ..kernels.gram import GramStatistics
 from .base import Statistic, accumulate
 from .moments import provisional_centre
 
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
-_ARRAYS = ("n", "sum_x", "sum_y", "xx", "xy", "yy")
+ARRAYS = ("n", "sum_x", "sum_y", "xx", "xy", "yy")
 
 
 def centre_of_labels(profile: Profile) -> np.ndarray:
@@ -45,16 +44,16 @@ def features_of(block: Block, profile: Profile) -> tuple[np.ndarray | sp.csr_mat
     return x, centre
 
 
-def _moments(x: Any, y: np.ndarray, weights: np.ndarray | None = None) -> State:
-    """The sums of centred rows x (n, v) and y (n, q)."""
+def moments_of(x: np.ndarray | sp.csr_matrix, y: np.ndarray, weights: np.ndarray | None = None) -> State:
+    """The sums `ARRAYS` of centred rows x (n, v) and y (n, q), weighted by `weights` (n,)."""
     zeros = np.zeros(x.shape[1]), np.zeros(y.shape[1])
-    found = GramStatistics.from_rows(x, y, weights, None if sp.issparse(x) else zeros[0], zeros[1])
-    return {name: np.atleast_1d(np.asarray(getattr(found, name))) for name in _ARRAYS}
+    sums = GramStatistics.from_rows(x, y, weights, None if sp.issparse(x) else zeros[0], zeros[1])
+    return {name: np.atleast_1d(np.asarray(getattr(sums, name))) for name in ARRAYS}
 
 
 def statistics_of(state: State, profile: Profile, prefix: str = "") -> GramStatistics:
     """A state as the solvers take it."""
-    n, *rest = (state[prefix + name] for name in _ARRAYS)
+    n, *rest = (state[prefix + name] for name in ARRAYS)
     v = profile.varying
     return GramStatistics(
         float(n[0]), *rest, provisional_centre(profile), centre_of_labels(profile), profile.low[v], profile.high[v]
@@ -67,7 +66,7 @@ class Gram(Statistic):
     whose sums are cross-validation folds and half-samples. State: 8·b·(v² + vq + q²) bytes."""
 
     blocks: int = 1
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "gram", self.blocks
@@ -82,7 +81,7 @@ class Gram(Statistic):
         which = 0
         if self.blocks > 1 and block.n:
             which = int(group_of(block.ids[:1])[0]) * self.blocks // GROUPS
-        return {f"{which} {name}": value for name, value in _moments(x, y).items()}
+        return {f"{which} {name}": value for name, value in moments_of(x, y).items()}
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         part = self.partial(block, profile)
@@ -103,12 +102,6 @@ class Gram(Statistic):
     def state_bytes(self, profile: Profile) -> int:
         v, q = len(profile.varying), profile.q
         return self.blocks * (8 * (1 + v + q + v * v + v * q + q * q) + envelope(6))
-
-
-def view_of(engine: Any, scaling: str, centred: bool = True) -> GramView:
-    """The scaled second moments of an engine's labelled rows."""
-    (found,) = engine.run(Gram())
-    return found.centred(scaling) if centred else found.uncentred(scaling)
 
 
 @dataclass

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,10 +11,8 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from .base import Statistic
+from .base import Runner, Statistic
 from .neighbours import Geometry, Queries, waves
-
-# ---- graphs of rows ----
 
 
 @dataclass
@@ -26,7 +23,7 @@ class EdgeProducts(Statistic):
     queries: Queries
     ids: np.ndarray  # of the rows of S, sorted
     columns: sp.csr_matrix  # S[:, wave]
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "edges", id(self.queries)
@@ -53,7 +50,7 @@ class WeightedSquares(Statistic):
     geometry: Geometry
     ids: np.ndarray  # sorted
     weights: np.ndarray
-    layout: str = field(default="spans", init=False)
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "weighted squares", self.weights.tobytes()
@@ -73,7 +70,7 @@ class WeightedSquares(Statistic):
         return 8 * len(profile.varying) ** 2 + envelope(1)
 
 
-def quadratic_form(engine: Any, block: Block, geometry: Geometry, S: sp.csr_matrix) -> np.ndarray:
+def quadratic_form(engine: Runner, block: Block, geometry: Geometry, S: sp.csr_matrix) -> np.ndarray:
     """X'LX (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block` (all rows, in the order of their ids):
     Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2."""
     S = sp.csr_matrix(S)

@@ -1,9 +1,9 @@
-"""Sums over the rows of each distinct labelset, in one scan: the labelsets need not be known beforehand."""
+"""The distinct labelsets, and sums over the rows of each, in one scan: the labelsets need not be known beforehand."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,9 +12,66 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from .base import Statistic
-from .contingency import LabelsetCounts, Labelsets
 from .gram import features_of
 from .moments import Moments, provisional_centre
+
+
+@dataclass
+class Labelsets:
+    """The distinct labelsets: `hashes` (m,) sorted uint64, `counts` (m,) rows, and their labels as CSR."""
+
+    hashes: np.ndarray
+    counts: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+
+    def indicator(self, q: int) -> np.ndarray:
+        """(m, q) 0/1 matrix."""
+        return sp.csr_matrix((np.ones(len(self.indices), np.int8), self.indices, self.indptr), (len(self.counts), q)).toarray()
+
+
+@dataclass
+class LabelsetCounts(Statistic):
+    """The distinct labelsets of the rows whose labels are all known, and how often each occurs. State: O(labelsets)."""
+
+    layout = "rows"
+    divisible = False
+    by_labelset = True
+
+    def key(self) -> Hashable:
+        return "labelset counts"
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        hashes = block.labelset_hash
+        rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
+        distinct, first, counts = np.unique(hashes[rows], return_index=True, return_counts=True)
+        ones = np.ones(len(block.label_indices), np.int8)
+        sets = sp.csr_matrix((ones, block.label_indices, block.label_indptr), shape=(block.n, profile.q))[rows[first]]
+        return {
+            "hashes": distinct,
+            "counts": counts.astype(np.int64),
+            "indptr": sets.indptr.astype(np.int64),
+            "indices": sets.indices.astype(np.int64),
+        }
+
+    def merge(self, left: State, right: State) -> State:
+        hashes = np.concatenate([left["hashes"], right["hashes"]])
+        distinct, first, inverse = np.unique(hashes, return_index=True, return_inverse=True)
+        counts = np.zeros(len(distinct), np.int64)
+        np.add.at(counts, inverse, np.concatenate([left["counts"], right["counts"]]))
+        indices = np.concatenate([left["indices"], right["indices"]])
+        indptr = np.concatenate([left["indptr"], right["indptr"][1:] + left["indptr"][-1]])
+        shape = (len(hashes), int(indices.max(initial=0)) + 1)
+        sets = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=shape)[first]
+        return {"hashes": distinct, "counts": counts, "indptr": sets.indptr, "indices": sets.indices}
+
+    def finish(self, state: State, profile: Profile) -> Labelsets:
+        return Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"])
+
+    def state_bytes(self, profile: Profile) -> int:
+        sets = profile.most_labelsets
+        labels = min(sets * profile.most_labels, int(profile.positive.sum()))
+        return 8 * (3 * sets + 1 + labels) + envelope(4)
 
 
 @dataclass
@@ -31,9 +88,9 @@ class LabelsetSums(Statistic):
     `squares`)."""
 
     squares: bool = False
-    layout: str = field(default="spans", init=False)
-    divisible: bool = field(default=False, init=False)
-    by_labelset: bool = field(default=True, init=False)
+    layout = "spans"
+    divisible = False
+    by_labelset = True
 
     def key(self) -> Hashable:
         return "labelset sums", self.squares

@@ -1,4 +1,4 @@
-"""Sums and sums of squares of the features, over all rows and per label or labelset.
+"""Sums and sums of squares of the features over the groups of a target, and the features' range over fully labelled rows.
 
 Float sums: computed per chunk of rows and added in an order that row ids alone decide, so that they have one value whatever the
 partitioning. Values are shifted by a provisional centre first (0 where the feature's range holds 0, else the middle of its
@@ -8,8 +8,7 @@ range), so that a large mean with a small spread loses no digits.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -17,7 +16,8 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from .base import Statistic
+from .base import Runner, Statistic
+from .targets import Target
 
 
 def provisional_centre(profile: Profile) -> np.ndarray:
@@ -40,8 +40,8 @@ class Moments:
 class GroupMoments(Statistic):
     """`Moments` of every group of `target`. State: 2·g·v doubles for each span of rows."""
 
-    target: Any
-    layout: str = field(default="spans", init=False)
+    target: Target
+    layout = "spans"
 
     def key(self) -> Hashable:
         return "moments", self.target.key()
@@ -77,9 +77,9 @@ class GroupMoments(Statistic):
 class KnownRows(Statistic):
     """Number, positive labels, and the features' minimum and maximum of the rows whose labels are all known."""
 
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
+    layout = "spans"
+    ordered = False
+    divisible = False
 
     def key(self) -> Hashable:
         return "known rows"
@@ -105,7 +105,7 @@ class KnownRows(Statistic):
         return 8 * (1 + profile.q + 2 * profile.d) + envelope(4)
 
 
-def known_range(engine: Any) -> tuple[np.ndarray, np.ndarray]:
+def known_range(engine: Runner) -> tuple[np.ndarray, np.ndarray]:
     """(v,) minimum and (v,) maximum of an engine's features over the rows whose labels are all known: equal where a feature that
     varies over all rows is constant over these. One scan more, and only where labels are unknown."""
     profile: Profile = engine.profile

@@ -23,8 +23,8 @@ from ..blocks.spans import Spans
 from ..errors import BudgetError, DataError
 from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve
 from ..kernels.label_similarity import LabelsetSimilarity
-from .base import Statistic
-from .contingency import Labelsets
+from .base import Runner, Statistic
+from .labelsets import Labelsets
 from .moments import Moments, known_range, provisional_centre
 from .sample import SampledRows, rows_bytes
 
@@ -36,7 +36,7 @@ class Geometry:
     """How a block's varying features become points: (x − offset)/scale; sparse rows are scaled, not moved, which changes no
     distance.
 
-    `hashes` sorted labelset hashes, whose positions are the rows' labelset codes; None: no codes. `places` positions of `varying`
+    `hashes` sorted labelset hashes, whose positions are the rows' labelset codes; None: no codes. `positions` those of `varying`
     among the engine's features; None: all of them. `centre` is taken off sparse rows, too: 0 but for features that store every
     row.
     """
@@ -45,7 +45,7 @@ class Geometry:
     offset: np.ndarray
     scale: np.ndarray
     hashes: np.ndarray | None = None
-    places: np.ndarray | None = None
+    positions: np.ndarray | None = None
     centre: np.ndarray | None = None
 
     def points(self, block: Block) -> Rows:
@@ -58,24 +58,24 @@ class Geometry:
         return Rows(x, block.ids, codes, self.scale, None if block.sparse else self.offset)
 
 
-def geometry_of(engine: Any, moments: Moments | None, scaling: str, sets: Labelsets | None = None) -> Geometry:
+def geometry_of(engine: Runner, moments: Moments | None, scaling: str, sets: Labelsets | None = None) -> Geometry:
     """The geometry of the rows whose labels are all known, over the features that vary among them: ``"standard"`` (population
     deviation, from the moments of these rows in `moments`), ``"minmax"`` or ``"none"``. `DataError` where none varies."""
     low, high = known_range(engine)
-    places = np.flatnonzero(high > low)
-    if not len(places):
+    positions = np.flatnonzero(high > low)
+    if not len(positions):
         raise DataError("no feature varies over the rows whose labels are all known; label more rows")
-    offset, scale = np.zeros(len(places)), np.ones(len(places))
+    offset, scale = np.zeros(len(positions)), np.ones(len(positions))
     if scaling == "standard":
-        n, total, square = moments.count.sum(), moments.total.sum(axis=0)[places], moments.square.sum(axis=0)[places]
+        n, total, square = moments.count.sum(), moments.total.sum(axis=0)[positions], moments.square.sum(axis=0)[positions]
         mean = total / n
-        offset = moments.centre[places] + mean
+        offset = moments.centre[positions] + mean
         scale = np.sqrt(np.maximum(square / n - mean * mean, 0.0))
         scale = np.where(scale > 0, scale, 1.0)
     elif scaling == "minmax":
-        offset, scale = low[places], (high - low)[places]
-    centre = provisional_centre(engine.profile)[places]
-    return Geometry(engine.profile.varying[places], offset, scale, None if sets is None else sets.hashes, places, centre)
+        offset, scale = low[positions], (high - low)[positions]
+    centre = provisional_centre(engine.profile)[positions]
+    return Geometry(engine.profile.varying[positions], offset, scale, None if sets is None else sets.hashes, positions, centre)
 
 
 @dataclass
@@ -111,7 +111,7 @@ class Queries:
         return self.block.n
 
 
-def anchors_of(engine: Any, count: int | None, seed: int) -> Block:
+def anchors_of(engine: Runner, count: int | None, seed: int) -> Block:
     """`count` rows drawn by the seeded hash of their ids (None, or at least as many as there are: all), in the order of their
     ids; those with unknown labels left out."""
     n = engine.profile.n
@@ -133,8 +133,9 @@ def waves(block: Block, limit: int = WAVE_BYTES) -> Iterator[Block]:
 
 
 @dataclass(frozen=True)
-class Want:
-    """k nearest under a condition: ``"any"``, ``"sharing"`` a label, ``"hits"`` (similarity ≥ `s_min`), ``"misses"`` (below)."""
+class Neighbourhood:
+    """Which rows are neighbours: the k nearest under a `condition`, ``"any"``, ``"sharing"`` a label, ``"hits"`` (similarity ≥
+    `s_min`) or ``"misses"`` (below)."""
 
     k: int
     condition: str = "any"
@@ -143,64 +144,63 @@ class Want:
 
 @dataclass
 class NearestRows(Statistic):
-    """The k nearest rows of every query, for each want. Result: a `Nearest` a want. State: 24·k bytes a query."""
+    """The nearest rows of every query, for each neighbourhood. Result: a `Nearest` for each. State: Σ 24·k bytes a query."""
 
     queries: Queries
-    wants: tuple[Want, ...]
+    neighbourhoods: tuple[Neighbourhood, ...]
     table: LabelsetSimilarity | None = None
     symmetric: bool = False  # the queries are all rows in the order of the chunks: a tile of two chunks serves both
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
+    layout = "spans"
+    ordered = False
+    divisible = False
 
     def key(self) -> Hashable:
-        return "nearest", id(self.queries), self.wants
+        return "nearest", id(self.queries), self.neighbourhoods
 
     def partial(self, block: Block, profile: Profile) -> State:
         return self.fold(None, block, profile)
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        # what was found before cuts off most pairs of the next chunk
+        # what is near already cuts off most pairs of the next chunk
         rows = self.queries.geometry.points(block.known())
         size = len(self.queries)
-        best = [Nearest(size, w.k) if state is None else self._nearest(state, i) for i, w in enumerate(self.wants)]
+        best = [Nearest(size, each.k) if state is None else self._nearest(state, i) for i, each in enumerate(self.neighbourhoods)]
         sieve = self.queries.sieve()
         both = self.symmetric and sieve is None
         reference = Reference(rows, sieve)
-        own = self._place(rows) if both else size
+        own = self._start_among_queries(rows) if both else size
         first = 0
         for batch in self.queries.batches():
-            places = np.arange(first, first + len(batch))
+            positions = np.arange(first, first + len(batch))
             first += len(batch)
             # before the chunk's own rows: both sides of a tile are queries; after them: another chunk's turn
-            before = min(len(batch), max(0, own - places[0]))
+            before = min(len(batch), max(0, own - positions[0]))
             if before:
-                self._meet(
-                    batch.take(slice(0, before)) if both else batch, places[:before], reference, best, own if both else None
-                )
+                some = batch.take(slice(0, before)) if both else batch
+                self._update(some, positions[:before], reference, best, own if both else None)
             if both:
-                inside = slice(max(0, own - places[0]), max(0, own + len(rows) - places[0]))
+                inside = slice(max(0, own - positions[0]), max(0, own + len(rows) - positions[0]))
                 if inside.start < len(batch) and inside.stop > inside.start:
-                    self._meet(batch.take(inside), places[inside], reference, best, None)
+                    self._update(batch.take(inside), positions[inside], reference, best, None)
         return {f"{i} {name}": value for i, nearest in enumerate(best) for name, value in nearest.state().items()}
 
-    def _place(self, rows: Rows) -> int:
+    def _start_among_queries(self, rows: Rows) -> int:
         """Where the chunk's rows begin among the queries, which are all rows in the order of the chunks."""
         return int(np.flatnonzero(self.queries.block.ids == rows.ids[0])[0]) if len(rows) else len(self.queries)
 
-    def _meet(self, batch: Rows, places: np.ndarray, reference: Reference, best: list[Nearest], other: int | None) -> None:
-        """Queries at `places` take in the rows; with `other`, the rows, queries from that place on, take in the batch as well."""
+    def _update(self, batch: Rows, positions: np.ndarray, reference: Reference, best: list[Nearest], other: int | None) -> None:
+        """Queries at `positions` take in the rows; with `other`, the rows, queries from there on, take in the batch."""
         for tile, run in reference.tiles(batch, max(1, batch.width)):
             lookup = None if self.table is None else self.table.between(batch.codes, tile.reference.codes)
-            for want, nearest in zip(self.wants, best, strict=True):
+            for neighbourhood, nearest in zip(self.neighbourhoods, best, strict=True):
                 allowed = None
-                if want.condition == "sharing":
+                if neighbourhood.condition == "sharing":
                     allowed = lookup.positive()
-                elif want.condition == "hits":
-                    allowed = lookup.at_least(want.s_min)
-                elif want.condition == "misses":
-                    allowed = lookup.below(want.s_min)
-                nearest.update(tile, allowed, places)
+                elif neighbourhood.condition == "hits":
+                    allowed = lookup.at_least(neighbourhood.s_min)
+                elif neighbourhood.condition == "misses":
+                    allowed = lookup.below(neighbourhood.s_min)
+                nearest.update(tile, allowed, positions)
                 if other is not None:
                     back = None if allowed is None else allowed.transposed()
                     nearest.update(tile.transposed(), back, np.arange(other + run.start, other + run.stop))
@@ -210,42 +210,46 @@ class NearestRows(Statistic):
 
     def merge(self, left: State, right: State) -> State:
         out: State = {}
-        for i in range(len(self.wants)):
+        for i in range(len(self.neighbourhoods)):
             merged = self._nearest(left, i).merge(self._nearest(right, i)).state()
             out |= {f"{i} {name}": value for name, value in merged.items()}
         return out
 
     def finish(self, state: State, profile: Profile) -> list[Nearest]:
-        return [self._nearest(state, i) for i in range(len(self.wants))]
+        return [self._nearest(state, i) for i in range(len(self.neighbourhoods))]
 
     def state_bytes(self, profile: Profile) -> int:
-        return 24 * len(self.queries) * sum(want.k for want in self.wants) + envelope(3 * len(self.wants))
+        return 24 * len(self.queries) * sum(each.k for each in self.neighbourhoods) + envelope(3 * len(self.neighbourhoods))
 
 
 def nearest_rows(
-    engine: Any, block: Block, geometry: Geometry, wants: tuple[Want, ...], table: LabelsetSimilarity | None = None
+    engine: Runner,
+    block: Block,
+    geometry: Geometry,
+    neighbourhoods: tuple[Neighbourhood, ...],
+    table: LabelsetSimilarity | None = None,
 ) -> list[Nearest]:
     """The nearest rows of the rows of `block`, wave by wave; one job a wave."""
-    size = 24 * block.n * sum(want.k for want in wants)
-    if size > getattr(engine, "driver_bytes", size):
+    size = 24 * block.n * sum(each.k for each in neighbourhoods)
+    if size > engine.driver_bytes:
         raise BudgetError(
             f"the neighbours of {block.n} rows take {size >> 20} MB on the driver, more than driverBytes = "
             f"{engine.driver_bytes >> 20} MB: raise driverBytes, or lower num_anchors or k"
         )
-    parts: list[list[Nearest]] = [[] for _ in wants]
+    parts: list[list[Nearest]] = [[] for _ in neighbourhoods]
     cuts = list(waves(block))
     if len(cuts) == 1 and block.n == engine.profile.n:
         spans = Spans.of(engine.profile)
         order = np.lexsort((block.ids, spans.number(block.ids)))
-        (found,) = engine.run(NearestRows(Queries(block.take(order), geometry), wants, table, True), keep=False)
+        (ordered,) = engine.run(NearestRows(Queries(block.take(order), geometry), neighbourhoods, table, True), keep=False)
         back = np.argsort(order)
-        return [Nearest.from_state({name: value[back] for name, value in each.state().items()}) for each in found]
+        return [Nearest.from_state({name: value[back] for name, value in each.state().items()}) for each in ordered]
     for number, wave in enumerate(cuts):
         if engine.progress:
             engine.progress("neighbours: wave", number, len(cuts))
-        (found,) = engine.run(NearestRows(Queries(wave, geometry), wants, table), keep=False)
-        for out, nearest in zip(parts, found, strict=True):
-            out.append(nearest)
+        (of_wave,) = engine.run(NearestRows(Queries(wave, geometry), neighbourhoods, table), keep=False)
+        for part, nearest in zip(parts, of_wave, strict=True):
+            part.append(nearest)
     return [
         Nearest.from_state({name: np.concatenate([getattr(p, name) for p in part]) for name in ("keys", "ids", "squares")})
         for part in parts
@@ -257,9 +261,9 @@ class RowsById(Statistic):
     """The rows with the given ids, as a `Block` in the order of their ids. State: the rows."""
 
     ids: np.ndarray  # sorted
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
+    layout = "spans"
+    ordered = False
+    divisible = False
 
     def key(self) -> Hashable:
         return "rows by id", self.ids.tobytes()

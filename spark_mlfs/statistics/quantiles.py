@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -30,16 +29,17 @@ def interpolate(low: np.ndarray, high: np.ndarray, share: np.ndarray) -> np.ndar
 
 
 def _ranks(n: int, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    place = (n - 1) * shares
-    low = np.floor(place).astype(np.int64)
-    return low, np.minimum(low + 1, n - 1), place - low
+    """The ranks of the two order statistics a quantile lies between, and how far it is from the lower one to the upper."""
+    rank = (n - 1) * shares
+    low = np.floor(rank).astype(np.int64)
+    return low, np.minimum(low + 1, n - 1), rank - low
 
 
 def exact_quantiles(x: np.ndarray | sp.csr_matrix, features: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """(len(features), len(shares)) quantiles of the columns of a matrix in memory."""
     low, high, fraction = _ranks(x.shape[0], shares)
     out = np.empty((len(features), len(shares)))
-    wanted = np.unique(np.concatenate([low, high]))
+    ranks = np.unique(np.concatenate([low, high]))
     columns = x.tocsc() if sp.issparse(x) else None
     for index, feature in enumerate(features):
         if columns is None:
@@ -48,7 +48,7 @@ def exact_quantiles(x: np.ndarray | sp.csr_matrix, features: np.ndarray, shares:
             values = np.zeros(x.shape[0])
             part = slice(columns.indptr[feature], columns.indptr[feature + 1])
             values[columns.indices[part]] = columns.data[part]
-        values = np.partition(values, wanted)
+        values = np.partition(values, ranks)
         out[index] = interpolate(values[low], values[high], fraction)
     return out
 
@@ -61,6 +61,7 @@ def to_key(values: np.ndarray) -> np.ndarray:
 
 
 def from_key(keys: np.ndarray) -> np.ndarray:
+    """The inverse of `to_key`."""
     sign = np.uint64(1) << np.uint64(63)
     return np.where(keys & sign, keys & ~sign, ~keys).view(np.float64)
 
@@ -71,7 +72,7 @@ class CountsBelow(Statistic):
 
     edges: np.ndarray
     step: int
-    layout: str = "rows"
+    layout = "rows"
 
     def key(self) -> Hashable:
         return "counts below", self.step, self.edges.tobytes()
@@ -105,7 +106,7 @@ class QuantileBounds:
     low: np.ndarray
     high: np.ndarray
     rank: np.ndarray
-    shares: tuple[Any, ...]
+    shares: tuple[np.ndarray, np.ndarray, np.ndarray]  # of each quantile: lower rank, upper rank, fraction
     step: int = 0
 
     @staticmethod
@@ -120,6 +121,7 @@ class QuantileBounds:
 
     @property
     def done(self) -> bool:
+        """Whether every bracket holds one value."""
         return bool((self.low == self.high).all())
 
     def _edges(self) -> np.ndarray:
@@ -131,9 +133,11 @@ class QuantileBounds:
         return np.maximum(edges, np.minimum(self.low + np.uint64(1), self.high)[..., None])
 
     def statistic(self) -> CountsBelow:
+        """What to count next."""
         return CountsBelow(np.sort(self._edges().reshape(len(self.low), -1), axis=1), self.step)
 
     def narrow(self, counts: np.ndarray) -> QuantileBounds:
+        """The brackets after a scan with `statistic`."""
         edges = np.sort(self._edges().reshape(len(self.low), -1), axis=1)
         low, high = self.low.copy(), self.high.copy()
         one = np.uint64(1)
@@ -148,9 +152,9 @@ class QuantileBounds:
 
 
 def quantiles_from_bounds(bounds: QuantileBounds) -> np.ndarray:
+    """(v, shares) quantiles of brackets that are done."""
     low_rank, high_rank, fraction = bounds.shares
     values = from_key(bounds.low)
-    place = {int(rank): index for index, rank in enumerate(bounds.rank)}
-    low = values[:, [place[int(r)] for r in low_rank]]
-    high = values[:, [place[int(r)] for r in high_rank]]
+    low = values[:, np.searchsorted(bounds.rank, low_rank)]
+    high = values[:, np.searchsorted(bounds.rank, high_rank)]
     return interpolate(low, high, fraction)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,9 +28,9 @@ class SampledRows(Statistic):
 
     count: int
     seed: int = 0
-    layout: str = field(default="spans", init=False)
-    ordered: bool = field(default=False, init=False)
-    divisible: bool = field(default=False, init=False)
+    layout = "spans"
+    ordered = False
+    divisible = False
 
     def key(self) -> Hashable:
         return "sample", self.count, self.seed
@@ -63,7 +63,7 @@ class SampledRows(Statistic):
 
     def finish(self, state: State, profile: Profile) -> Block:
         if not state["n"]:
-            return Block(np.zeros((0, profile.d)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
+            return Block.empty(profile.d)
         return self._joined(state)
 
     def state_bytes(self, profile: Profile) -> int:

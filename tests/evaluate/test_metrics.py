@@ -23,7 +23,7 @@ from spark_mlfs.evaluate.metrics import (
     label_statistics,
     sums_of,
 )
-from spark_mlfs.statistics.contingency import Labelsets
+from spark_mlfs.statistics.labelsets import Labelsets
 
 
 def emotions(data_dir, name):

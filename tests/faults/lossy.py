@@ -18,8 +18,9 @@ from spark_mlfs import pipeline, read
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.session.local import local_session
-from spark_mlfs.statistics.contingency import Labels, TwoWay
+from spark_mlfs.statistics.contingency import TwoWay
 from spark_mlfs.statistics.moments import GroupMoments
+from spark_mlfs.statistics.targets import Labels
 
 
 def kill(loss: str, driver: int, note: str) -> None:

@@ -179,7 +179,7 @@ def kit_engine():
 
     from spark_mlfs.blocks.block import Block
     from spark_mlfs.blocks.profile import profile_block
-    from spark_mlfs.statistics.contingency import LabelsetCounts
+    from spark_mlfs.statistics.labelsets import LabelsetCounts
 
     def make(y):
         lists = sp.csr_matrix(y)

@@ -58,7 +58,7 @@ def test_any_blocks_equal_sorting(seed, n, d, k, levels, sizes, tile, batch, spa
     query = Rows(sp.csr_matrix(X) if sparse else X, np.arange(n))
     best = nearest(query, blocks[::-1], k, batch=batch, tile=tile)
     assert as_lists(best) == oracle.all_nearest(X, k)
-    assert (best.found == min(k, n - 1)).all()
+    assert (best.filled == min(k, n - 1)).all()
     d2 = oracle.squared_distances(X)
     for i, row in enumerate(as_lists(best)):
         np.testing.assert_allclose(best.squares[i, : len(row)], d2[i, row], rtol=1e-14)

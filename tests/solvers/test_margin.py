@@ -39,7 +39,7 @@ class InBlocks:
                     lookup = self.table.between(one.query.codes, one.reference.codes)
                     hits.update(one, lookup.at_least(s_min))
                     misses.update(one, lookup.below(s_min))
-            usable = np.flatnonzero((hits.found == k) & (misses.found == 1))
+            usable = np.flatnonzero((hits.filled == k) & (misses.filled == 1))
             margins = np.abs(hits.squares[usable, 0] - misses.squares[usable, 0])
             ids = hits.ids[usable]
             self.batches.append(hinges.Anchors.of(batch.take(usable), x[ids.ravel()], codes[ids], margins, self.table))
@@ -140,7 +140,7 @@ def test_dense_product_and_sparse_product_agree(monkeypatch):
     X, Y = planted(80)
     want = InBlocks(X, Y).gradients()
     for share in (0.0, 1.1):
-        monkeypatch.setattr(margin, "SPARSE_BELOW", share)
+        monkeypatch.setattr(hinges, "SPARSE_BELOW", share)
         got = InBlocks(X, Y).gradients()
         for i in want:
             close(got[i][0], want[i][0])

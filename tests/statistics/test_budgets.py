@@ -16,7 +16,7 @@ from spark_mlfs.engine.local import LocalEngine, Outline
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.engine.tasks import Partials
 from spark_mlfs.errors import WorkerBudgetError, from_worker
-from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, sample
+from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, sample, targets
 
 
 def rows(n=4000, d=40, q=30, seed=0):
@@ -48,7 +48,7 @@ def test_one_process_holds_its_rows_and_states_within_the_budget():
 
 def test_results_that_are_kept_count():
     block = rows()
-    first, second = moments.GroupMoments(contingency.Labels(30)), quantiles_of(block)
+    first, second = moments.GroupMoments(targets.Labels(30)), quantiles_of(block)
     held = engine(block)
     held.run(first)
     assert held.kept_bytes == first.state_bytes(held.profile)
@@ -132,8 +132,8 @@ def test_what_no_worker_may_hold_is_refused(planted):
 
 def test_several_statistics_share_a_scan_only_within_the_budget(planted):
     coding = Outline(planted.profile).coding()
-    targets = contingency.Everything(), contingency.Labels(planted.profile.q)
-    found = [contingency.TwoWay(coding, target) for target in targets]
+    everything_and_labels = targets.Everything(), targets.Labels(planted.profile.q)
+    found = [contingency.TwoWay(coding, target) for target in everything_and_labels]
     sizes = [s.state_bytes(planted.profile) for s in found]
     together, apart = (SparkEngine(planted, worker_bytes=b) for b in (sum(sizes), sum(sizes) - 1))
     results = [each.run(*found) for each in (together, apart)]
@@ -154,7 +154,7 @@ def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
 
     monkeypatch.setattr(Partials, "__init__", watched)
     coding = Outline(planted.profile).coding(200)
-    statistic = contingency.TwoWay(coding, contingency.Labels(planted.profile.q))
+    statistic = contingency.TwoWay(coding, targets.Labels(planted.profile.q))
     size = statistic.state_bytes(planted.profile)
     engines = [SparkEngine(planted, worker_bytes=budget) for budget in (64 * size, size)]
     whole, cut = [each.run(statistic)[0] for each in engines]

@@ -32,7 +32,7 @@ from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
 from spark_mlfs.params import check
 from spark_mlfs.select import knockoffs
 from spark_mlfs.select.rules import Rule
-from spark_mlfs.statistics import cells, contingency, gram, graph, labelsets, moments, neighbours, quantiles, sample
+from spark_mlfs.statistics import cells, contingency, gram, graph, labelsets, moments, neighbours, quantiles, sample, targets
 from spark_mlfs.statistics.base import Statistic, compact, cut, paste
 
 PARTS = 5
@@ -184,30 +184,30 @@ def codings(profile):
     return [plan_coding(profile, 5, "width")]
 
 
-def targets(profile, name):
+def all_targets(profile, name):
     """What rows can be counted by."""
     block, _ = case(name)
     watch = range(profile.q) if profile.unlabelled else np.flatnonzero(profile.unknown)
-    sets = contingency.LabelsetCounts().partial(block, profile)
+    sets = labelsets.LabelsetCounts().partial(block, profile)
     often = sets["counts"] >= np.sort(sets["counts"])[-min(50, len(sets["counts"]))]
     return [
-        contingency.Everything(),
-        contingency.Labels(profile.q, tuple(int(i) for i in watch)),
-        contingency.Labels(profile.q, whole=True),
-        contingency.Classes(sets["hashes"]),
-        contingency.Classes(sets["hashes"][often]),
-        contingency.LabelPairs(tuple(range(min(profile.q, 12)))),
+        targets.Everything(),
+        targets.Labels(profile.q, tuple(int(i) for i in watch)),
+        targets.Labels(profile.q, only_known=True),
+        targets.Classes(sets["hashes"]),
+        targets.Classes(sets["hashes"][often]),
+        targets.LabelPairs(tuple(range(min(profile.q, 12)))),
     ]
 
 
 def two_ways(profile, name):
-    return [contingency.TwoWay(c, t) for c in codings(profile) for t in targets(profile, name)]
+    return [contingency.TwoWay(c, t) for c in codings(profile) for t in all_targets(profile, name)]
 
 
 def pairs(profile, name):
     out = []
     for c in codings(profile):
-        for t in targets(profile, name):
+        for t in all_targets(profile, name):
             selected = (0, len(c.features) - 1)
             common = tuple(int(c.zero[s]) for s in selected) if c.sparse else (0, 2)
             out.append(contingency.PairInformation(c, t, selected, common, None, None))
@@ -217,7 +217,7 @@ def pairs(profile, name):
 def joint(kind):
     def build(profile, name):
         logs = CountLogs(profile.n, 8 * (profile.q + 2))
-        return [kind(c, t, (0, 1), logs) for c in codings(profile) for t in targets(profile, name)]
+        return [kind(c, t, (0, 1), logs) for c in codings(profile) for t in all_targets(profile, name)]
 
     return build
 
@@ -244,14 +244,14 @@ RELIEFF = ("relieff", ("mode", "pairwise")), ("relieff", ("mode", "hamming"))
 
 # class: (data sets, examples on a data set)
 EXAMPLES = {
-    contingency.LabelsetCounts: (EVERY, on(lambda p, name: [contingency.LabelsetCounts()])),
+    labelsets.LabelsetCounts: (EVERY, on(lambda p, name: [labelsets.LabelsetCounts()])),
     contingency.TwoWay: (EVERY, on(two_ways)),
     contingency.PairInformation: (EVERY, on(pairs)),
     contingency.LabelPairSums: (
         EVERY,
         on(
             lambda p, name: [
-                contingency.LabelPairSums(c, contingency.LabelPairs(tuple(range(min(p.q, 12)))), 0, last)
+                contingency.LabelPairSums(c, targets.LabelPairs(tuple(range(min(p.q, 12)))), 0, last)
                 for c in codings(p)
                 for last in (len(c.features), min(c.per_byte, len(c.features)))
             ]
@@ -271,7 +271,7 @@ EXAMPLES = {
     ),
     moments.GroupMoments: (
         (*FEW, "many_sets", "wide_dense"),
-        on(lambda p, name: [moments.GroupMoments(t) for t in targets(p, name)[:3]]),
+        on(lambda p, name: [moments.GroupMoments(t) for t in all_targets(p, name)[:3]]),
     ),
     quantiles.CountsBelow: (EVERY, on(quantile_steps)),
     sample.SampledRows: (EVERY, on(lambda p, name: [sample.SampledRows(k, 1) for k in (1, 40, p.n // 2, p.n + 1)])),
@@ -316,7 +316,7 @@ def blocks_of(statistic, block, profile):
         coded = code_block(block, statistic.coding)
         place = np.arange(block.n) * PARTS // block.n
         if statistic.layout == "cells":
-            place = cells.joint_cells(coded, statistic.coding, statistic.selected) % PARTS
+            place = cells.cells_of(coded, statistic.coding, statistic.selected) % PARTS
         return [coded.take(np.flatnonzero(place == i)) for i in np.unique(place)]
     folds = getattr(statistic, "blocks", 1)
     if folds > 1:
@@ -456,9 +456,9 @@ def test_what_a_profile_bounds(name):
 
 def test_rows_with_every_label_known_are_asked_for_twice():
     block, profile = case("half_known")
-    target = contingency.Labels(profile.q, whole=True)
+    target = targets.Labels(profile.q, only_known=True)
     coded = code_block(block, plan_coding(profile, 5, "width"))
-    first, second = (contingency.groups_of(coded, target) for _ in range(2))
+    first, second = (targets.groups_of(coded, target) for _ in range(2))
     known = np.flatnonzero(block.complete)
     y = block.labels(profile.q)[known].tocoo()
     for rows, groups in (first, second):
@@ -471,11 +471,11 @@ def test_sizes_are_announced_tightly():
     """What is refused for its size is nearly that large: counts of sparse rows; once labelsets are counted, sums by labelset."""
     for name in ("dense", "thin", "wide", "many_sets"):
         block, profile = case(name)
-        sets = len(contingency.LabelsetCounts().partial(block, profile)["hashes"])
+        sets = len(labelsets.LabelsetCounts().partial(block, profile)["hashes"])
         assert profile.most_labelsets >= sets
         profile = replace(profile, labelsets=sets)
-        found = [contingency.LabelsetCounts(), labelsets.LabelsetSums(True)]
-        found += [s for s in two_ways(profile, name) + pairs(profile, name) if isinstance(s.target, contingency.Labels)]
+        found = [labelsets.LabelsetCounts(), labelsets.LabelsetSums(True)]
+        found += [s for s in two_ways(profile, name) + pairs(profile, name) if isinstance(s.target, targets.Labels)]
         for statistic in found:
             (coded,) = [block] if statistic.layout != "coded" else [code_block(block, statistic.coding)]
             size = len(encode(compact(statistic.partial(coded, profile))))

@@ -24,7 +24,7 @@ from spark_mlfs.engine import spark as runner
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.ranking import significant
-from spark_mlfs.statistics import cells, contingency, moments, quantiles
+from spark_mlfs.statistics import cells, contingency, labelsets, moments, quantiles, targets
 from spark_mlfs.statistics.base import cut, paste
 
 PACKAGE = Path(spark_mlfs.__file__).parent
@@ -86,21 +86,21 @@ def test_partial_states_merge(sparse, first, second, seed):
     if not len(profile.varying):
         return
     coding = plan_coding(profile, 5, "width")
-    labels = contingency.Labels(4)
+    labels = targets.Labels(4)
     coded = [code_block(x, coding) for x in (a, b, both)]
     selected = (0, min(1, len(profile.varying) - 1))
     logs = CountLogs(profile.n, 50)
     found = [
         contingency.TwoWay(coding, labels),
         contingency.PairInformation(coding, labels, selected, (0, 0), None, None),
-        contingency.LabelPairSums(coding, contingency.LabelPairs((0, 1, 3)), 0, len(profile.varying)),
+        contingency.LabelPairSums(coding, targets.LabelPairs((0, 1, 3)), 0, len(profile.varying)),
         cells.CellCounts(coding, labels, selected, logs),
-        contingency.LabelsetCounts(),
+        labelsets.LabelsetCounts(),
     ]
     for statistic in found:
         parts = [statistic.partial(x, profile) for x in coded]
         same(statistic.merge(parts[0], parts[1]), parts[2])
-    for statistic in (moments.GroupMoments(labels), contingency.LabelsetCounts()):
+    for statistic in (moments.GroupMoments(labels), labelsets.LabelsetCounts()):
         parts = [statistic.partial(x, profile) for x in (a, b, both)]
         same(statistic.merge(parts[0], parts[1]), parts[2])
 
@@ -113,7 +113,7 @@ def test_counts_are_those_of_a_loop(sparse, bins):
     coding = plan_coding(profile, bins, "width")
     coded = code_block(block, coding)
     x, y = block.dense(), block.labels(4).toarray()
-    counts = contingency.counts_of(contingency.TwoWay(coding, contingency.Labels(4)).partial(coded, profile), coding)
+    counts = contingency.counts_of(contingency.TwoWay(coding, targets.Labels(4)).partial(coded, profile), coding)
     got = counts.dense(0, len(coding.features))
     want = np.zeros_like(got)
     for f, column in enumerate(coding.features):
@@ -135,7 +135,7 @@ def test_a_large_mean_loses_no_variance(spark):
     labels = sp.csr_matrix(np.ones((12, 1)))
     block = Block(values[:, None], np.arange(12), labels.indptr, labels.indices)
     profile = profile_block(block, 1)
-    found = LocalEngine(profile, [block]).run(moments.GroupMoments(contingency.Everything()))[0]
+    found = LocalEngine(profile, [block]).run(moments.GroupMoments(targets.Everything()))[0]
     assert abs(found.square[0, 0] / 12 - (found.total[0, 0] / 12) ** 2 - 2 / 3) < 1e-12
 
 

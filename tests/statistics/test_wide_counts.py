@@ -15,7 +15,7 @@ from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels import information as info
 from spark_mlfs.methods.counting import Counting
-from spark_mlfs.statistics import contingency
+from spark_mlfs.statistics import contingency, labelsets, targets
 
 
 def rows(values, n=900, d=60, q=25, seed=0, crowded=False):
@@ -55,7 +55,7 @@ def test_informations_of_stored_counts(kind, correction, crowded):
     def counts(target):
         return contingency.counts_of(contingency.TwoWay(coding, target).partial(coded, profile), coding)
 
-    two_way = counts(contingency.Labels(q))
+    two_way = counts(targets.Labels(q))
     whole = two_way.dense(0, v)
     for limit in (1, 100, info.CELLS):
         found = np.full(v, -1)
@@ -69,9 +69,9 @@ def test_informations_of_stored_counts(kind, correction, crowded):
     assert np.array_equal(two_way.codes(), whole[:, :, 0])
     assert np.array_equal(two_way.dense(3, 9, np.array([0, 5, 2])), whole[3:9][:, :, [0, 5, 2]])
 
-    sets = contingency.LabelsetCounts().partial(block, profile)
+    sets = labelsets.LabelsetCounts().partial(block, profile)
     for kept in (slice(None), sets["counts"] > 1):
-        classes = counts(contingency.Classes(sets["hashes"][kept]))
+        classes = counts(targets.Classes(sets["hashes"][kept]))
         want = info.class_information(logs, classes.dense(0, v))
         for limit in (1, 100, info.CELLS):
             parts = [info.stored_class_information(logs, some, classes.totals) for _, _, some in classes.stored(False, limit)]

@@ -1,0 +1,180 @@
+"""What feature codes are counted against: groups of rows, such as all rows, the rows of each label, or of each labelset."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from ..blocks.block import Block
+from ..blocks.coding import CodedBlock
+from ..blocks.profile import Profile
+
+
+class Target(Protocol):
+    """Groups 0..size-1 of rows; a row may be in several, or in none."""
+
+    @property
+    def size(self) -> int:
+        """Number of groups."""
+
+    def key(self) -> Hashable:
+        """Equal keys mean equal groups."""
+
+    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        """(rows, groups) of equal length: which row of the block is in which group."""
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        """How many groups one row is in at most, and Σ over rows of features that are not zero times groups at most."""
+
+
+@dataclass(frozen=True)
+class Everything:
+    """One group: all rows."""
+
+    size: int = 1
+
+    def key(self) -> Hashable:
+        return "everything"
+
+    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        return np.arange(block.n), np.zeros(block.n, np.int64)
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        return 1, profile.nonzero
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
+
+    `only_known` leaves out the rows with any unknown label instead.
+    """
+
+    q: int
+    watch: tuple[int, ...] = ()
+    only_known: bool = False
+
+    @property
+    def size(self) -> int:
+        return 1 + self.q + len(self.watch)
+
+    def key(self) -> Hashable:
+        return "labels", self.only_known
+
+    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        rows = [np.arange(block.n), block.label_rows()]
+        groups = [np.zeros(block.n, np.int64), 1 + block.label_indices.astype(np.int64)]
+        if self.only_known and block.complete is not None:
+            known = block.complete[np.concatenate(rows)]
+            return np.concatenate(rows)[known], np.concatenate(groups)[known]
+        if self.watch:
+            watched = 1 + self.q + np.arange(len(self.watch))
+            group_of_label = np.full(self.q, -1, np.int64)
+            group_of_label[list(self.watch)] = watched
+            if block.unknown_indptr is not None:
+                rows.append(np.repeat(np.arange(block.n), np.diff(block.unknown_indptr)))
+                groups.append(group_of_label[block.unknown_indices])
+            if block.unlabelled is not None:
+                rows.append(np.repeat(block.unlabelled, len(watched)))
+                groups.append(np.tile(watched, len(block.unlabelled)))
+        return np.concatenate(rows), np.concatenate(groups)
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        each, met = 1 + profile.most_labels, profile.nonzero + profile.met
+        if self.watch:
+            each += len(self.watch) if profile.unlabelled else min(profile.most_unknown, len(self.watch))
+            met += profile.met_unknown + profile.unlabelled_stored * len(self.watch)
+        return each, met
+
+    def unknown(self, counts: np.ndarray) -> np.ndarray | None:
+        """The counts of unknown labels spread over all labels (…, q), or None where every label is known."""
+        if not self.watch:
+            return None
+        out = np.zeros((*counts.shape[:-1], self.q), np.int64)
+        out[..., list(self.watch)] = counts[..., 1 + self.q :]
+        return out
+
+
+@dataclass(frozen=True)
+class Classes:
+    """One group per kept labelset (label powerset); `hashes` (m,) sorted. Other rows, and rows with an unknown label, are in no
+    group."""
+
+    hashes: np.ndarray
+
+    @property
+    def size(self) -> int:
+        return len(self.hashes)
+
+    def key(self) -> Hashable:
+        return "classes", self.hashes.tobytes()
+
+    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        code = np.minimum(np.searchsorted(self.hashes, block.labelset_hash), len(self.hashes) - 1)
+        kept = self.hashes[code] == block.labelset_hash
+        if block.complete is not None:
+            kept &= block.complete
+        rows = np.flatnonzero(kept)
+        return rows, code[rows]
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        return 1, profile.nonzero
+
+
+@dataclass(frozen=True)
+class LabelPairs:
+    """One group per pair (a, b), a < b, of the listed labels: rows with both. Rows with an unknown label are in no group."""
+
+    labels: tuple[int, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.labels) * (len(self.labels) - 1) // 2
+
+    def key(self) -> Hashable:
+        return "label pairs", self.labels
+
+    @cached_property
+    def pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Positions in `labels` of the pairs' first and second labels, in the order of the groups."""
+        return np.triu_indices(len(self.labels), 1)
+
+    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        count = len(self.labels)
+        position = np.full(max(max(self.labels), int(block.label_indices.max(initial=0))) + 1, -1, np.int64)
+        position[list(self.labels)] = np.arange(count)
+        positions, rows = position[block.label_indices], block.label_rows()
+        listed = positions >= 0
+        if block.complete is not None:
+            listed &= block.complete[rows]
+        positions, rows = positions[listed], rows[listed]
+        # pair every entry with the later ones of its row, one distance at a time
+        out_rows, out_groups = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        distance = 1
+        while True:
+            same = np.flatnonzero(rows[distance:] == rows[:-distance])
+            if not len(same):
+                break
+            a, b = positions[same], positions[same + distance]
+            a, b = np.minimum(a, b), np.maximum(a, b)
+            out_rows.append(rows[same])
+            out_groups.append(a * count - a * (a + 1) // 2 + b - a - 1)
+            distance += 1
+        return np.concatenate(out_rows), np.concatenate(out_groups)
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        labels = min(profile.most_labels, len(self.labels))
+        return labels * (labels - 1) // 2, profile.met * max(labels - 1, 0) // 2
+
+
+def groups_of(block: CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, groups) of a target in a block, kept on the block: every count of a job asks for the same ones."""
+    cache = block.__dict__.setdefault("_groups", {})
+    key = target.key()
+    if key not in cache:
+        cache[key] = target.groups(block)
+    return cache[key]
