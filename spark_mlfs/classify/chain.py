@@ -26,7 +26,7 @@ import scipy.sparse as sp
 from ..blocks.codec import State
 from ..engine.base import Engine
 from ..kernels.knn import Rows, nearest
-from ..kernels.scaling import scaled
+from ..kernels.scaling import Scaling
 from ..params import Choice, Integer, Parameter
 from .base import SCALING, Classifier, Predictor
 from .knn import BRkNN, label_counts
@@ -81,7 +81,7 @@ class MachineChain(Predictor):
 
     def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
-        x = scaled(x, s["columns"], s["offset"], s["scale"])
+        x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
         v, order = x.shape[1], s["order"]
         scores = np.asarray(x @ s["weights"][:, :v].T) + s["intercept"]
         labels = np.zeros(scores.shape, np.uint8)
@@ -105,9 +105,9 @@ class NeighbourChain(Predictor):
     def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
         if self._training is None:
-            self._training = scaled(s["x"], np.arange(s["x"].shape[1]), s["offset"], s["scale"]), s["y"].toarray()
+            self._training = Scaling(s["offset"], s["scale"]).apply(s["x"]), s["y"].toarray()
         z, y = self._training
-        x = scaled(x, s["columns"], s["offset"], s["scale"])
+        x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
         order, k = s["order"], s["k"]
         labels, scores = np.zeros((x.shape[0], len(order)), np.uint8), np.zeros((x.shape[0], len(order)))
         stack = (

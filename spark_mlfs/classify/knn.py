@@ -32,7 +32,7 @@ from ..blocks.codec import State
 from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.knn import NONE, Nearest, Rows, nearest
-from ..kernels.scaling import scaled, scaling_of
+from ..kernels.scaling import Scaling
 from ..params import Integer, Number, Parameter
 from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
 from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
@@ -51,14 +51,14 @@ class _KNN(Classifier):
         """The state of training rows sorted by row id."""
         if rows.n <= p["k"]:
             raise DataError(f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least {p['k'] + 1}: lower k")
-        offset, scale = scaling_of(rows.x[:, columns], p["scaling"])
+        scaling = Scaling.of_rows(rows.x[:, columns], p["scaling"])
         y = rows.labels(q)
         return {
             "x": rows.x[:, columns],
             "y": sp.csr_matrix((np.ones(y.nnz, np.uint8), y.indices, y.indptr), shape=y.shape),
             "columns": columns,
-            "offset": offset,
-            "scale": scale,
+            "offset": scaling.offset,
+            "scale": scaling.scale,
             "k": p["k"],
         }
 
@@ -79,12 +79,12 @@ class NeighbourVote(Predictor):
     def rows(self, x: np.ndarray | sp.csr_matrix, ids: np.ndarray) -> Rows:
         """Rows ready for distances."""
         s = self.state
-        return Rows(scaled(x, s["columns"], s["offset"], s["scale"]), ids)
+        return Rows(Scaling(s["offset"], s["scale"]).apply(x, s["columns"]), ids)
 
     def stored(self, x: np.ndarray | sp.csr_matrix, ids: np.ndarray) -> Rows:
         """Training rows as the state keeps them (the varying columns) ready for distances."""
         s = self.state
-        return Rows(scaled(x, np.arange(x.shape[1]), s["offset"], s["scale"]), ids)
+        return Rows(Scaling(s["offset"], s["scale"]).apply(x), ids)
 
     @property
     def nbytes(self) -> int:

@@ -30,7 +30,7 @@ from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine
-from ..kernels.scaling import scaled, scaling_of
+from ..kernels.scaling import Scaling
 from ..params import Choice, Flag, Integer, Number, Parameter
 from .base import SCALING, Classifier, Predictor, known_rows
 
@@ -56,8 +56,8 @@ class LabelMachines:
     def __call__(self, block: Block, labels: Sequence[int]) -> State:
         rows = known_rows(block, self.profile)
         x = rows.x[:, self.profile.varying]
-        offset, scale = scaling_of(x, self.parameters["scaling"])
-        x = scaled(x, np.arange(x.shape[1]), offset, scale)
+        scaling = Scaling.of_rows(x, self.parameters["scaling"])
+        x = scaling.apply(x)
         y = rows.labels(self.profile.q).toarray().astype(np.int8)
         v = x.shape[1]
         width = v + (self.profile.q if self.order is not None else 0)
@@ -84,8 +84,8 @@ class LabelMachines:
             "a": further[:, 1],
             "b": further[:, 2],
             "iterations": further[:, 3].astype(np.int64),
-            "offset": offset,
-            "scale": scale,
+            "offset": scaling.offset,
+            "scale": scaling.scale,
         }
 
     def _train(
@@ -166,7 +166,7 @@ class Machines(Predictor):
 
     def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
-        x = scaled(x, s["columns"], s["offset"], s["scale"])
+        x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
         decision = np.asarray(x @ s["weights"].T) + s["intercept"]
         return (decision > 0).astype(np.uint8), decision if s["scores"] == "decision" else probability(decision, s["a"], s["b"])
 

@@ -17,6 +17,7 @@ from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError
+from ..kernels.scaling import Scaling
 from ..params import Parameter
 from ..statistics.moments import KnownRows
 
@@ -81,12 +82,7 @@ def restrict(engine: Engine) -> None:
 
 def scaled(state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
     """Raw rows as `Extractor.project` takes them: the features in use, (x − offset)/scale; sparse rows are not moved."""
-    x = x[:, state["columns"]]
-    if not sp.issparse(x):
-        return (x - state["offset"]) / state["scale"]
-    x = sp.csr_matrix(x, dtype=np.float64)
-    x.data /= state["scale"][x.indices]
-    return x
+    return Scaling(state["offset"], state["scale"]).apply(x, state["columns"])
 
 
 class Linear(Extractor):

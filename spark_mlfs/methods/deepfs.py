@@ -24,6 +24,7 @@ import numpy as np
 
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
+from ..kernels.scaling import Scaling
 from ..params import Integer, Number, Parameter
 from ..solvers import gates
 from ..statistics.moments import known_range
@@ -58,7 +59,7 @@ class DeepFS(Method):
         x = block.dense()[:, engine.profile.varying[varying]].astype(np.float64)
         x -= x.min(axis=0)  # a large mean would drown the digits of a small spread, and equal values are exactly 0
         spread = x.std(axis=0)
-        x = (x - x.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+        x = Scaling.of_rows(x, "standard").apply(x)
         y = block.labels(engine.profile.q).toarray()
         hidden = (p["hidden"], p["hidden2"]) if p["hidden2"] else (p["hidden"],)
         with one_thread():

@@ -19,7 +19,6 @@ from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.scaling import scaling_of
 from spark_mlfs.ml.classifiers import ESTIMATORS, MultiLabelClassificationModel
 from spark_mlfs.schema import attribute_names, with_names
 
@@ -236,16 +235,6 @@ def test_mlknn_on_emotions(spark, emotions):
     naive = NaiveMLkNN(7).fit(x, y)
     np.testing.assert_array_equal(labels, naive.predict(z))
     np.testing.assert_allclose(scores, naive.posterior(z), rtol=1e-12)
-
-
-def test_scaling():
-    x, _ = data(sparse=True)
-    x[:, 1] += 1
-    for how in ("none", "minmax", "standard"):
-        dense, sparse = scaling_of(x, how), scaling_of(sp.csr_matrix(x), how)
-        np.testing.assert_allclose(dense[1], sparse[1], rtol=1e-9)
-        assert (sparse[0] == 0).all()
-    np.testing.assert_array_equal(scaling_of(x, "standard")[1][5], 1.0)
 
 
 @pytest.mark.parametrize(
