@@ -1,4 +1,4 @@
-"""Draws comparison.png from a finished comparison: python notebooks/figures/comparison.py runs/paper-msfs OUT.png
+"""Draws comparison.png from a finished comparison: python notebooks/figures/comparison.py runs/papers/msfs OUT.png
 
 Curves of each data set against the number of features, and the critical difference diagram of the chosen sizes.
 """

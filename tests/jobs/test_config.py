@@ -13,9 +13,7 @@ from spark_mlfs.read.toml import reader_option
 from spark_mlfs.select import Rule
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-RUNS = [
-    p for p in sorted((REPOSITORY / "conf" / "runs").glob("*.toml")) if p.stem != "compare" and not p.stem.startswith("paper-")
-]
+RUNS = [p for p in sorted((REPOSITORY / "conf" / "runs").glob("*.toml")) if p.stem != "compare"]
 
 BASE = """
 [data]

@@ -40,14 +40,14 @@ def test_from_raw_to_scored(spark, tmp_path, kind, config, column):
     assert len(found) == 2000 and f1 > 0.8, f1
 
 
-@pytest.mark.parametrize("config", ["gmba-paper", "omfs-paper", "msfs-paper"])
-def test_the_papers_configurations_are_valid(config):
+@pytest.mark.parametrize("config", ["gmba", "omfs", "msfs"])
+def test_the_papers_parameters_are_valid(config):
     from spark_mlfs.cli.config import configure
 
-    found = configure(str(CONF / f"{config}.toml"), {})
-    requests = found.requests()
-    assert requests[0].method == config.split("-")[0]
-    assert len(requests) == int(np.prod([len(v) for v in found.method.grid.values()]))
+    run = configure(str(CONF / f"{config}.toml"), {})
+    requests = run.requests()
+    assert requests[0].method == config
+    assert len(requests) == int(np.prod([len(v) for v in run.method.grid.values()]))
 
 
 def test_a_grid_writes_every_ranking(spark, tmp_path):
