@@ -4,21 +4,76 @@ import spark_mlfs
 frame = spark_mlfs.read.arff(spark, "scene.arff", labels="scene.xml")
 model = spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=50).fit(frame)
 model.ranking
+
+The names below are imported when they are first asked for: ``import spark_mlfs`` takes no time and needs no Spark.
 """
 
-from . import errors, pipeline, read
-from .classify import CLASSIFIERS
-from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
-from .extract import EXTRACTORS
-from .methods import METHODS
-from .ml.classifiers import *  # noqa: F403
-from .ml.classifiers import __all__ as _classifiers
-from .ml.extractors import *  # noqa: F403
-from .ml.extractors import __all__ as _extractors
-from .ml.selectors import *  # noqa: F403
-from .ml.selectors import __all__ as _estimators
-from .report.compare import compare
-from .session.local import local_session
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import errors, pipeline, read
+    from .classify import CLASSIFIERS
+    from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
+    from .extract import EXTRACTORS
+    from .methods import METHODS
+    from .ml.classifiers import MultiLabelClassificationModel
+    from .ml.extractors import MultiLabelExtractorModel
+    from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel
+    from .report.compare import compare
+    from .session.local import local_session
+
+# imports of the classes, written by ml.generate
+if TYPE_CHECKING:
+    from .ml.classifier_classes import (
+        BRkNNClassifier,
+        BRSVMClassifier,
+        ClassifierChainClassifier,
+        MLkNNClassifier,
+    )
+    from .ml.extractor_classes import (
+        LIFTExtractor,
+        LIFTRSMExtractor,
+        MDDMExtractor,
+        MLNBExtractor,
+        MLSIExtractor,
+    )
+    from .ml.selector_classes import (
+        Chi2Selector,
+        CMISelector,
+        CSFSSelector,
+        D2FSelector,
+        DeepFSSelector,
+        ElasticNetSelector,
+        ENMSelector,
+        FastCanSelector,
+        FIMFSelector,
+        FisherSelector,
+        FStatisticSelector,
+        GMBASelector,
+        GMMSelector,
+        IGMFSelector,
+        JMISelector,
+        LassoSelector,
+        LRFSSelector,
+        MDMRSelector,
+        MIFSSelector,
+        MIMSelector,
+        MRMRSelector,
+        MSFSSelector,
+        MSSLSelector,
+        OMFSSelector,
+        PMUSelector,
+        PPTCMISelector,
+        ReliefFSelector,
+        RFSSelector,
+        RidgeSelector,
+        SCLSSelector,
+        SPECSelector,
+    )
+# end of the imports
 
 __version__ = "0.1.0"
 
@@ -28,14 +83,123 @@ __all__ = [
     "METHODS",
     "BudgetError",
     "DataError",
+    "MultiLabelClassificationModel",
+    "MultiLabelExtractorModel",
+    "MultiLabelSelector",
+    "MultiLabelSelectorModel",
     "ParameterError",
     "SparkMlfsError",
+    "classifier_class",
     "compare",
     "errors",
-    "pipeline",
+    "extractor_class",
     "local_session",
+    "pipeline",
     "read",
-    *_estimators,
-    *_classifiers,
-    *_extractors,
+    "selector_class",
+    # names of the classes, written by ml.generate
+    "Chi2Selector",
+    "CMISelector",
+    "CSFSSelector",
+    "D2FSelector",
+    "DeepFSSelector",
+    "ElasticNetSelector",
+    "ENMSelector",
+    "FastCanSelector",
+    "FIMFSelector",
+    "FisherSelector",
+    "FStatisticSelector",
+    "GMBASelector",
+    "GMMSelector",
+    "IGMFSelector",
+    "JMISelector",
+    "LassoSelector",
+    "LRFSSelector",
+    "MDMRSelector",
+    "MIFSSelector",
+    "MIMSelector",
+    "MRMRSelector",
+    "MSFSSelector",
+    "MSSLSelector",
+    "OMFSSelector",
+    "PMUSelector",
+    "PPTCMISelector",
+    "ReliefFSelector",
+    "RFSSelector",
+    "RidgeSelector",
+    "SCLSSelector",
+    "SPECSelector",
+    "LIFTExtractor",
+    "LIFTRSMExtractor",
+    "MDDMExtractor",
+    "MLNBExtractor",
+    "MLSIExtractor",
+    "BRkNNClassifier",
+    "BRSVMClassifier",
+    "ClassifierChainClassifier",
+    "MLkNNClassifier",
+    # end of the names
 ]
+
+# where a name is: in a module, or it is one
+_HOMES = {
+    "CLASSIFIERS": "classify",
+    "EXTRACTORS": "extract",
+    "METHODS": "methods",
+    "BudgetError": "errors",
+    "DataError": "errors",
+    "MultiLabelClassificationModel": "ml.classifiers",
+    "MultiLabelExtractorModel": "ml.extractors",
+    "MultiLabelSelector": "ml.selectors",
+    "MultiLabelSelectorModel": "ml.selectors",
+    "ParameterError": "errors",
+    "SparkMlfsError": "errors",
+    "compare": "report.compare",
+    "errors": "errors",
+    "local_session": "session.local",
+    "pipeline": "pipeline",
+    "read": "read",
+}
+# and the classes of the registries, by what their names end in; those of entries from outside, too
+_CLASSES = {
+    "Selector": "ml.selector_classes",
+    "Extractor": "ml.extractor_classes",
+    "Classifier": "ml.classifier_classes",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name) or next((module for ending, module in _CLASSES.items() if name.endswith(ending)), None)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = import_module(f".{home}", __name__)
+    value = module if home == name else getattr(module, name)
+    if name in __all__:
+        globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def selector_class(method: str) -> type:
+    """The estimator class of a method, also of one of your own: ``METHODS.register(MyMethod)``, then
+    ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where there is none of this name."""
+    from .ml.selectors import SELECTORS
+
+    return SELECTORS.of(method)
+
+
+def extractor_class(extractor: str) -> type:
+    """The estimator class of an extractor, as `selector_class` of a method."""
+    from .ml.extractors import ESTIMATORS
+
+    return ESTIMATORS.of(extractor)
+
+
+def classifier_class(classifier: str) -> type:
+    """The estimator class of a classifier, as `selector_class` of a method."""
+    from .ml.classifiers import ESTIMATORS
+
+    return ESTIMATORS.of(classifier)

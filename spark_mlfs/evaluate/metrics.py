@@ -37,18 +37,20 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
+from numpy.typing import ArrayLike
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasPredictionCol, HasRawPredictionCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
 from ..errors import DataError, ParameterError, worker_errors
+from ..ml.params import keyword_only
 from ..schema import attribute_names
 from ..statistics.labelsets import Labelsets
 
@@ -63,6 +65,7 @@ LARGER_IS_BETTER = {
     "subsetAccuracy": True,
 }
 KINDS = ("standard", "msfs-2022")
+Rows = ArrayLike | sp.spmatrix  # (rows, q)
 CELLS = 1 << 22  # rows × labels worked on at once
 _COUNTS = ("rows", "wrong", "exact", "missed", "labelled", "depth")
 _SHARES = ("ranking", "precision")
@@ -95,7 +98,7 @@ class Sums:
         return Sums(self.counts + other.counts, self.shares + other.shares, self.labels + other.labels, self.kind)
 
     @staticmethod
-    def of(truth: Any, predicted: Any, scores: Any, kind: str = "standard") -> Sums:
+    def of(truth: Rows, predicted: Rows, scores: Rows, kind: str = "standard") -> Sums:
         """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or sparse.
 
         Raises `DataError` for shapes that differ, labels that are not 0 or 1 and scores that are not finite, `ParameterError`
@@ -106,8 +109,8 @@ class Sums:
         arrays = [a.tocsr() if sp.issparse(a) else np.asarray(a) for a in (truth, predicted, scores)]
         shapes = [a.shape for a in arrays]
         if len(set(shapes)) > 1 or len(shapes[0]) != 2 or not shapes[0][1]:
-            told = ", ".join(f"{what} {shape}" for what, shape in zip(("truth", "predictions", "scores"), shapes, strict=True))
-            raise DataError(f"{told}: all three must have one shape, (rows, labels)")
+            sizes = ", ".join(f"{what} {shape}" for what, shape in zip(("truth", "predictions", "scores"), shapes, strict=True))
+            raise DataError(f"{sizes}: all three must have one shape, (rows, labels)")
         n, q = shapes[0]
         step = max(1, CELLS // q)
         total: Sums | None = None
@@ -121,7 +124,7 @@ class Sums:
         """Every metric by name (`LARGER_IS_BETTER` lists them); NaN for those no row can tell."""
         rows, wrong, exact, missed, labelled, depth = (int(c) for c in self.counts)
         ranking, precision = (((int(high) << _HALF) + int(low)) / (1 << 2 * _HALF) for high, low in self.shares)
-        hit, given, true = self.labels
+        hit, predicted, true = self.labels
 
         def per(value: float, of: float) -> float:
             return value / of if of else float("nan")
@@ -132,15 +135,15 @@ class Sums:
             "oneError": per(missed, labelled),
             "coverage": per(depth, rows),
             "averagePrecision": per(precision, rows),
-            "microF1": _ratio(2 * hit.sum(), given.sum() + true.sum()).item(),
-            "macroF1": float(_ratio(2 * hit, given + true).mean()),
+            "microF1": _ratio(2 * hit.sum(), predicted.sum() + true.sum()).item(),
+            "macroF1": float(_ratio(2 * hit, predicted + true).mean()),
             "subsetAccuracy": per(exact, rows),
         }
 
     def per_label(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """A row a label: label, support (rows that have it), share of the rows, precision, recall, f1 (0/0 = 0), and `tail`:
         whether it is of the rarest third (⌊q/3⌋ labels, at least one; of equal supports the smaller index is the rarer)."""
-        hit, given, true = self.labels
+        hit, predicted, true = self.labels
         tail = np.zeros(self.q, bool)
         tail[np.argsort(true, kind="stable")[: max(1, self.q // 3)]] = True
         return pd.DataFrame(
@@ -148,9 +151,9 @@ class Sums:
                 "label": list(names) if names is not None else [f"label_{j}" for j in range(self.q)],
                 "support": true,
                 "share": true / max(1, int(self.counts[0])),
-                "precision": _ratio(hit, given),
+                "precision": _ratio(hit, predicted),
                 "recall": _ratio(hit, true),
-                "f1": _ratio(2 * hit, given + true),
+                "f1": _ratio(2 * hit, predicted + true),
                 "tail": tail,
             }
         )
@@ -160,10 +163,10 @@ class Sums:
         rare = self.per_label()["tail"].to_numpy()
         out = {}
         for name, which in (("tail", rare), ("head", ~rare)):
-            hit, given, true = self.labels[:, which]
+            hit, predicted, true = self.labels[:, which]
             some = bool(which.any())
-            out[f"{name}MicroF1"] = _ratio(2 * hit.sum(), given.sum() + true.sum()).item() if some else float("nan")
-            out[f"{name}MacroF1"] = float(_ratio(2 * hit, given + true).mean()) if some else float("nan")
+            out[f"{name}MicroF1"] = _ratio(2 * hit.sum(), predicted.sum() + true.sum()).item() if some else float("nan")
+            out[f"{name}MacroF1"] = float(_ratio(2 * hit, predicted + true).mean()) if some else float("nan")
         return out
 
     def encode(self) -> bytearray:
@@ -171,26 +174,26 @@ class Sums:
         return encode({"counts": self.counts, "shares": self.shares, "labels": self.labels, "kind": self.kind})
 
     @staticmethod
-    def decode(data: Any) -> Sums:
+    def decode(data: bytes | bytearray) -> Sums:
         """The inverse of `encode`."""
         return Sums(**decode(data))
 
 
-def _ratio(above: Any, below: Any) -> np.ndarray:
+def _ratio(above: ArrayLike, below: ArrayLike) -> np.ndarray:
     above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
-def _dense(rows: Any) -> np.ndarray:
+def _dense(rows: np.ndarray | sp.csr_matrix) -> np.ndarray:
     return rows.toarray() if sp.issparse(rows) else rows
 
 
 def _binary(rows: np.ndarray, what: str) -> np.ndarray:
-    found = rows == 1
-    if not (found | (rows == 0)).all():
-        value = rows[~(found | (rows == 0))][0]
+    positive = rows == 1
+    if not (positive | (rows == 0)).all():
+        value = rows[~(positive | (rows == 0))][0]
         raise DataError(f"a {what} label is {value}; labels are 0 or 1")
-    return found
+    return positive
 
 
 def _fixed(shares: np.ndarray) -> np.ndarray:
@@ -225,9 +228,9 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
     if old:
         top = np.where(t, -np.inf, s).max(axis=1)
         wrong = (t & (s <= top[:, None])).sum(axis=1)
-        place = np.empty((n, q), np.int64)
-        np.put_along_axis(place, np.argsort(s, axis=1, kind="stable"), np.broadcast_to(np.arange(q), (n, q)), axis=1)
-        depth = q - 1 - np.where(t, place, q).min(axis=1)
+        position = np.empty((n, q), np.int64)
+        np.put_along_axis(position, np.argsort(s, axis=1, kind="stable"), np.broadcast_to(np.arange(q), (n, q)), axis=1)
+        depth = q - 1 - np.where(t, position, q).min(axis=1)
     else:
         wrong = ((rank - relevant) * sorted_t).sum(axis=1)
         depth = np.where(sorted_t, rank, 0).max(axis=1) - 1
@@ -238,7 +241,7 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
     return Sums(np.array(counts, np.int64), np.stack([_fixed(_ratio(wrong, pairs)), _fixed(precision)]), labels, kind)
 
 
-def evaluate(truth: Any, predicted: Any, scores: Any, metrics: str = "standard") -> dict[str, float]:
+def evaluate(truth: Rows, predicted: Rows, scores: Rows, metrics: str = "standard") -> dict[str, float]:
     """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger is likelier)."""
     return Sums.of(truth, predicted, scores, metrics).metrics()
 
@@ -255,7 +258,7 @@ def sums_of(
 ) -> Sums:
     """`Sums` of a frame of predictions: one job, nothing but a state of 3q integers a task comes to the driver.
 
-    The columns hold vectors or arrays of q numbers; the true labels may be tags (array<string>), whose places are the names in
+    The columns hold vectors or arrays of q numbers; the true labels may be tags (array<string>), in the order of the names in
     the predictions' metadata: tags that the classifier does not know are not counted. Rows whose true labels are null, or hold a
     NaN or null (unknown), are left out.
     Raises `ParameterError` for a column that is absent or of another type, `DataError` for values that cannot be used.
@@ -263,11 +266,11 @@ def sums_of(
     if metrics not in KINDS:
         raise ParameterError(f"metrics must be one of {', '.join(map(repr, KINDS))}, not {metrics!r}")
     columns, vectors = [], []
-    for place, name in enumerate((labelsCol, predictionCol, rawPredictionCol)):
+    for slot, name in enumerate((labelsCol, predictionCol, rawPredictionCol)):
         if name not in frame.columns:
             raise ParameterError(f"there is no column {name!r}; the columns are {', '.join(frame.columns)}")
         kind = frame.schema[name].dataType
-        if place == 0 and isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
+        if slot == 0 and isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
             columns.append(_hot(frame, name, predictionCol).alias("c0"))
             vectors.append(False)
             continue
@@ -276,20 +279,20 @@ def sums_of(
         if not vectors[-1] and not numbers:
             raise ParameterError(f"column {name!r} is {kind.simpleString()}; give a vector or an array of one number a label")
         column = F.col(name) if vectors[-1] else F.col(name).cast("array<double>")
-        columns.append(column.alias(f"c{place}"))
+        columns.append(column.alias(f"c{slot}"))
     task = Batches(tuple(vectors), (labelsCol, predictionCol, rawPredictionCol), metrics)
     rows = frame.where(F.col(labelsCol).isNotNull()).select(*columns).mapInArrow(task, "sums binary")
     with worker_errors():
-        found = [Sums.decode(bytes(row.sums)) for row in rows.collect()]
-    if not found:
+        parts = [Sums.decode(bytes(row.sums)) for row in rows.collect()]
+    if not parts:
         raise DataError("the frame has no row with known labels; there is nothing to evaluate")
-    total = found[0]
-    for part in found[1:]:
+    total = parts[0]
+    for part in parts[1:]:
         total = total + part
     return total
 
 
-def _hot(frame: DataFrame, labels: str, prediction: str) -> Any:
+def _hot(frame: DataFrame, labels: str, prediction: str) -> Column:
     """Tags as an array of 0 and 1 in the order of the predicted labels' names."""
     names = attribute_names(frame, prediction) if prediction in frame.columns else None
     if names is None:
@@ -297,8 +300,8 @@ def _hot(frame: DataFrame, labels: str, prediction: str) -> Any:
             f"column {labels!r} holds tags, and {prediction!r} does not name its labels: give the true labels as 0/1 vectors, or "
             "predictions whose metadata has the names"
         )
-    places = F.array(*(F.lit(name) for name in names))
-    return F.transform(places, lambda name: F.array_contains(F.col(labels), name).cast("double"))
+    named = F.array(*(F.lit(name) for name in names))
+    return F.transform(named, lambda name: F.array_contains(F.col(labels), name).cast("double"))
 
 
 def evaluate_frame(
@@ -332,17 +335,17 @@ class Batches:
         if total is not None:
             yield pa.RecordBatch.from_arrays([binary_array(total.encode())], names=["sums"])
 
-    def _matrix(self, column: pa.Array, place: int) -> np.ndarray:
+    def _matrix(self, column: pa.Array, slot: int) -> np.ndarray:
         """(rows, q) float64; a null entry is NaN."""
-        name, n = self.names[place], len(column)
+        name, n = self.names[slot], len(column)
         if column.null_count:
             raise DataError(f"a cell of {name!r} is null in a row whose labels are known; drop such rows")
-        if self.vectors[place]:
-            rows, slots, values, width, problem = vector_entries(column)
+        if self.vectors[slot]:
+            rows, entries, values, width, problem = vector_entries(column)
             if problem is not None:
                 raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label")
             out = np.zeros((n, width))
-            out[rows, slots] = values
+            out[rows, entries] = values
             return out
         lengths = np.diff(np.asarray(column.offsets, np.int64))
         if (lengths != lengths[0]).any():
@@ -362,22 +365,38 @@ class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, Defa
         Params._dummy(), "metricName", "metric: " + ", ".join(LARGER_IS_BETTER), typeConverter=lambda value: _metric(value)
     )
 
-    def __init__(self, **values: Any) -> None:
+    _input_kwargs: dict[str, Any]
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        metricName: str = "averagePrecision",
+        labelsCol: str = "labels",
+        predictionCol: str = "prediction",
+        rawPredictionCol: str = "rawPrediction",
+    ) -> None:
         super().__init__()
         self._setDefault(
             labelsCol="labels", predictionCol="prediction", rawPredictionCol="rawPrediction", metricName="averagePrecision"
         )
-        self.setParams(**values)
+        self._set(**self._input_kwargs)
 
-    def setParams(self, **values: Any) -> MultiLabelEvaluator:
-        """Sets several params."""
-        from ..ml.params import set_params
-
-        return set_params(self, values)
+    @keyword_only
+    def setParams(
+        self,
+        *,
+        metricName: str = "averagePrecision",
+        labelsCol: str = "labels",
+        predictionCol: str = "prediction",
+        rawPredictionCol: str = "rawPrediction",
+    ) -> MultiLabelEvaluator:
+        """Sets several params: those that are passed."""
+        return self._set(**self._input_kwargs)
 
     def setMetricName(self, value: str) -> MultiLabelEvaluator:
         """Sets `metricName`."""
-        return self.setParams(metricName=value)
+        return self._set(metricName=value)
 
     def getMetricName(self) -> str:
         """Value of `metricName`."""
@@ -385,7 +404,7 @@ class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, Defa
 
     def setLabelsCol(self, value: str) -> MultiLabelEvaluator:
         """Sets `labelsCol`."""
-        return self.setParams(labelsCol=value)
+        return self._set(labelsCol=value)
 
     def getLabelsCol(self) -> str:
         """Value of `labelsCol`."""
@@ -393,11 +412,11 @@ class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, Defa
 
     def setPredictionCol(self, value: str) -> MultiLabelEvaluator:
         """Sets `predictionCol`."""
-        return self.setParams(predictionCol=value)
+        return self._set(predictionCol=value)
 
     def setRawPredictionCol(self, value: str) -> MultiLabelEvaluator:
         """Sets `rawPredictionCol`."""
-        return self.setParams(rawPredictionCol=value)
+        return self._set(rawPredictionCol=value)
 
     def _evaluate(self, dataset: DataFrame) -> float:
         columns = self.getLabelsCol(), self.getPredictionCol(), self.getRawPredictionCol()

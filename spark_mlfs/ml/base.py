@@ -1,8 +1,11 @@
-"""The common part of the pyspark.ml estimators and models."""
+"""The common part of the pyspark.ml estimators and models, and the one recipe of fit."""
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 from pyspark.ml import Estimator, Model
@@ -11,33 +14,69 @@ from pyspark.ml.param.shared import HasFeaturesCol
 from pyspark.ml.util import DefaultParamsReadable, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import DataFrame, SparkSession
 
+from .. import params as spec
+from .. import pipeline
 from ..blocks.codec import State
+from ..blocks.pack import Packed, pack
+from ..blocks.profile import Profile
+from ..engine.base import Cost, Engine
+from ..registry import Registry
 from ..schema import attribute_names
-from .params import FITTING, Checked, _name_or_none, declare
+from .params import FITTING, Checked, declare, name_or_none
 from .persistence import Reader, Writer, load_state, save_state
-from .rows import place
+from .rows import feature_positions
+from .shared import FittingAccessors
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Fitted = TypeVar("Fitted", bound=Model)
+Learned = TypeVar("Learned", bound="StateModel")
+Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
 
 
-class MultiLabelEstimator(Checked, Estimator, HasFeaturesCol, DefaultParamsReadable, MLWritable):
-    """Common part of every estimator: the columns it reads and how it runs."""
+class Learner(Protocol):
+    """An extractor or a classifier."""
+
+    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State: ...
+
+
+class MultiLabelEstimator(
+    FittingAccessors, Checked, Estimator[Fitted], HasFeaturesCol, DefaultParamsReadable, MLWritable, Generic[Fitted, Checks]
+):
+    """Common part of every estimator: the columns it reads and how it runs.
+
+    A class of a registered name is written ``class JMISelector(SelectorEstimator, entry="jmi")``: the parameters of
+    METHODS["jmi"] become its Params.
+    """
+
+    registry: ClassVar[Registry[Any]]
+    entry: ClassVar[Any] = None  # a class of the registry
 
     labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=TypeConverters.toString)
     idCol = Param(
         Params._dummy(),
         "idCol",
         "row id column name: unique and stable; without one a row is known by the hash of its content",
-        typeConverter=_name_or_none,
+        typeConverter=name_or_none,
     )
+
+    def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
+        super().__init_subclass__(**further)
+        if entry is not None:
+            cls.entry = cls.registry[entry]
+            declare(cls, cls.entry.parameters)
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(featuresCol="features", labelsCol="labels", idCol=None, **{p.camel: p.default for p in FITTING})
+        own = () if self.entry is None else self.entry.parameters
+        self._setDefault(featuresCol="features", labelsCol="labels", idCol=None, **{p.camel: p.default for p in (*FITTING, *own)})
 
-    def setFeaturesCol(self, value: str) -> Any:
+    def setFeaturesCol(self, value: str) -> Self:
         """Sets `featuresCol`."""
         return self._set(featuresCol=value)
 
-    def setLabelsCol(self, value: str) -> Any:
+    def setLabelsCol(self, value: str) -> Self:
         """Sets `labelsCol`."""
         return self._set(labelsCol=value)
 
@@ -45,7 +84,7 @@ class MultiLabelEstimator(Checked, Estimator, HasFeaturesCol, DefaultParamsReada
         """Value of `labelsCol`."""
         return self.getOrDefault("labelsCol")
 
-    def setIdCol(self, value: str | None) -> Any:
+    def setIdCol(self, value: str | None) -> Self:
         """Sets `idCol`."""
         return self._set(idCol=value)
 
@@ -60,9 +99,38 @@ class MultiLabelEstimator(Checked, Estimator, HasFeaturesCol, DefaultParamsReada
     def read(cls) -> MLReader:
         return Reader(cls)
 
-    _progress: Any = None
+    # ---- fit ----
 
-    def onProgress(self, report: Any) -> Any:
+    def _fit(self, dataset: DataFrame) -> Fitted:
+        """The recipe: check parameters, pack, compute within the budgets, release; the model has the estimator's uid, as
+        pyspark's own have, and the params that both have."""
+        checked = self._check(dataset)
+        started = time.perf_counter()
+        packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
+        try:
+            model = self._compute(packed, checked, started)
+        finally:
+            packed.release()
+        return self._copyValues(model._resetUid(self.uid))
+
+    def _check(self, dataset: DataFrame) -> Checks:
+        """What `_compute` goes by. `ParameterError` for what is wrong, before any row is read."""
+        raise NotImplementedError
+
+    def _compute(self, packed: Packed, checked: Checks, started: float) -> Fitted:
+        """The model of packed data; the fit began at `started` (`time.perf_counter`)."""
+        raise NotImplementedError
+
+    def _budgets(self) -> dict[str, int]:
+        return {"driver_bytes": self.getDriverBytes(), "worker_bytes": self.getWorkerBytes()}
+
+    def _own_parameters(self) -> dict[str, Any]:
+        """Values of the entry's parameters by their names in the registry."""
+        return {p.name: self.getOrDefault(p.camel) for p in self.entry.parameters}
+
+    _progress: pipeline.Progress | None = None
+
+    def onProgress(self, report: Callable[[str, int, int], None] | None) -> Self:
         """Calls `report(what, done, total)` while fitting; returns the estimator. It is not pickled with the estimator."""
         self._progress = report
         return self
@@ -70,20 +138,16 @@ class MultiLabelEstimator(Checked, Estimator, HasFeaturesCol, DefaultParamsReada
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_progress"}
 
-    def copy(self, extra: Any = None) -> Any:
+    def copy(self, extra: Mapping[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
         copied._progress = self._progress
         return copied
-
-    def _learned(self, model: Any) -> Any:
-        """The model as `fit` returns it: with the estimator's uid, as pyspark's own have, and the params that both have."""
-        return self._copyValues(model._resetUid(self.uid))
 
 
 declare(MultiLabelEstimator, FITTING)
 
 
-# ---- models made of arrays ----
+# ---- models ----
 
 
 class Saved(Checked, Model, MLReadable, MLWritable):
@@ -117,7 +181,14 @@ class StateModel(Saved, HasFeaturesCol):
         self.state: State = {}
         self._extra: dict[str, Any] = {}
 
-    def setFeaturesCol(self, value: str) -> Any:
+    @classmethod
+    def of(cls, state: State, extra: dict[str, Any]) -> Self:
+        """The model of what was learned, and of what `summary` tells about it."""
+        model = cls()
+        model.state, model._extra = state, extra
+        return model
+
+    def setFeaturesCol(self, value: str) -> Self:
         """Sets `featuresCol`."""
         return self._set(featuresCol=value)
 
@@ -137,21 +208,21 @@ class StateModel(Saved, HasFeaturesCol):
     def summary(self) -> dict[str, Any]:
         return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names")}
 
-    def copy(self, extra: Any = None) -> Any:
+    def copy(self, extra: Mapping[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
         copied.state, copied._extra = self.state, dict(self._extra)
         return copied
 
-    def _places(self, dataset: DataFrame) -> np.ndarray | None:
-        """Where the training features are in `dataset`: None where they are in place."""
+    def _positions(self, dataset: DataFrame) -> np.ndarray | None:
+        """Where the training features are in `dataset`: None where they are in their order."""
         column = self.getFeaturesCol()
-        found = attribute_names(dataset, column) if column in dataset.columns else None
-        if found is None or not self._extra.get("named"):
+        names = attribute_names(dataset, column) if column in dataset.columns else None
+        if names is None or not self._extra.get("named"):
             return None
-        names = self.featureNames
-        if found == names:
+        trained = self.featureNames
+        if names == trained:
             return None
-        return place(np.array(names, object), np.arange(len(names)), found, column)
+        return feature_positions(np.array(trained, object), np.arange(len(trained)), names, column)
 
     def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
         save_state(spark, path, self.state, mode)
@@ -159,3 +230,59 @@ class StateModel(Saved, HasFeaturesCol):
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self.state, self._extra = load_state(spark, path), metadata["learned"]
+
+
+# ---- estimators of models made of arrays ----
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The fit of an extractor or a classifier; picklable, so that it can run in one task.
+
+    `parameters` the learner's own, checked; `further` what it goes by beside them.
+    """
+
+    learner: Learner
+    parameters: Mapping[str, Any]
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, engine: Engine) -> tuple[State, Cost]:
+        return self.learner.fit(engine, {**self.parameters, **self.further}), engine.cost
+
+
+class StateEstimator(MultiLabelEstimator[Learned, Fit], Generic[Learned]):
+    """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
+
+    model: ClassVar[type[StateModel]]
+
+    def _check(self, dataset: DataFrame) -> Fit:
+        checked = spec.check(self.entry.parameters, self._own_parameters(), f"{self.registry.kind} {self.entry.name!r}")
+        return Fit(self.entry(), checked, self._further(dataset, checked))
+
+    def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """What the learner goes by beside its parameters."""
+        return {}
+
+    def _small_bytes(self, fit: Fit, profile: Profile) -> int:
+        """Blocks below this size are fitted in one task."""
+        raise NotImplementedError
+
+    def _compute(self, packed: Packed, checked: Fit, started: float) -> Learned:
+        small = self._small_bytes(checked, packed.profile)
+        state, cost, distributed = pipeline.compute(packed, checked, self._progress, small, **self._budgets())
+        extra = {
+            self.registry.kind: self.entry.name,
+            "parameters": dict(checked.parameters),
+            "rows": packed.profile.n,
+            "feature_names": packed.feature_names,
+            "named": packed.named,
+            "label_names": packed.label_names,
+            "fingerprint": f"{packed.profile.fingerprint:016x}",
+            "seconds": time.perf_counter() - started,
+            "jobs": packed.jobs + cost.jobs,
+            "scans": 1 + cost.scans,
+            "distributed": distributed,
+        }
+        if "converged" in state:
+            extra["converged"] = bool(np.all(state["converged"]))
+        return self.model.of(state, extra)  # type: ignore[return-value]

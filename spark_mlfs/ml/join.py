@@ -7,6 +7,7 @@ with what follows from them. So a task holds one chunk and one block, whatever t
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -36,16 +37,16 @@ def training_blocks(spark: SparkSession, x: np.ndarray | sp.csr_matrix) -> DataF
     """(first, block): runs of the training rows as binary cells, each with the place of its first row."""
     size = x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
     step = max(1, int(x.shape[0] * BLOCK_BYTES / max(1, size)))
-    frames, held, weight = [], [], 0
+    frames, pending, weight = [], [], 0
     for first in range(0, x.shape[0], step):
         data = bytes(encode({"x": x[first : first + step]}))
-        held.append((first, data))
+        pending.append((first, data))
         weight += len(data)
         if weight > FRAME_BYTES:
-            frames.append(spark.createDataFrame(held, "first bigint, block binary"))
-            held, weight = [], 0
-    if held:
-        frames.append(spark.createDataFrame(held, "first bigint, block binary"))
+            frames.append(spark.createDataFrame(pending, "first bigint, block binary"))
+            pending, weight = [], 0
+    if pending:
+        frames.append(spark.createDataFrame(pending, "first bigint, block binary"))
     out = frames[0]
     for frame in frames[1:]:
         out = out.unionByName(frame)
@@ -56,7 +57,7 @@ def map_against(
     dataset: DataFrame,
     features: str,
     width: int,
-    places: np.ndarray | None,
+    positions: np.ndarray | None,
     blocks: DataFrame,
     points: Callable[[Any, np.ndarray], Rows],
     training: Callable[[Any, np.ndarray], Rows],
@@ -64,7 +65,7 @@ def map_against(
     finish: Callable[[Nearest], Mapping[str, Any]],
     outputs: Mapping[str, str],
 ) -> DataFrame:
-    """`dataset` with the columns that `finish(nearest)` computes from the k nearest training rows of each row, as `ml.params.rows.map_rows`.
+    """`dataset` with the columns that `finish(nearest)` computes from each row's k nearest training rows, as `rows.map_rows`.
 
     `points(x, ids)` and `training(x, ids)` make raw rows ready for distances. Rows may leave in another order.
     """
@@ -79,7 +80,7 @@ def map_against(
         raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
     extra = "__spark_mlfs_features__"
     whole = dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>"))
-    chunks = whole.mapInArrow(Chunks(extra if not vectors else features, vectors, width, places, not vectors), KEYED)
+    chunks = whole.mapInArrow(RowChunks(extra if not vectors else features, vectors, width, positions, not vectors), KEYED)
     chunks = chunks.repartition("key").withColumnRenamed("data", "chunk").withColumnRenamed("first", "nothing")
     start = blocks.agg(F.min("first").alias("start"))
     pairs = chunks.crossJoin(blocks.crossJoin(start)).select(
@@ -89,15 +90,15 @@ def map_against(
         "block",
         (F.col("first") == F.col("start")).alias("carries"),
     )
-    partial = pairs.mapInArrow(Meet(points, training, k), KEYED)
+    partial = pairs.mapInArrow(NearestInBlock(points, training, k), KEYED)
     schema = T.StructType(list(dataset.schema.fields))
-    for i, wanted in enumerate(outputs.values()):
-        schema = schema.add(f"__c{i}__", T.ArrayType(T.IntegerType() if wanted == "array<int>" else T.DoubleType()))
+    for i, type_name in enumerate(outputs.values()):
+        schema = schema.add(f"__c{i}__", T.ArrayType(T.IntegerType() if type_name == "array<int>" else T.DoubleType()))
     together = partial.repartition("key").sortWithinPartitions("key", "first")
-    out = together.mapInArrow(Finish(k, finish, tuple(outputs)), schema)
-    for i, (name, wanted) in enumerate(outputs.items()):
+    out = together.mapInArrow(FinishedRows(k, finish, tuple(outputs)), schema)
+    for i, (name, type_name) in enumerate(outputs.items()):
         value = F.col(f"__c{i}__")
-        out = out.withColumn(name, array_to_vector(value) if wanted == "vector" else value).drop(f"__c{i}__")
+        out = out.withColumn(name, array_to_vector(value) if type_name == "vector" else value).drop(f"__c{i}__")
     for field in dataset.schema.fields:  # names of vector slots do not pass through Arrow
         if field.metadata:
             out = out.withMetadata(field.name, field.metadata)
@@ -105,13 +106,13 @@ def map_against(
 
 
 @dataclass(frozen=True)
-class Chunks:
+class RowChunks:
     """Arrow batches to chunks: the rows whole, and their features as a matrix."""
 
     features: str
     vectors: bool
     width: int
-    places: np.ndarray | None
+    positions: np.ndarray | None
     drop: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -124,7 +125,7 @@ class Chunks:
 
     def _chunk(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         column = rows.column(rows.schema.get_field_index(self.features))
-        x = model_rows(column, self.vectors, self.width, self.places)
+        x = model_rows(column, self.vectors, self.width, self.positions)
         if self.drop:
             keep = [i for i, name in enumerate(rows.schema.names) if name != self.features]
             rows = pa.RecordBatch.from_arrays([rows.column(i) for i in keep], names=[rows.schema.names[i] for i in keep])
@@ -133,8 +134,6 @@ class Chunks:
             writer.write_batch(rows)
         whole = sink.getvalue().to_pybytes()
         data = encode({"x": x, "rows": np.frombuffer(whole, np.uint8)})
-        import hashlib
-
         key = int.from_bytes(hashlib.blake2b(whole, digest_size=8).digest(), "little", signed=True)
         return _row(key, 0, data)
 
@@ -146,8 +145,8 @@ def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
 
 
 @dataclass(frozen=True)
-class Meet:
-    """A chunk meets a block: the k best of each row; the pair of the first block carries the rows on."""
+class NearestInBlock:
+    """Chunks beside blocks: the k best of each row; the pair of the first block carries the rows on."""
 
     points: Callable[[Any, np.ndarray], Rows]
     training: Callable[[Any, np.ndarray], Rows]
@@ -169,7 +168,7 @@ class Meet:
 
 
 @dataclass(frozen=True)
-class Finish:
+class FinishedRows:
     """All partial results of a chunk (they arrive together) to its rows with the new columns."""
 
     k: int
@@ -178,25 +177,25 @@ class Finish:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         key: int | None = None
-        held: list[State] = []
+        parts: list[State] = []
         for batch in batches:
             for i in range(batch.num_rows):
-                mine = batch.column(0)[i].as_py()
-                if held and mine != key:
-                    yield from self._rows(held)
-                    held = []
-                key = mine
-                held.append(decode(batch.column(2)[i].as_py()))
-        if held:
-            yield from self._rows(held)
+                own = batch.column(0)[i].as_py()
+                if parts and own != key:
+                    yield from self._rows(parts)
+                    parts = []
+                key = own
+                parts.append(decode(batch.column(2)[i].as_py()))
+        if parts:
+            yield from self._rows(parts)
 
     def _rows(self, parts: list[State]) -> Iterator[pa.RecordBatch]:
         carriers = [part["rows"] for part in parts if "rows" in part]
         count = len(carriers)  # equal chunks share a key: each of them leaves
         best: Nearest | None = None
         for part in parts[:: max(1, count)] if count > 1 else parts:
-            found = Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")})
-            best = found if best is None else best.merge(found)
+            nearest_of_part = Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")})
+            best = nearest_of_part if best is None else best.merge(nearest_of_part)
         columns = self.finish(best)
         for data in carriers:
             with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pyspark.ml.param import Param, Params
 
@@ -12,53 +13,61 @@ from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError
 from ..params import Choice, Integer, Parameter
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 FITTING = (
     Parameter("labels_form", "auto", Choice(FORMS), "how an array column holds the labels"),
     Parameter("driver_bytes", DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
     Parameter("worker_bytes", WORKER_BYTES, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"),
 )
 
-
-# ---- Params ----
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def declare(owner: type, parameters: Sequence[Parameter]) -> None:
-    """pyspark.ml Params, setters and getters of `parameters` on a class."""
-    for parameter in parameters:
-        name = parameter.camel
-        doc = f"{parameter.doc} ({parameter.constraint})"
-        setattr(owner, name, Param(Params._dummy(), name, doc, typeConverter=parameter.accept))
-        head = name[0].upper() + name[1:]
-
-        def setter(self: Any, value: Any, _name: str = name) -> Any:
-            return self._set(**{_name: value})
-
-        def getter(self: Any, _name: str = name) -> Any:
-            return self.getOrDefault(_name)
-
-        setter.__doc__, getter.__doc__ = f"Sets `{name}`: {doc}.", f"Value of `{name}`: {doc}."
-        setattr(owner, f"set{head}", setter)
-        setattr(owner, f"get{head}", getter)
+    """pyspark.ml Params of `parameters` on a class; its getters and setters, written in the source, are documented."""
+    for p in parameters:
+        doc = f"{p.doc} ({p.constraint})"
+        setattr(owner, p.camel, Param(Params._dummy(), p.camel, doc, typeConverter=p.accept))
+        head = p.camel[0].upper() + p.camel[1:]
+        getattr(owner, f"get{head}").__doc__ = f"Value of `{p.camel}`: {doc}."
+        getattr(owner, f"set{head}").__doc__ = f"Sets `{p.camel}`: {doc}."
 
 
-def set_params(stage: Any, values: Mapping[str, Any]) -> Any:
-    """Sets several params of a stage; `ParameterError` names an unknown one."""
-    for key in values:
-        if not stage.hasParam(key):
-            valid = ", ".join(sorted(p.name for p in stage.params))
-            raise ParameterError(f"{type(stage).__name__} has no param {key!r}; it takes: {valid}")
-    return stage._set(**values)
+def keyword_only(method: Function) -> Function:
+    """A method of a stage that takes params as keywords: `_input_kwargs` holds those that were passed, as with pyspark's
+    decorator of this name; `ParameterError` names an unknown one."""
+    known = method.__kwdefaults__ or {}
+
+    @functools.wraps(method)
+    def wrapper(self: Any, **values: Any) -> Any:
+        for name in values:
+            if name not in known:
+                raise unknown_param(self, name, known)
+        self._input_kwargs = values
+        return method(self, **values)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def unknown_param(stage: Any, name: str, known: Sequence[str] | Mapping[str, Any]) -> ParameterError:
+    """What is said of a param that a stage does not have."""
+    return ParameterError(f"{type(stage).__name__} has no param {name!r}; it takes: {', '.join(sorted(known))}")
 
 
 class Checked(Params):
     """Params that refuse None where it is no value of theirs; pyspark's own take it unasked."""
 
-    def _set(self, **values: Any) -> Any:
+    _input_kwargs: dict[str, Any]
+
+    def _set(self, **values: Any) -> Self:
         for name, value in values.items():
             if value is None:
                 self.getParam(name).typeConverter(value)
         return super()._set(**values)
 
 
-def _name_or_none(value: Any) -> str | None:
+def name_or_none(value: Any) -> str | None:
+    """A column's name, or None."""
     return None if value is None else str(value)

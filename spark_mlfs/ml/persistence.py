@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from ..blocks.codec import State, decode, encode
 from ..errors import ParameterError
 
+PACKAGE = __name__.partition(".")[0]
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
 
 
@@ -32,7 +33,7 @@ class Writer(MLWriter):
         spark, instance = self.sparkSession, self.instance
         mode = "overwrite" if self.shouldOverwrite else "error"
         extra = instance._save_data(spark, f"{path}/data", mode) if hasattr(instance, "_save_data") else None
-        extra = None if extra is None else json.loads(json.dumps(extra, default=plain))
+        extra = {"class": class_path(type(instance)), **json.loads(json.dumps(extra or {}, default=plain))}
         metadata = DefaultParamsWriter._get_metadata_to_save(instance, spark, extraMetadata=extra)
         spark.createDataFrame([(metadata,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
 
@@ -68,14 +69,27 @@ class Reader(MLReader):
         """The class a path holds."""
         name = name.replace("org.apache.spark", "pyspark")
         module, _, kind = name.rpartition(".")
-        try:
-            held = getattr(importlib.import_module(module), kind)
-        except (ImportError, AttributeError, ValueError):
-            held = None
-        if isinstance(held, type) and issubclass(held, self.cls):
-            return held
-        where = "spark_mlfs" if module.startswith("spark_mlfs.") else module
+        own = module.partition(".")[0] == PACKAGE
+        # a public class is known by its name, wherever in the package it stood when it was saved
+        stored = (attribute(PACKAGE, kind) if own else None) or attribute(module, kind)
+        if isinstance(stored, type) and issubclass(stored, self.cls):
+            return stored
+        where = PACKAGE if own else module
         raise ParameterError(f"{path!r} holds a {kind}, not a {self.cls.__name__}: call {where}.{kind}.load({path!r})")
+
+
+def class_path(cls: type) -> str:
+    """How a saved stage names its class: a public class of this package by its public name, which outlives moves within it."""
+    public = cls.__module__.partition(".")[0] == PACKAGE and attribute(PACKAGE, cls.__name__) is cls
+    return f"{PACKAGE if public else cls.__module__}.{cls.__name__}"
+
+
+def attribute(module: str, name: str) -> Any:
+    """An attribute of a module; None where there is no such module, or the module has none of that name."""
+    try:
+        return getattr(importlib.import_module(module), name, None)
+    except (ImportError, ValueError):
+        return None
 
 
 def plain(value: Any) -> Any:

@@ -19,9 +19,9 @@ from ..blocks.features import read_features
 from ..errors import DataError, ParameterError
 
 
-def place(names: np.ndarray, indices: np.ndarray, found: Sequence[str], column: str) -> np.ndarray:
-    """Where the features names[indices] are among the names `found` of a frame's column."""
-    where = {name: index for index, name in enumerate(found)}
+def feature_positions(names: np.ndarray, indices: np.ndarray, slots: Sequence[str], column: str) -> np.ndarray:
+    """Where the features names[indices] are among `slots`, the names of a frame's column."""
+    where = {name: index for index, name in enumerate(slots)}
     missing = [names[i] for i in indices if names[i] not in where]
     if missing:
         some = ", ".join(map(repr, missing[:3]))
@@ -34,21 +34,21 @@ def place(names: np.ndarray, indices: np.ndarray, found: Sequence[str], column: 
 # ---- functions of rows ----
 
 
-def model_rows(column: pa.Array, vectors: bool, width: int, places: np.ndarray | None) -> np.ndarray | sp.csr_matrix:
-    """(rows, width) float64 features of a batch of arrays, or of the structs of vectors; CSR where any row is sparse. `places`
+def model_rows(column: pa.Array, vectors: bool, width: int, positions: np.ndarray | None) -> np.ndarray | sp.csr_matrix:
+    """(rows, width) float64 features of a batch of arrays, or of the structs of vectors; CSR where any row is sparse. `positions`
     reorders the columns first. `DataError` for null cells, what is no finite number, and other widths."""
     x, problem = read_features(column, vectors, narrow=False)
     if problem is not None:
         what, _, slot = problem
         raise DataError(f"a row cannot be used: {what if slot is None else f'its feature {slot} {what}'}")
-    if places is not None and places.max(initial=-1) < x.shape[1]:
-        x = x[:, places]
-    elif x.shape[1] != width or places is not None:
+    if positions is not None and positions.max(initial=-1) < x.shape[1]:
+        x = x[:, positions]
+    elif x.shape[1] != width or positions is not None:
         raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {width}")
     return x
 
 
-def lists_of(values: Any) -> pa.ListArray:
+def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
     """A (rows, w) array, or a pair (values, lengths) of rows of different lengths, as an Arrow array of lists."""
     if isinstance(values, tuple):
         flat, lengths = values
@@ -65,13 +65,13 @@ def map_rows(
     width: int,
     function: Callable[[np.ndarray | sp.csr_matrix], Mapping[str, np.ndarray]],
     outputs: Mapping[str, str],
-    places: np.ndarray | None = None,
+    positions: np.ndarray | None = None,
 ) -> DataFrame:
     """`dataset` with columns computed row by row from its features column.
 
     `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
     takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>`` or ``array<int>``.
-    `places` reorders the dataset's features first. The function and what it closes over travel to the workers: keep it
+    `positions` reorders the dataset's features first. The function and what it closes over travel to the workers: keep it
     within some tens of MB. Raises `ParameterError` for an absent column and for an output column that exists.
     """
     if features not in dataset.columns:
@@ -86,27 +86,27 @@ def map_rows(
         source = F.col(features).cast("array<double>")
     else:
         raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
-    types = ["array<double>" if wanted == "vector" else wanted for wanted in outputs.values()]
-    schema = ", ".join(f"c{i} {wanted}" for i, wanted in enumerate(types))
-    cells = {name: pa.list_(pa.int32() if wanted == "array<int>" else pa.float64()) for name, wanted in outputs.items()}
-    task = RowTask(function, cells, width, places, isinstance(kind, VectorUDT))
-    temporary, given = "__spark_mlfs_rows__", "__spark_mlfs_given__"
+    types = ["array<double>" if type_name == "vector" else type_name for type_name in outputs.values()]
+    schema = ", ".join(f"c{i} {type_name}" for i, type_name in enumerate(types))
+    cells = {name: pa.list_(pa.int32() if type_name == "array<int>" else pa.float64()) for name, type_name in outputs.items()}
+    task = RowTask(function, cells, width, positions, isinstance(kind, VectorUDT))
+    temporary, input_column = "__spark_mlfs_rows__", "__spark_mlfs_source__"
     # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
-    dataset = dataset.withColumn(given, F.when(F.monotonically_increasing_id() >= 0, source))
-    out = dataset.withColumn(temporary, task.udf(schema)(F.col(given)))
-    for i, (name, wanted) in enumerate(outputs.items()):
+    dataset = dataset.withColumn(input_column, F.when(F.monotonically_increasing_id() >= 0, source))
+    out = dataset.withColumn(temporary, task.udf(schema)(F.col(input_column)))
+    for i, (name, type_name) in enumerate(outputs.items()):
         value = F.col(f"{temporary}.c{i}")
-        out = out.withColumn(name, array_to_vector(value) if wanted == "vector" else value)
-    return out.drop(temporary, given)
+        out = out.withColumn(name, array_to_vector(value) if type_name == "vector" else value)
+    return out.drop(temporary, input_column)
 
 
 class RowTask:
     """Worker side of `map_rows`."""
 
     def __init__(
-        self, function: Callable, cells: dict[str, pa.ListType], width: int, places: np.ndarray | None, vectors: bool
+        self, function: Callable, cells: dict[str, pa.ListType], width: int, positions: np.ndarray | None, vectors: bool
     ) -> None:
-        self.function, self.cells, self.width, self.places, self.vectors = function, cells, width, places, vectors
+        self.function, self.cells, self.width, self.positions, self.vectors = function, cells, width, positions, vectors
 
     def __call__(self, column: pa.Array) -> pa.StructArray:
         from ..engine.base import one_thread
@@ -114,8 +114,8 @@ class RowTask:
         if not len(column):
             return self._struct([pa.array([], kind) for kind in self.cells.values()])
         with one_thread():
-            found = self.function(model_rows(column, self.vectors, self.width, self.places))
-        return self._struct([lists_of(found[name]) for name in self.cells])
+            columns = self.function(model_rows(column, self.vectors, self.width, self.positions))
+        return self._struct([lists_of(columns[name]) for name in self.cells])
 
     def _struct(self, columns: list[pa.Array]) -> pa.StructArray:
         return pa.StructArray.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
@@ -133,8 +133,8 @@ class RowTask:
 
         def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
             for column in columns:
-                found = self(_arrow(column))
-                yield pd.DataFrame({field.name: found.field(field.name).to_pandas() for field in found.type})
+                computed = self(_arrow(column))
+                yield pd.DataFrame({field.name: computed.field(field.name).to_pandas() for field in computed.type})
 
         cells = pd.DataFrame if self.vectors else pd.Series  # a vector arrives as a struct: one column a field
         frames.__annotations__ = {"columns": Iterator[cells], "return": Iterator[pd.DataFrame]}

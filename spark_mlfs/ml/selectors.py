@@ -1,16 +1,15 @@
 """pyspark.ml Estimators and one Model over every method: fit, transform, copy, save, load, Pipeline, names in and out.
 
 `MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is also a class with the method's own
-parameters as pyspark.ml Params (`JMISelector(numBins=5, labels="br")`), generated from the method's parameter list. All fit to a
+parameters as pyspark.ml Params (`JMISelector(numBins=5, labels="br")`), written out in `ml.selector_classes`. All fit to a
 `MultiLabelSelectorModel`.
 """
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -24,17 +23,23 @@ from pyspark.sql import types as T
 
 from .. import params as spec
 from .. import pipeline
+from ..blocks.pack import Packed
 from ..errors import DataError, ParameterError
 from ..methods import METHODS
-from ..methods.base import Method
 from ..params import Optional, Parameter, Text
 from ..schema import attribute_names, with_names
 from ..select import modes
 from ..select.modes import COLUMNS, LEVELS, RULES
 from ..select.rules import Rule, passing
 from .base import MultiLabelEstimator, Saved
-from .params import FITTING, declare, set_params
-from .rows import place
+from .classes import EstimatorClasses
+from .params import FITTING, declare
+from .rows import feature_positions
+from .shared import ScreeningAccessors, SelectionAccessors
+from .source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 SELECTION = modes.parameters()
 SCREENING = (
@@ -44,14 +49,18 @@ SCREENING = (
 )
 
 
-class _Selection(HasFeaturesCol, HasOutputCol):
+OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
+COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *SELECTION, *SCREENING, *FITTING)
+
+
+class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
     """Params the estimators and the model share."""
 
-    def setFeaturesCol(self, value: str) -> Any:
+    def setFeaturesCol(self, value: str) -> Self:
         """Sets `featuresCol`."""
         return self._set(featuresCol=value)
 
-    def setOutputCol(self, value: str) -> Any:
+    def setOutputCol(self, value: str) -> Self:
         """Sets `outputCol`."""
         return self._set(outputCol=value)
 
@@ -83,148 +92,6 @@ class _Selection(HasFeaturesCol, HasOutputCol):
 
 
 declare(_Selection, SELECTION)
-
-
-class _SelectorEstimator(MultiLabelEstimator, _Selection):
-    """Common part of the selectors."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING)})
-
-    def _method(self) -> tuple[str, Mapping[str, Any]]:
-        raise NotImplementedError
-
-    def _fit(self, dataset: DataFrame) -> MultiLabelSelectorModel:
-        from ..blocks.pack import pack
-
-        name, given = self._method()
-        # a wrong parameter is told before any work
-        pipeline.Request.of(name, given, None, self.getScreen(), self.rule(self.getNumTopFeatures()))
-        packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
-        try:
-            count = self.keep(packed.profile.d)
-            request = pipeline.Request.of(name, given, count, self.getScreen(), self.rule(packed.profile.d))
-            budgets = {"driver_bytes": self.getDriverBytes(), "worker_bytes": self.getWorkerBytes()}
-            (result,) = pipeline.rank(packed, [request], progress=self._progress, **budgets)
-        finally:
-            packed.release()
-        if result.evidence is not None and not result.evidence.kept:
-            warnings.warn(result.evidence.why_none(), stacklevel=3)
-        return self._learned(MultiLabelSelectorModel.of(result))
-
-
-declare(_SelectorEstimator, SCREENING)
-
-
-def _registered(name: str) -> str:
-    """The name of a method, if there is one of that name."""
-    return METHODS.create(name).name
-
-
-class MultiLabelSelector(_SelectorEstimator):
-    """Selects features of multi-label data with any registered method.
-
-    Parameters
-    ----------
-    method : name of the method (`spark_mlfs.METHODS` lists them), default "jmi"
-    methodParams : dict of the method's own parameters; they may also be given as keywords (``labels="lp"``, ``numBins=10``)
-    featuresCol : vector or array<number> column, sparse or dense
-    labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
-    outputCol : column of the selected features
-    selectionMode : how many to keep: "numTopFeatures" (default) or "percentile"; or which are worth keeping: "fpr", "fdr" or
-        "fwe" (G-tests with every label), "knockoffs" or "stability" (`spark_mlfs.select` says what each promises).
-        Then possibly none, which is warned of
-    numTopFeatures, percentile, fpr, fdr, fwe, combination, stabilityThreshold, selectionSeed : what the selection mode goes by
-    screen : a filter that runs first, such as "chi2:10000"; the method sees its best features only
-    idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
-
-    Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a
-    statistic exceeds ``driverBytes`` or ``workerBytes``.
-    """
-
-    method = Param(Params._dummy(), "method", "name of the method", typeConverter=_registered)
-    methodParams = Param(Params._dummy(), "methodParams", "the method's own parameters", typeConverter=dict)
-
-    def __init__(self, method: str | None = None, methodParams: Mapping[str, Any] | None = None, **values: Any) -> None:
-        super().__init__()
-        self._setDefault(method="jmi", methodParams={})
-        self.setParams(method=method, methodParams=methodParams, **values)
-
-    def setParams(self, **values: Any) -> MultiLabelSelector:
-        """Sets several params; keywords that are not params of the selector are the method's."""
-        own = {k: v for k, v in values.items() if v is not None and self.hasParam(k)}
-        if "method" in own:
-            self._set(method=own.pop("method"))
-        further = {k: v for k, v in values.items() if not self.hasParam(k)}
-        if further or "methodParams" in own:
-            merged = {**self.getMethodParams(), **own.pop("methodParams", {}), **further}
-            registered = METHODS.create(self.getMethod())
-            spec.check(registered.parameters, merged, f"method {registered.name!r}")
-            self._set(methodParams=merged)
-        return self._set(**own)
-
-    def setMethod(self, value: str) -> MultiLabelSelector:
-        """Sets `method`."""
-        return self._set(method=value)
-
-    def getMethod(self) -> str:
-        """Value of `method`."""
-        return self.getOrDefault("method")
-
-    def setMethodParams(self, value: Mapping[str, Any]) -> MultiLabelSelector:
-        """Sets `methodParams`."""
-        return self._set(methodParams=dict(value))
-
-    def getMethodParams(self) -> dict[str, Any]:
-        """Value of `methodParams`."""
-        return self.getOrDefault("methodParams")
-
-    def _method(self) -> tuple[str, Mapping[str, Any]]:
-        return self.getMethod(), self.getMethodParams()
-
-
-def _class_name(name: str) -> str:
-    return METHODS[name].__name__ + "Selector"
-
-
-def _generate(name: str, method: type[Method]) -> type:
-    """An estimator class of one method, with the method's parameters as Params."""
-    defaults = {p.camel: p.default for p in method.parameters}
-
-    def __init__(self: Any, **values: Any) -> None:
-        _SelectorEstimator.__init__(self)
-        self._setDefault(**defaults)
-        self.setParams(**values)
-
-    def setParams(self: Any, **values: Any) -> Any:
-        """Sets several params."""
-        return set_params(self, values)
-
-    def _method(self: Any) -> tuple[str, Mapping[str, Any]]:
-        return name, {p.name: self.getOrDefault(p.camel) for p in method.parameters}
-
-    common = ["featuresCol", "labelsCol", "outputCol", "idCol", *(p.camel for p in (*SELECTION, *SCREENING, *FITTING))]
-    keywords = [
-        inspect.Parameter(key, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(key, None)) for key in (*defaults, *common)
-    ]
-    __init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *keywords]
-    )
-    members = {
-        "__doc__": f"{inspect.getdoc(method)}\n\nThe method's documentation: ``{method.__module__}``. Source: {method.source}.",
-        "__module__": __name__,
-        "__init__": __init__,
-        "setParams": setParams,
-        "_method": _method,
-    }
-    made = type(_class_name(name), (_SelectorEstimator,), members)
-    declare(made, method.parameters)
-    return made
-
-
-SELECTORS: dict[str, type] = {name: _generate(name, method) for name, method in METHODS.items()}
-globals().update({made.__name__: made for made in SELECTORS.values()})
 
 
 class MultiLabelSelectorModel(Saved, _Selection):
@@ -274,7 +141,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
         }
         if result.evidence is not None:
             rule = result.evidence.rule
-            model._extra["selection"] = {"mode": rule.mode, "level": rule.level, **result.evidence.told}
+            model._extra["selection"] = {"mode": rule.mode, "level": rule.level, **result.evidence.facts}
         return model
 
     @property
@@ -332,46 +199,47 @@ class MultiLabelSelectorModel(Saved, _Selection):
         if isinstance(kind, T.ArrayType):
             width = len(self._ranking)
             if len(indices):
-                places = F.array(*(F.lit(int(i) + 1) for i in indices))
-                found = F.transform(places, lambda place: F.element_at(F.col(column), place))
+                ordinals = F.array(*(F.lit(int(i) + 1) for i in indices))
+                selected = F.transform(ordinals, lambda ordinal: F.element_at(F.col(column), ordinal))
             else:
-                found = F.array().cast(kind)
-            told = f"spark_mlfs.errors.DataError: an array in {column!r} has not the {width} entries the selection was fitted on"
+                selected = F.array().cast(kind)
+            problem = f"an array in {column!r} has not the {width} entries the selection was fitted on"
+            wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
             fits = F.col(column).isNull() | (F.size(column) == width)
-            return dataset.withColumn(output, F.when(fits, found).otherwise(F.raise_error(F.lit(told))))
+            return dataset.withColumn(output, F.when(fits, selected).otherwise(wrong))
         if not isinstance(kind, VectorUDT):
             raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
         names = self._ranking.sort_values("index")["name"].to_numpy()
-        found = attribute_names(dataset, column)
-        indices = self._place(names, indices, found, column)
+        slots = attribute_names(dataset, column)
+        indices = self._positions(names, indices, slots, column)
         if not len(indices):  # VectorSlicer refuses to take nothing
             return dataset.withColumn(output, array_to_vector(F.array().cast("array<double>")))
         from pyspark.ml.feature import VectorSlicer
 
         source, temporary = column, "__spark_mlfs_checked__"
-        if found is None:  # the schema does not tell the width of the vectors
+        if slots is None:  # the schema does not tell the width of the vectors
             parts = F.unwrap_udt(F.col(column))
             size = F.when(parts["type"] == 0, parts["size"]).otherwise(F.size(parts["values"]))
             fits = F.col(column).isNull() | (size == len(names))
-            told = f"a vector in {column!r} has not the {len(names)} entries the selection was fitted on"
-            source, wrong = temporary, F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {told}"))
+            problem = f"a vector in {column!r} has not the {len(names)} entries the selection was fitted on"
+            source, wrong = temporary, F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
             dataset = dataset.withColumn(temporary, F.when(fits, F.col(column)).otherwise(wrong))
         slicer = VectorSlicer(inputCol=source, outputCol=output, indices=[int(i) for i in indices])
         sliced = slicer.transform(dataset).drop(temporary)
         kept = names[np.sort(self.selectedFeatures)]
         return with_names(sliced, output, kept) if self._extra.get("named") else sliced
 
-    def _place(self, names: np.ndarray, indices: np.ndarray, found: list[str] | None, column: str) -> np.ndarray:
-        """Where the selected features are in a frame whose names are `found`: by name where both sides have names."""
-        if found is None or not self._extra.get("named"):
-            if found is not None and len(found) != len(names):
-                raise DataError(f"{column!r} has {len(found)} features, the selection was fitted on {len(names)}")
+    def _positions(self, names: np.ndarray, indices: np.ndarray, slots: list[str] | None, column: str) -> np.ndarray:
+        """Where the selected features are in a frame whose names are `slots`: by name where both sides have names."""
+        if slots is None or not self._extra.get("named"):
+            if slots is not None and len(slots) != len(names):
+                raise DataError(f"{column!r} has {len(slots)} features, the selection was fitted on {len(names)}")
             return indices
-        if len(found) == len(names) and all(found[i] == names[i] for i in indices):
+        if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):
             return indices
-        return place(names, indices, found, column)
+        return feature_positions(names, indices, slots, column)
 
-    def copy(self, extra: Any = None) -> MultiLabelSelectorModel:
+    def copy(self, extra: Mapping[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
         copied._ranking, copied._extra = self._ranking, dict(self._extra)
         return copied
@@ -385,4 +253,107 @@ class MultiLabelSelectorModel(Saved, _Selection):
         self._ranking = spark.read.parquet(path).toPandas().sort_values("rank", ignore_index=True)
 
 
-__all__ = ["MultiLabelSelector", "MultiLabelSelectorModel", *sorted(made.__name__ for made in SELECTORS.values())]
+# ---- estimators ----
+
+
+class SelectorEstimator(ScreeningAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection):
+    """Common part of the selectors."""
+
+    registry = METHODS
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING)})
+
+    def _named(self) -> tuple[str, Mapping[str, Any]]:
+        """The method and its parameters."""
+        return self.entry.name, self._own_parameters()
+
+    def _request(self, width: int, count: int | None) -> pipeline.Request:
+        """What is asked of the pipeline where the data have `width` features and `count` are kept."""
+        method, parameters = self._named()
+        return pipeline.Request.of(method, parameters, count, self.getScreen(), self.rule(width))
+
+    def _check(self, dataset: DataFrame) -> pipeline.Request:
+        return self._request(self.getNumTopFeatures(), None)
+
+    def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
+        width = packed.profile.d
+        request = self._request(width, self.keep(width))
+        (result,) = pipeline.rank(packed, [request], progress=self._progress, **self._budgets())
+        if result.evidence is not None and not result.evidence.kept:
+            warnings.warn(result.evidence.why_none(), stacklevel=4)
+        return MultiLabelSelectorModel.of(result)
+
+
+declare(SelectorEstimator, SCREENING)
+
+
+def _registered(name: str) -> str:
+    """The name of a method, if there is one of that name."""
+    return METHODS.create(name).name
+
+
+class MultiLabelSelector(SelectorEstimator):
+    """Selects features of multi-label data with any registered method.
+
+    Parameters
+    ----------
+    method : name of the method (`spark_mlfs.METHODS` lists them), default "jmi"
+    methodParams : dict of the method's own parameters; they may also be given as keywords (``labels="lp"``, ``numBins=10``)
+    featuresCol : vector or array<number> column, sparse or dense
+    labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
+    outputCol : column of the selected features
+    selectionMode : how many to keep: "numTopFeatures" (default) or "percentile"; or which are worth keeping: "fpr", "fdr" or
+        "fwe" (G-tests with every label), "knockoffs" or "stability" (`spark_mlfs.select` says what each promises).
+        Then possibly none, which is warned of
+    numTopFeatures, percentile, fpr, fdr, fwe, combination, stabilityThreshold, selectionSeed : what the selection mode goes by
+    screen : a filter that runs first, such as "chi2:10000"; the method sees its best features only
+    idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
+
+    Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a
+    statistic exceeds ``driverBytes`` or ``workerBytes``.
+    """
+
+    method = Param(Params._dummy(), "method", "name of the method", typeConverter=_registered)
+    methodParams = Param(Params._dummy(), "methodParams", "the method's own parameters", typeConverter=dict)
+
+    def __init__(self, method: str | None = None, methodParams: Mapping[str, Any] | None = None, **values: Any) -> None:
+        super().__init__()
+        self._setDefault(method="jmi", methodParams={})
+        self.setParams(method=method, methodParams=methodParams, **values)
+
+    def setParams(self, **values: Any) -> MultiLabelSelector:
+        """Sets several params; keywords that are not params of the selector are the method's."""
+        own = {k: v for k, v in values.items() if v is not None and self.hasParam(k)}
+        if "method" in own:
+            self._set(method=own.pop("method"))
+        further = {k: v for k, v in values.items() if not self.hasParam(k)}
+        if further or "methodParams" in own:
+            merged = {**self.getMethodParams(), **own.pop("methodParams", {}), **further}
+            registered = METHODS.create(self.getMethod())
+            spec.check(registered.parameters, merged, f"method {registered.name!r}")
+            self._set(methodParams=merged)
+        return self._set(**own)
+
+    def setMethod(self, value: str) -> MultiLabelSelector:
+        """Sets `method`."""
+        return self._set(method=value)
+
+    def getMethod(self) -> str:
+        """Value of `method`."""
+        return self.getOrDefault("method")
+
+    def setMethodParams(self, value: Mapping[str, Any]) -> MultiLabelSelector:
+        """Sets `methodParams`."""
+        return self._set(methodParams=dict(value))
+
+    def getMethodParams(self) -> dict[str, Any]:
+        """Value of `methodParams`."""
+        return self.getOrDefault("methodParams")
+
+    def _named(self) -> tuple[str, Mapping[str, Any]]:
+        return self.getMethod(), self.getMethodParams()
+
+
+SELECTORS = EstimatorClasses(METHODS, "Selector", "SelectorEstimator", COMMON, f"{__package__}.selector_classes")

@@ -34,9 +34,9 @@ import numpy as np
 import spark_mlfs
 from spark_mlfs import params
 from spark_mlfs.extract import lift_rsm
-from spark_mlfs.extractors import Fit
+from spark_mlfs.ml.base import Fit
 from spark_mlfs.pipeline import compute
-from spark_mlfs.prepare.blocks import pack
+from spark_mlfs.blocks.pack import pack
 folder, given, lift_rsm.MOST_ROWS = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])
 held = np.load(folder + "/data.npz")
 rows = [(i, x.tolist(), [int(v) for v in y]) for i, (x, y) in enumerate(zip(held["x"], held["y"]))]
@@ -44,7 +44,7 @@ frame = spark.createDataFrame(rows, "id long, features array<double>, labels arr
 for name in sys.argv[4:]:
     packed = pack(frame, "features", "labels", "id", "multihot")
     found = params.check(spark_mlfs.EXTRACTORS[name].parameters, given.get(name, {}), name)
-    state, _, distributed = compute(packed, Fit(name, found), small_bytes=0)
+    state, _, distributed = compute(packed, Fit(spark_mlfs.EXTRACTORS.create(name), found), small_bytes=0)
     packed.release()
     assert distributed
     np.savez(f"{folder}/{name}.npz", **state)

@@ -24,7 +24,8 @@ from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
-from spark_mlfs.ml.extractors import ESTIMATORS, Fit, Project
+from spark_mlfs.ml.base import Fit
+from spark_mlfs.ml.extractors import ESTIMATORS, Project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.schema import attribute_names, with_names
 
@@ -258,7 +259,7 @@ def test_many_rows_are_sampled(spark, monkeypatch):
         np.testing.assert_allclose(A @ W, B @ W * values, atol=1e-5 * np.abs(A @ W).max())
     for partitions in (1, 7):
         packed = pack(frame_of(spark, x, y, partitions=partitions), "features", "labels", "id")
-        found, cost, distributed = compute(packed, Fit("lift-rsm", given), small_bytes=0)
+        found, cost, distributed = compute(packed, Fit(EXTRACTORS.create("lift-rsm"), given), small_bytes=0)
         packed.release()
         assert distributed and cost.jobs > 3
         for key, value in state.items():
@@ -390,7 +391,7 @@ def test_the_search_finds_what_matters_and_never_gets_worse():
 def test_one_answer_whatever_the_layout(spark, name, sparse):
     x, y = data(sparse=sparse)
     given = {"generations": 3} if name == "mlnb" else {"ratio": 0.1} if "lift" in name else {}
-    fit = Fit(name, params.check(EXTRACTORS[name].parameters, given, name))
+    fit = Fit(EXTRACTORS.create(name), params.check(EXTRACTORS[name].parameters, given, name))
     states = []
     for partitions in (1, 7):
         packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")

@@ -1,0 +1,69 @@
+"""Params that many estimators have, with their getters and setters.
+
+Written by ``python -m spark_mlfs.ml.generate``: change the tables of parameters, not this file.
+"""
+
+# fmt: off
+# ruff: noqa: E501, E701
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pyspark.ml.param import Param, Params
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class FittingAccessors(Params):
+    """How any estimator runs."""
+
+    labelsForm: Param[Literal["auto", "tags", "ids", "multihot"]]
+    def getLabelsForm(self) -> Literal["auto", "tags", "ids", "multihot"]: return self.getOrDefault(self.labelsForm)
+    def setLabelsForm(self, value: Literal["auto", "tags", "ids", "multihot"]) -> Self: return self._set(labelsForm=value)
+    driverBytes: Param[int]
+    def getDriverBytes(self) -> int: return self.getOrDefault(self.driverBytes)
+    def setDriverBytes(self, value: int) -> Self: return self._set(driverBytes=value)
+    workerBytes: Param[int]
+    def getWorkerBytes(self) -> int: return self.getOrDefault(self.workerBytes)
+    def setWorkerBytes(self, value: int) -> Self: return self._set(workerBytes=value)
+
+
+class SelectionAccessors(Params):
+    """Which features are kept."""
+
+    selectionMode: Param[Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"]]
+    def getSelectionMode(self) -> Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"]: return self.getOrDefault(self.selectionMode)
+    def setSelectionMode(self, value: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"]) -> Self: return self._set(selectionMode=value)
+    numTopFeatures: Param[int]
+    def getNumTopFeatures(self) -> int: return self.getOrDefault(self.numTopFeatures)
+    def setNumTopFeatures(self, value: int) -> Self: return self._set(numTopFeatures=value)
+    percentile: Param[float]
+    def getPercentile(self) -> float: return self.getOrDefault(self.percentile)
+    def setPercentile(self, value: float) -> Self: return self._set(percentile=value)
+    fpr: Param[float]
+    def getFpr(self) -> float: return self.getOrDefault(self.fpr)
+    def setFpr(self, value: float) -> Self: return self._set(fpr=value)
+    fdr: Param[float]
+    def getFdr(self) -> float: return self.getOrDefault(self.fdr)
+    def setFdr(self, value: float) -> Self: return self._set(fdr=value)
+    fwe: Param[float]
+    def getFwe(self) -> float: return self.getOrDefault(self.fwe)
+    def setFwe(self, value: float) -> Self: return self._set(fwe=value)
+    combination: Param[Literal["cauchy", "bonferroni"]]
+    def getCombination(self) -> Literal["cauchy", "bonferroni"]: return self.getOrDefault(self.combination)
+    def setCombination(self, value: Literal["cauchy", "bonferroni"]) -> Self: return self._set(combination=value)
+    stabilityThreshold: Param[float]
+    def getStabilityThreshold(self) -> float: return self.getOrDefault(self.stabilityThreshold)
+    def setStabilityThreshold(self, value: float) -> Self: return self._set(stabilityThreshold=value)
+    selectionSeed: Param[int]
+    def getSelectionSeed(self) -> int: return self.getOrDefault(self.selectionSeed)
+    def setSelectionSeed(self, value: int) -> Self: return self._set(selectionSeed=value)
+
+
+class ScreeningAccessors(Params):
+    """What runs before the method."""
+
+    screen: Param[str | None]
+    def getScreen(self) -> str | None: return self.getOrDefault(self.screen)
+    def setScreen(self, value: str | None) -> Self: return self._set(screen=value)
