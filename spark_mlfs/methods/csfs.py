@@ -44,7 +44,8 @@ from .regression import SCALING, GramMethod, scores_of
 @dataclass
 class FilledSums(Statistic):
     """`csfs` with unknown labels: Σ x f', Σ f, Σ ff' over all rows, where f is the label if known, else
-    clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q), `intercept` (q,): of unscaled features."""
+    clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction
+    at their provisional centre (`statistics.moments`)."""
 
     weights: np.ndarray | None
     intercept: np.ndarray | None
@@ -54,12 +55,12 @@ class FilledSums(Statistic):
         return "filled sums", None if self.weights is None else (self.weights.tobytes(), self.intercept.tobytes())
 
     def partial(self, block: Block, profile: Profile) -> State:
-        x, centre = features_of(block, profile)
+        x, _ = features_of(block, profile)
         f = block.labels(profile.q).toarray()
         unknown = block.unknown(profile.q)
         if unknown is not None and self.weights is not None:
             rows, columns = unknown.nonzero()
-            guess = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights)
+            guess = np.asarray(x @ self.weights) + self.intercept
             f[rows, columns] = np.clip(guess[rows, columns], 0, 1)
         return {"xf": np.asarray(x.T @ f), "f": f.sum(axis=0), "ff": (f * f).sum(axis=0), "x": np.asarray(x.sum(axis=0)).ravel()}
 
@@ -129,13 +130,12 @@ class CSFS(GramMethod):
             scans += 1
             if engine.progress:
                 engine.progress("csfs: scan", scans, p["max_iter"])
-            raw = (None, None)
+            statistic = FilledSums(None, None)
             if W is not None:
-                raw = (W / view.scale[:, None], b - view.offset @ (W / view.scale[:, None]))
-                full = np.zeros((engine.num_features, W.shape[1]))
-                full[view.varying] = raw[0]
-                raw = (full, raw[1])
-            (s,) = engine.run(FilledSums(*raw), keep=False)
+                raw = np.zeros((engine.num_features, W.shape[1]))
+                raw[view.varying] = W / view.scale[:, None]
+                statistic = FilledSums(raw, b - view.shift @ raw[view.varying])
+            (s,) = engine.run(statistic, keep=False)
             mean = s["f"] / view.n
             moved = s["xf"][view.varying] - np.outer(view.shift, s["f"])
             return FilledLabels(moved / view.scale[:, None], mean, float((s["ff"] - view.n * mean * mean).sum()))

@@ -50,7 +50,8 @@ from .regression import SCALING, labelled_view, scores_of
 class ReweightedGram(Statistic):
     """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms.
 
-    `weights` (v, q) and `intercept` (q,) are those of unscaled features.
+    `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction at their provisional centre
+    (`statistics.moments`): about zero, a feature about 1e9 would leave seven digits of a residual.
     """
 
     weights: np.ndarray
@@ -63,9 +64,9 @@ class ReweightedGram(Statistic):
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
-        x, centre = features_of(block, profile)
+        x, _ = features_of(block, profile)
         y = block.labels(profile.q).toarray()
-        residual = np.asarray(x @ self.weights) + (self.intercept + centre @ self.weights) - y
+        residual = np.asarray(x @ self.weights) + self.intercept - y
         weights, loss = residual_weights(np.linalg.norm(residual, axis=1), self.floor)
         return moments_of(x, y - centre_of_labels(profile), weights) | {"loss": np.array([loss])}
 
@@ -118,7 +119,7 @@ class RFS(Method):
                 engine.progress("rfs: scan", scans, p["max_iter"])
             raw = np.zeros((engine.num_features, W.shape[1]))
             raw[view.varying] = W / view.scale[:, None]
-            (reweighted,) = engine.run(ReweightedGram(raw, b - view.offset @ raw[view.varying], floor), keep=False)
+            (reweighted,) = engine.run(ReweightedGram(raw, b - view.shift @ raw[view.varying], floor), keep=False)
             return WeightedGram(reweighted[0].in_view(view), reweighted[1])
 
         with one_thread():

@@ -130,3 +130,23 @@ def test_where_the_zero_lies_is_no_matter_under_minmax_scaling(name, sparse):
     form = sp.csr_matrix if sparse else np.asarray
     want, got = (run(engine_of(form(v), y), name, scaling="minmax") for v in (x, x + 1e9))
     agree(got.values, want.values, bool(want.objective))
+
+
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", ["rfs", "csfs"])
+def test_where_the_zero_lies_costs_no_scan(name, sparse):
+    """What is predicted row by row has the digits of the features about their centre: 1e9 added to every column leaves as many
+    scans, and the scores to 1e-9."""
+    x, y = table(7)
+    if name == "csfs":
+        y[:30, 1] = y[20:40] = np.nan
+    parameters = {"tol": 1e-8} if name == "rfs" else {}
+    scores = []
+    for values in (x, x + 1e9):
+        engine = engine_of(sp.csr_matrix(values) if sparse else values, y)
+        engine.driver_bytes = 30_000  # too few for the rows: rfs scans
+        scores.append(run(engine, name, **{**parameters, "max_iter": 300}))
+    want, got = scores
+    assert want.converged and got.converged and got.details == want.details
+    assert len(got.objective) == len(want.objective) > 3
+    agree(got.values, want.values, False)
