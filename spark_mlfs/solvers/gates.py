@@ -61,15 +61,9 @@ def deepfs(
     if epochs < 1 or batch < 1:
         raise ParameterError(f"epochs is {epochs} and batch is {batch}; both must be at least 1")
     rng = np.random.default_rng(seed)
-    widths = [d, *hidden, q]
-    parameters = [np.zeros(d)]
-    for i in range(len(widths) - 1):
-        scale = np.sqrt((2.0 if i < len(widths) - 2 else 1.0) / widths[i])
-        parameters += [rng.normal(0.0, scale, (widths[i], widths[i + 1])), np.zeros(widths[i + 1])]
-    prior = np.clip(Y.mean(axis=0), 1e-3, 1 - 1e-3)
-    parameters[-1] = np.log(prior / (1 - prior))
-    first, second = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters]
-    best, best_value, since, t = None, np.inf, 0, 0
+    parameters = _start([d, *hidden, q], Y, rng)
+    adam = _Adam(parameters, rate)
+    best, best_value, since = None, np.inf, 0
     trace: list[float] = []
     raw: list[float] = []
     converged = False
@@ -79,11 +73,7 @@ def deepfs(
             rows = order[start : start + batch]
             noise = rng.random((len(rows), d))
             _, gradients = loss_and_gradients(parameters, X[rows], Y[rows], lam, noise)
-            t += 1
-            for p, g, m, v in zip(parameters, gradients, first, second, strict=True):
-                m += 0.1 * (g - m)
-                v += 0.001 * (g * g - v)
-                p -= rate * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-8)
+            adam.step(gradients)
         value, _ = loss_and_gradients(parameters, X, Y, lam, None)
         raw.append(value)
         if value < best_value:
@@ -98,6 +88,32 @@ def deepfs(
     if best is None:
         raise DataError("the training loss is not a number; are there missing or infinite feature values?")
     return Solution(keep_probability(best[0])[:, None], best[-1], trace, converged, len(trace), {"loss": raw})
+
+
+def _start(widths: list[int], Y: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+    """[a, W1, b1, …]: open and closed gates alike, weights by fan-in, the last intercepts the labels' log-odds."""
+    parameters = [np.zeros(widths[0])]
+    for i in range(len(widths) - 1):
+        scale = np.sqrt((2.0 if i < len(widths) - 2 else 1.0) / widths[i])
+        parameters += [rng.normal(0.0, scale, (widths[i], widths[i + 1])), np.zeros(widths[i + 1])]
+    prior = np.clip(Y.mean(axis=0), 1e-3, 1 - 1e-3)
+    parameters[-1] = np.log(prior / (1 - prior))
+    return parameters
+
+
+class _Adam:
+    """Adam (Kingma & Ba 2015) with decay .9 and .999, on parameters that are changed in place."""
+
+    def __init__(self, parameters: list[np.ndarray], rate: float) -> None:
+        self.parameters, self.rate, self.steps = parameters, rate, 0
+        self.first, self.second = [np.zeros_like(p) for p in parameters], [np.zeros_like(p) for p in parameters]
+
+    def step(self, gradients: list[np.ndarray]) -> None:
+        self.steps += 1
+        for p, g, m, v in zip(self.parameters, gradients, self.first, self.second, strict=True):
+            m += 0.1 * (g - m)
+            v += 0.001 * (g * g - v)
+            p -= self.rate * (m / (1 - 0.9**self.steps)) / (np.sqrt(v / (1 - 0.999**self.steps)) + 1e-8)
 
 
 def loss_and_gradients(

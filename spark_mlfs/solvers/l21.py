@@ -32,10 +32,10 @@ from scipy import linalg, sparse
 
 from ..errors import DataError, ParameterError
 from ..kernels.gram import GramStatistics, GramView
+from .anderson import Anderson
 from .linear import Solution, copies, solve_positive
 
 _EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
-_MEMORY = 10  # iterates Anderson extrapolation looks back on
 _REWEIGHTINGS = 8  # before the first Newton step
 
 
@@ -174,13 +174,17 @@ class _Reweighting:
         self.Ar = self.A if whole else self.A[np.ix_(rows, rows)]
         self.Cr = self.C if whole else self.C[rows]
 
-    def run(self, start: np.ndarray | None, max_iter: int) -> list[float]:
+    def first_x(self, start: np.ndarray | None) -> np.ndarray:
+        """x of the first step: that of U = I, or of a warm start W."""
         if start is None or not np.any(start):
-            x = self.parts.copy()
-        else:
-            # A row at 0 would grow only geometrically from eps: every row starts with a share it can use.
-            x = 2 * np.linalg.norm(start, axis=1)
-            x = np.maximum(x, 1e-2 * x.max())
+            return self.parts.copy()
+        # A row at 0 would grow only geometrically from eps: every row starts with a share it can use.
+        x = 2 * np.linalg.norm(start, axis=1)
+        return np.maximum(x, 1e-2 * x.max())
+
+    def run(self, start: np.ndarray | None, max_iter: int) -> list[float]:
+        """Reweighting and Newton steps until W rests or `max_iter` solves; the objective after each step that was kept."""
+        x = self.first_x(start)
         W, t, _ = self.step(x)
         self.eps = _EPS * 2 * float((t / self.parts).max())
         if self.eps == 0:
@@ -195,13 +199,13 @@ class _Reweighting:
                 self.W, self.converged = W, True
                 return [*trace, value]
         x = np.maximum(2 * t, self.floor)
-        memory = Memory()
+        memory = Anderson()
         guessed, newton, damping = False, None, 1e-2
         while self.solves < max_iter:
             W_new, t_new, new = self.step(x)
             slack = self.rounding + 1e-14 * abs(value)
             if guessed and not new <= value + slack:  # not a descent: damp, or fall back to the plain step
-                memory, guessed = Memory(), False
+                memory, guessed = Anderson(), False
                 damping = min(30 * damping, 1.0)
                 if newton is not None and damping < 1:
                     x, guessed = newton.step(damping), True
@@ -223,18 +227,14 @@ class _Reweighting:
                     self.converged = True
                     break
                 W, t, value = back
-                x, memory, guessed = np.maximum(2 * t, self.floor), Memory(), False
+                x, memory, guessed = np.maximum(2 * t, self.floor), Anderson(), False
                 continue
             if self.accelerate:
-                share = t / t.max()
-                gone = np.zeros(len(t), dtype=bool)
-                for size, rate in ((1e-3, 0.8), (1e-5, 0.9), (1e-7, 0.99)):  # the smaller, the slower it may shrink
-                    gone |= (share < size) & (ratio < rate)
-                keep = ~gone
+                keep = ~_vanishing(t, ratio)
                 if keep.sum() <= 0.9 * len(keep):
                     W, t, value, keep = self.set_aside(W, t, value, keep)
                     image, at = image[keep], at[keep]
-                    memory.keep(keep)
+                    memory.restrict(keep)
             memory.add(image, image - at)
             x, guessed = image, False
             if not self.accelerate or idle:
@@ -245,7 +245,7 @@ class _Reweighting:
                     self.factor = None  # overwritten
                     x, guessed = newton.step(damping), True
             else:
-                guess = memory.extrapolate()
+                guess = memory.guess()
                 if guess is not None:
                     x, guessed = np.maximum(np.clip(guess, 1e-2 * image, 1e2 * image), self.floor), True
         self.W = np.zeros_like(self.C, dtype=np.float64)
@@ -256,7 +256,9 @@ class _Reweighting:
         fit = (W * (self.Ar @ W)).sum() - 2 * (W * self.Cr).sum()
         return float(fit + self.beta * self.penalty(t))
 
-    def set_aside(self, W, t, value, keep):
+    def set_aside(
+        self, W: np.ndarray, t: np.ndarray, value: float, keep: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, float, np.ndarray]:
         """Put the rows not in `keep` at 0 and out of play, unless that would raise the objective."""
         before = self.rows, self.Ar, self.Cr, self.factor
         self.restrict(self.rows[keep])
@@ -266,7 +268,7 @@ class _Reweighting:
         self.rows, self.Ar, self.Cr, self.factor = before
         return W, t, value, np.ones(len(t), dtype=bool)
 
-    def bring_back(self, W, t):
+    def bring_back(self, W: np.ndarray, t: np.ndarray) -> tuple[np.ndarray, np.ndarray, float] | None:
         """Check the rows out of play, or too small to have grown back, against ‖C_i − A_i W‖ ≤ β/2.
 
         A violating row takes its exact minimiser given the others (a descent step) and returns to play. None when all rows
@@ -293,6 +295,15 @@ class _Reweighting:
         self.restrict(np.union1d(self.rows, small))
         W, t = full[self.rows], np.linalg.norm(full[self.rows], axis=1)
         return W, t, self.objective(W, t)
+
+
+def _vanishing(norms: np.ndarray, ratio: np.ndarray) -> np.ndarray:
+    """Rows on their way to 0, from the `ratio` of a row's norm to the last one: the smaller, the slower it may shrink."""
+    share = norms / norms.max()
+    gone = np.zeros(len(norms), dtype=bool)
+    for size, rate in ((1e-3, 0.8), (1e-5, 0.9), (1e-7, 0.99)):
+        gone |= (share < size) & (ratio < rate)
+    return gone
 
 
 class BoxNewton:
@@ -351,43 +362,6 @@ class BoxNewton:
             y[crossing] = lowest[crossing]
             fixed = np.concatenate([fixed, crossing])
         return np.maximum(self.x + self.s * y, self.floor)
-
-
-class Memory:
-    """The last iterates of a fixed-point iteration, for Anderson extrapolation."""
-
-    def __init__(self) -> None:
-        self.images: list[np.ndarray] = []
-        self.residuals: list[np.ndarray] = []
-
-    def add(self, image: np.ndarray, residual: np.ndarray) -> None:
-        self.images.append(image)
-        self.residuals.append(residual)
-        del self.images[: -_MEMORY - 1], self.residuals[: -_MEMORY - 1]
-
-    def keep(self, rows: np.ndarray) -> None:
-        self.images = [v[rows] for v in self.images]
-        self.residuals = [v[rows] for v in self.residuals]
-
-    def extrapolate(self) -> np.ndarray | None:
-        return _anderson(self.images, self.residuals) if len(self.images) > 2 else None
-
-
-def _anderson(images: list[np.ndarray], residuals: list[np.ndarray]) -> np.ndarray | None:
-    """Anderson extrapolation (type II): the combination of images whose residuals cancel best."""
-    dF = np.diff(np.array(residuals), axis=0)
-    dG = np.diff(np.array(images), axis=0)
-    gram = dF @ dF.T
-    ridge = 1e-10 * np.trace(gram)
-    if not ridge > 0:
-        return None
-    gram[np.diag_indices_from(gram)] += ridge
-    try:
-        weights = np.linalg.solve(gram, dF @ residuals[-1])
-    except np.linalg.LinAlgError:
-        return None
-    guess = images[-1] - weights @ dG
-    return guess if np.isfinite(guess).all() else None
 
 
 # --- the methods -----------------------------------------------------------------------------------------------------
@@ -624,18 +598,15 @@ def rfs(
     if eps == 0:
         return Solution(W, b, trace, True, 1, {"eps": eps, "scans": scans})
     converged = False
-    points: list[np.ndarray] = []
-    residuals: list[np.ndarray] = []
+    memory = Anderson()
     while scans < max_iter and not converged:
         s2 = np.maximum(2 * np.linalg.norm(W, axis=1), eps)
         W_new, b_new = _rfs_step(scan.statistics, gamma, s2, 1.0)
         converged = bool(np.abs(W_new - W).max() <= tol * np.abs(W_new).max())
         if accelerate and not converged:
             image = np.concatenate([W_new.ravel(), b_new])
-            points.append(image)
-            residuals.append(image - np.concatenate([W.ravel(), b]))
-            del points[: -_MEMORY - 1], residuals[: -_MEMORY - 1]
-            guess = _anderson(points, residuals) if len(points) > 2 else None
+            memory.add(image, image - np.concatenate([W.ravel(), b]))
+            guess = memory.guess()
             if guess is not None:
                 trial, trial_b = guess[: W.size].reshape(W.shape), guess[W.size :]
                 # A row near 0 must keep its smallness: its weight in D is 1/(2‖w_i‖).
@@ -650,7 +621,7 @@ def rfs(
                     W, b, scan = trial, trial_b, tried
                     trace.append(value)
                     continue
-                points, residuals = [], []
+                memory.forget()
         W, b = W_new, b_new
         scan = weighted_gram(W, b)
         scans += 1
@@ -735,8 +706,7 @@ def csfs_unlabelled(
     F = fill_labels(W, b)
     trace = [objective(W, b, F)]
     converged, scans = False, 2
-    points: list[np.ndarray] = []
-    residuals: list[np.ndarray] = []
+    memory = Anderson()
     while scans < max_iter:
         W_new, b_new = fit(F, W)
         size = max(np.abs(W_new).max(), 1e-300)
@@ -750,22 +720,19 @@ def csfs_unlabelled(
             converged = True
             break
         image = np.concatenate([W_new.ravel(), b_new])
-        points.append(image)
-        residuals.append(image - np.concatenate([W.ravel(), b]))
-        del points[: -_MEMORY - 1], residuals[: -_MEMORY - 1]
-        if len(points) > 2:
-            guess = _anderson(points, residuals)
-            if guess is not None:
-                trial, trial_b = guess[: W.size].reshape(W.shape).copy(), guess[W.size :]
-                trial[~W_new.any(axis=1)] = 0.0
-                tried = fill_labels(trial, trial_b)
-                scans += 1
-                value = objective(trial, trial_b, tried)
-                if value <= trace[-1]:
-                    W, b, F = trial, trial_b, tried
-                    trace.append(value)
-                    continue
-                points, residuals = points[-1:], residuals[-1:]
+        memory.add(image, image - np.concatenate([W.ravel(), b]))
+        guess = memory.guess()
+        if guess is not None:
+            trial, trial_b = guess[: W.size].reshape(W.shape).copy(), guess[W.size :]
+            trial[~W_new.any(axis=1)] = 0.0
+            tried = fill_labels(trial, trial_b)
+            scans += 1
+            value = objective(trial, trial_b, tried)
+            if value <= trace[-1]:
+                W, b, F = trial, trial_b, tried
+                trace.append(value)
+                continue
+            memory.forget(1)
         F = fill_labels(W_new, b_new)
         scans += 1
         W, b = W_new, b_new

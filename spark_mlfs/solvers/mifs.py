@@ -29,8 +29,9 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..errors import DataError, ParameterError
 from ..kernels.gram import GramView
+from .anderson import Anderson
 from .factorise import latent_width, normalise, truncated_svd
-from .l21 import BoxNewton, Memory, factored_step, huber, reweighted_step
+from .l21 import BoxNewton, factored_step, huber, reweighted_step
 from .linear import Solution, copies, solve_positive
 
 CONSTRAINTS = ("orthonormal", "none")
@@ -51,6 +52,7 @@ class _Latent(Protocol):
     def misfit(self, W: np.ndarray) -> float: ...
     def roughness(self) -> float: ...
     def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
+    def factors(self, B: np.ndarray, scale: np.ndarray) -> dict[str, np.ndarray]: ...
 
 
 class _SpannedLatent:
@@ -86,6 +88,9 @@ class _SpannedLatent:
 
     def eliminated(self, alpha, beta):
         return self.G * (alpha / (1 + alpha)), self.C / (1 + alpha), self.S / (1 + alpha)
+
+    def factors(self, B, scale):
+        return {"P": self.P * scale, "Q": self.Q * scale, "B": B / scale[:, None]}
 
 
 class _ExplicitLatent:
@@ -129,6 +134,10 @@ class _ExplicitLatent:
             P[:, first : first + x.shape[1]] = self.X.rmatmat(x - _solve_shifted(self.L, beta, shifts, x, x / shift))
         y = _solve_shifted(self.L, beta, np.repeat(shift, self.Y.shape[1]), self.Y, self.Y / shift)
         return (P + P.T) / 2, self.X.rmatmat(y), self.Y.T @ y
+
+    def factors(self, B, scale):
+        V, B = normalise(self.V, B)
+        return {"V": V, "B": B}
 
 
 def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -186,8 +195,7 @@ def mifs(
     if constraint not in CONSTRAINTS:
         raise ParameterError(f"constraint is {constraint!r}; choose one of {', '.join(CONSTRAINTS)}")
     q = gram.S.shape[0]
-    c = latent_width(q) if c is None else c
-    Vt = _label_directions(gram.S, c)
+    Vt = _label_directions(gram.S, latent_width(q) if c is None else c)
     latent: _Latent
     if beta > 0:
         if X is None or Y is None or laplacian is None:
@@ -195,70 +203,83 @@ def mifs(
         latent = _ExplicitLatent(aslinearoperator(X), np.asarray(Y, dtype=np.float64), laplacian)
     else:
         latent = _SpannedLatent(gram)
-    latent.start(Vt)
-    B = Vt
-    size = float(np.trace(gram.S))
-    s2, W, eps = np.ones(len(gram.G)), np.zeros((len(gram.G), len(Vt))), 0.0
-    trace: list[float] = []
-    converged = False
-    memory = Memory()
     accelerate = accelerate and constraint == "orthonormal" and gamma > 0
-
-    def objective(W, B, norms, vy) -> float:
-        fit = size - 2 * float((B * vy).sum()) + float((B * (latent.with_itself() @ B)).sum())
-        penalty = gamma * float(huber(norms, eps).sum())
-        return latent.misfit(W) + alpha * fit + beta * latent.roughness() + penalty
-
-    # Differences of sums as large as ‖Y‖²: a rise within their rounding is reported as none.
-    slack = 1e-13 * (1 + alpha) * size
     eliminate = accelerate and alpha > 0
-    for _ in range(min(max_iter, _ROWS if beta > 0 else _PLAIN) if eliminate else max_iter):
-        cross = latent.with_features()
-        new = reweighted_step(gram.G, cross, gamma, s2) if gamma > 0 else solve_positive(gram.G, cross)
-        norms = np.linalg.norm(new, axis=1)
-        eps = eps or _EPS * 2 * float(norms.max(initial=0.0))
-        s2 = np.maximum(2 * norms, eps) if eps else s2
-        before, change, W = (W, B), np.abs(new - W).max(initial=0.0), new
-        vy = latent.with_labels()
-        if constraint == "orthonormal":
-            B = _orthonormal(vy)
-        else:
-            B = solve_positive(latent.with_itself(), vy)
-        latent.update(W, B, alpha, beta)
-        value = objective(W, B, norms, latent.with_labels())
-        trace.append(trace[-1] if trace and trace[-1] < value <= trace[-1] + slack else value)
-        if change <= tol * np.abs(W).max(initial=0.0):
-            converged = True
-            break
-        if not accelerate or len(trace) < _PLAIN:
-            continue
-        image = np.concatenate([W.ravel(), B.ravel()])
-        memory.add(image, image - np.concatenate([part.ravel() for part in before]))
-        guess = memory.extrapolate()
-        if guess is None:
-            continue
-        trial, sizes = _near(guess[: W.size].reshape(W.shape), W, norms)
-        labels = _orthonormal(guess[W.size :].reshape(B.shape))
-        latent.update(trial, labels, alpha, beta)
-        value = objective(trial, labels, sizes, latent.with_labels())
-        if value <= trace[-1]:
-            W, B, s2 = trial, labels, np.maximum(2 * sizes, eps)
-        else:
-            memory = Memory()
-            latent.update(W, B, alpha, beta)
+    cycle = _Cycle(gram, latent, Vt, alpha, beta, gamma, constraint == "orthonormal")
+    cycle.run(min(max_iter, _ROWS if beta > 0 else _PLAIN) if eliminate else max_iter, tol, accelerate)
+    W, B, trace, converged = cycle.W, cycle.B, cycle.trace, cycle.converged
     if eliminate and not converged and len(trace) < max_iter:
-        problem = _Eliminated(*latent.eliminated(alpha, beta), float(np.trace(gram.S)), alpha, gamma, eps, slack)
-        W, B, more, converged = problem.solve(W, B, s2, trace[-1], tol, max_iter - len(trace))
+        problem = _Eliminated(*latent.eliminated(alpha, beta), cycle.size, alpha, gamma, cycle.eps, cycle.slack)
+        W, B, more, converged = problem.solve(W, B, cycle.s2, trace[-1], tol, max_iter - len(trace))
         trace += more
         latent.update(W, B, alpha, beta)
     scale = np.linalg.norm(B, axis=1)
     scale = np.where(scale > 0, scale, 1.0)
-    extra: dict = {"eps": eps}
-    if beta > 0:
-        extra["V"], extra["B"] = normalise(latent.V, B)
-    else:
-        extra["P"], extra["Q"], extra["B"] = latent.P * scale, latent.Q * scale, B / scale[:, None]
+    extra: dict = {"eps": cycle.eps, **latent.factors(B, scale)}
     return Solution(W * scale, np.zeros(len(Vt)), trace, converged, len(trace), extra)
+
+
+class _Cycle:
+    """Exact updates of W, B and V in turn, from V = YB', B the leading right singular vectors of Y, D = I."""
+
+    def __init__(
+        self, gram: GramView, latent: _Latent, B: np.ndarray, alpha: float, beta: float, gamma: float, orthonormal: bool
+    ) -> None:
+        self.gram, self.latent, self.orthonormal = gram, latent, orthonormal
+        self.alpha, self.beta, self.gamma = alpha, beta, gamma
+        latent.start(B)
+        self.W, self.B = np.zeros((len(gram.G), len(B))), B
+        self.s2, self.eps = np.ones(len(gram.G)), 0.0  # D = diag(1/s2)
+        self.size = float(np.trace(gram.S))
+        # Differences of sums as large as ‖Y‖²: a rise within their rounding is reported as none.
+        self.slack = 1e-13 * (1 + alpha) * self.size
+        self.trace: list[float] = []
+        self.converged = False
+
+    def objective(self, W: np.ndarray, B: np.ndarray, norms: np.ndarray) -> float:
+        """The Huberised objective at W (`norms` its row norms), B and the latent V."""
+        latent = self.latent
+        fit = self.size - 2 * float((B * latent.with_labels()).sum()) + float((B * (latent.with_itself() @ B)).sum())
+        penalty = self.gamma * float(huber(norms, self.eps).sum())
+        return latent.misfit(W) + self.alpha * fit + self.beta * latent.roughness() + penalty
+
+    def update(self) -> tuple[float, np.ndarray]:
+        """One cycle: the largest change of W, and its row norms."""
+        cross = self.latent.with_features()
+        new = reweighted_step(self.gram.G, cross, self.gamma, self.s2) if self.gamma > 0 else solve_positive(self.gram.G, cross)
+        norms = np.linalg.norm(new, axis=1)
+        self.eps = self.eps or _EPS * 2 * float(norms.max(initial=0.0))
+        self.s2 = np.maximum(2 * norms, self.eps) if self.eps else self.s2
+        change, self.W = np.abs(new - self.W).max(initial=0.0), new
+        vy = self.latent.with_labels()
+        self.B = _orthonormal(vy) if self.orthonormal else solve_positive(self.latent.with_itself(), vy)
+        self.latent.update(new, self.B, self.alpha, self.beta)
+        return change, norms
+
+    def run(self, max_iter: int, tol: float, accelerate: bool) -> None:
+        """Cycles until W rests; from the 30th on, with `accelerate`, extrapolated ones where they do not raise the objective."""
+        memory, trace = Anderson(), self.trace
+        for _ in range(max_iter):
+            before = self.W, self.B
+            change, norms = self.update()
+            value = self.objective(self.W, self.B, norms)
+            trace.append(trace[-1] if trace and trace[-1] < value <= trace[-1] + self.slack else value)
+            if change <= tol * np.abs(self.W).max(initial=0.0):
+                self.converged = True
+                return
+            if not accelerate or len(trace) < _PLAIN:
+                continue
+            guess = _extrapolated(memory, before, (self.W, self.B), norms)
+            if guess is None:
+                continue
+            W, B, norms = guess
+            self.latent.update(W, B, self.alpha, self.beta)
+            value = self.objective(W, B, norms)
+            if value <= trace[-1]:
+                self.W, self.B, self.s2 = W, B, np.maximum(2 * norms, self.eps)
+            else:
+                memory.forget()
+                self.latent.update(self.W, self.B, self.alpha, self.beta)
 
 
 class _Eliminated:
@@ -291,7 +312,7 @@ class _Eliminated:
         self, W: np.ndarray, B: np.ndarray, s2: np.ndarray, last: float, tol: float, max_iter: int
     ) -> tuple[np.ndarray, np.ndarray, list[float], bool]:
         trace: list[float] = []
-        memory = Memory()
+        memory = Anderson()
         for _ in range(max_iter):
             new = self.newton.step(self.alpha * (self.H @ B.T), s2)
             norms = np.linalg.norm(new, axis=1)
@@ -303,17 +324,14 @@ class _Eliminated:
             trace.append(last)
             if change <= tol * np.abs(W).max(initial=0.0):
                 return W, B, trace, True
-            image = np.concatenate([W.ravel(), B.ravel()])
-            memory.add(image, image - np.concatenate([part.ravel() for part in start]))
-            guess = memory.extrapolate()
+            guess = _extrapolated(memory, start, (W, B), norms)
             if guess is None:
                 continue
-            trial, sizes = _near(guess[: W.size].reshape(W.shape), W, norms)
-            labels = _orthonormal(guess[W.size :].reshape(B.shape))
+            trial, labels, sizes = guess
             if self.value(trial, labels, sizes) <= last:
                 W, B, s2 = trial, labels, np.maximum(2 * sizes, self.eps)
             else:
-                memory = Memory()
+                memory.forget()
         return W, B, trace, False
 
 
@@ -321,6 +339,20 @@ def _orthonormal(A: np.ndarray) -> np.ndarray:
     """The nearest matrix with orthonormal rows: PQ' of the SVD A = PSQ'."""
     left, _, right = np.linalg.svd(A, full_matrices=False)
     return left @ right
+
+
+def _extrapolated(
+    memory: Anderson, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], norms: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """W, B with BB' = I and the row norms of W that the cycles from `before` to `after`, whose W has `norms`, lead to."""
+    W, B = after
+    image = np.concatenate([W.ravel(), B.ravel()])
+    memory.add(image, image - np.concatenate([part.ravel() for part in before]))
+    guess = memory.guess()
+    if guess is None:
+        return None
+    trial, sizes = _near(guess[: W.size].reshape(W.shape), W, norms)
+    return trial, _orthonormal(guess[W.size :].reshape(B.shape)), sizes
 
 
 def _near(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

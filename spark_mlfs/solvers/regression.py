@@ -19,6 +19,7 @@ from scipy import linalg
 
 from ..errors import ParameterError
 from ..kernels.gram import GramView
+from .anderson import affine_extrapolation
 from .linear import Solution, copies, solve_positive
 
 _BLOCK = 64
@@ -305,16 +306,10 @@ class _Descent:
             return W
         points = np.array(history)
         history.clear()
-        steps = np.diff(points, axis=0)
-        gram = steps @ steps.T
-        gram[np.diag_indices_from(gram)] += 1e-12 * np.trace(gram)
-        try:
-            c = np.linalg.solve(gram, np.ones(len(gram)))
-        except np.linalg.LinAlgError:
+        guess = affine_extrapolation(points)
+        if guess is None:
             return W
-        if not np.isfinite(c).all() or c.sum() == 0:
-            return W
-        trial = ((c / c.sum()) @ points[1:]).reshape(W.shape)
+        trial = guess.reshape(W.shape)
         value, _ = self.values(trial, C, C - G @ trial, yy)
         return trial if value[0] < now else W
 
