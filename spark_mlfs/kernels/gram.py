@@ -18,8 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import DataError, ParameterError
-
-SCALINGS = ("standard", "minmax", "none")
+from .scaling import SCALINGS
 
 
 @dataclass

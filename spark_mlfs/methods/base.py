@@ -23,7 +23,7 @@ from ..statistics.base import Statistic
 
 @dataclass
 class Scores:
-    """What a method found, over the varying features.
+    """What a method gives, over the varying features.
 
     `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective`
     the objective after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name,
@@ -39,13 +39,13 @@ class Scores:
     constant: np.ndarray | None = None
 
     @staticmethod
-    def of_varying(values: np.ndarray, places: np.ndarray, count: int, **more: Any) -> Scores:
-        """The scores of `count` features of which those at `places`, with these values, vary over the rows the method uses."""
-        if len(places) == count:
+    def of_varying(values: np.ndarray, positions: np.ndarray, count: int, **more: Any) -> Scores:
+        """The scores of `count` features of which those at `positions`, with these values, vary over the rows the method uses."""
+        if len(positions) == count:
             return Scores(values, **more)
         out = np.full(count, min(0.0, float(values.min(initial=0.0))))
-        out[places] = values
-        return Scores(out, constant=np.setdiff1d(np.arange(count), places), **more)
+        out[positions] = values
+        return Scores(out, constant=np.setdiff1d(np.arange(count), positions), **more)
 
 
 @dataclass(frozen=True)
@@ -86,8 +86,9 @@ class Method:
         return []
 
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
-        """The method as a problem that a Gram matrix of these data is all it takes to solve; None where it needs more. Half-samples,
-        folds and knockoffs then come from sums of Gram matrices, without another scan."""
+        """The method as a problem that a Gram matrix of these data is all it takes to solve; None where it needs more.
+
+        Half-samples, folds and knockoffs then come from sums of Gram matrices, without another scan."""
         return None
 
     @classmethod

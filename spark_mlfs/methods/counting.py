@@ -15,9 +15,9 @@ from ..kernels import information as info
 from ..params import Choice, Integer, Parameter
 from ..solvers import greedy
 from ..statistics.base import Statistic
-from ..statistics.contingency import CHUNK_BYTES, LabelPairSums, PairInformation, TwoWay
+from ..statistics.contingency import CHUNK_BYTES, Counts, LabelPairSums, PairInformation, TwoWay
 from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.targets import Classes, Everything, LabelPairs, Labels
+from ..statistics.targets import Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
@@ -45,7 +45,7 @@ def known_labelsets(engine: Engine) -> Labelsets:
 class Counting:
     """The counts and informations of one run, each computed when first asked for."""
 
-    def __init__(self, engine: Engine, p: Mapping[str, Any], target: Any = None, rows: int | None = None) -> None:
+    def __init__(self, engine: Engine, p: Mapping[str, Any], target: Target | None = None, rows: int | None = None) -> None:
         self.engine, self.p = engine, p
         self.coding = engine.coding(p["num_bins"], p["binning"])
         if target is None and p.get("labels") == "lp":
@@ -57,7 +57,7 @@ class Counting:
         self.correction = correction
 
     @cached_property
-    def two_way(self) -> Any:
+    def two_way(self) -> Counts:
         return self.engine.run(TwoWay(self.coding, self.target))[0]
 
     def over_labels(self, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -106,7 +106,7 @@ class Counting:
     def _commonest(self) -> np.ndarray:
         return self.coding.zero.astype(int) if self.coding.sparse else self.two_way.commonest()
 
-    def links(self, features: list[int], target: Any = None) -> dict[int, np.ndarray]:
+    def links(self, features: list[int], target: Target | None = None) -> dict[int, np.ndarray]:
         """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their counts fit the budgets."""
         if target is None and self._cells_are_cheaper:
             return {s: self._link_by_cells(s) for s in features}
@@ -165,7 +165,14 @@ class Counting:
             parts += self.engine.run(wanted, keep=False)
         return np.concatenate(parts, axis=1)
 
-    def select(self, first: np.ndarray, criterion: Any, absorb: Any, count: int, target: Any = None) -> Scores:
+    def select(
+        self,
+        first: np.ndarray,
+        criterion: Callable[[int], np.ndarray],
+        absorb: Callable[[int, np.ndarray, np.ndarray], None],
+        count: int,
+        target: Target | None = None,
+    ) -> Scores:
         """Greedy selection; `absorb(s, conditional, pair)` takes in a pick's links, `criterion(picks)` values the candidates."""
 
         def report(done: int, total: int) -> None:

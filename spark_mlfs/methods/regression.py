@@ -46,10 +46,10 @@ class GramMethod(Method):
 def labelled_view(engine: Engine, scaling: str, centred: bool = True) -> GramView:
     """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over them; `DataError` where
     there are none."""
-    (found,) = engine.run(Gram())
+    (statistics,) = engine.run(Gram())
     low, high = known_range(engine)
-    found = replace(found, low=low, high=high)
-    view = found.centred(scaling) if centred else found.uncentred(scaling)
+    statistics = replace(statistics, low=low, high=high)
+    view = statistics.centred(scaling) if centred else statistics.uncentred(scaling)
     if not len(view.varying):
         raise DataError("no feature varies over the rows whose labels are all known; label more rows")
     return view

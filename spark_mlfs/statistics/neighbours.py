@@ -23,6 +23,7 @@ from ..blocks.spans import Spans
 from ..errors import BudgetError, DataError
 from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve
 from ..kernels.label_similarity import LabelsetSimilarity
+from ..kernels.scaling import Scaling
 from .base import Runner, Statistic
 from .labelsets import Labelsets
 from .moments import Moments, known_range, provisional_centre
@@ -65,17 +66,15 @@ def geometry_of(engine: Runner, moments: Moments | None, scaling: str, sets: Lab
     positions = np.flatnonzero(high > low)
     if not len(positions):
         raise DataError("no feature varies over the rows whose labels are all known; label more rows")
-    offset, scale = np.zeros(len(positions)), np.ones(len(positions))
+    s = Scaling.none(len(positions))
     if scaling == "standard":
-        n, total, square = moments.count.sum(), moments.total.sum(axis=0)[positions], moments.square.sum(axis=0)[positions]
-        mean = total / n
-        offset = moments.centre[positions] + mean
-        scale = np.sqrt(np.maximum(square / n - mean * mean, 0.0))
-        scale = np.where(scale > 0, scale, 1.0)
+        total, square = moments.total.sum(axis=0)[positions], moments.square.sum(axis=0)[positions]
+        s = Scaling.of_moments(moments.count.sum(), total, square, moments.centre[positions])
     elif scaling == "minmax":
-        offset, scale = low[positions], (high - low)[positions]
+        s = Scaling.of_range(low[positions], high[positions])
     centre = provisional_centre(engine.profile)[positions]
-    return Geometry(engine.profile.varying[positions], offset, scale, None if sets is None else sets.hashes, positions, centre)
+    hashes = None if sets is None else sets.hashes
+    return Geometry(engine.profile.varying[positions], s.offset, s.scale, hashes, positions, centre)
 
 
 @dataclass
