@@ -107,7 +107,7 @@ class MSFS(Method):
             )
         codes = np.searchsorted(sets.hashes, block.labelset_hash)
         if p["neighbors"] is None:
-            T: Any = self._dense(p, block, geometry, members, codes)
+            T: np.ndarray | sp.csr_matrix = self._dense(p, block, geometry, members, codes)
         else:
             T = self._sparse(engine, p, block, geometry, members, codes)
         P = manifold.transitions(T)
@@ -129,7 +129,7 @@ class MSFS(Method):
         columns = order[np.searchsorted(block.ids[order], near.ids.ravel()[taken])]
         squares = near.squares.ravel()[taken]
         if p["sigma"]:
-            product: Any = p["sigma"] ** 2
+            product: float | np.ndarray = p["sigma"] ** 2
         else:
             scale = np.sqrt(_scales(engine, tuning[0], block, geometry))
             product = scale[rows] * scale[columns]
@@ -146,7 +146,7 @@ class MSFS(Method):
         points = geometry.points(block)
         squares = np.maximum(Tile(points, points).approx, 0.0)
         if p["sigma"]:
-            product: Any = p["sigma"] ** 2
+            product: float | np.ndarray = p["sigma"] ** 2
         else:
             others = np.sort(squares, axis=1)  # a row itself is at infinity
             scale = others[:, min(TUNING, block.n - 1) - 1]
@@ -192,6 +192,6 @@ def _distinct(x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         contents = [(x.indices[run].tobytes(), x.data[run].tobytes()) for run in runs]
     else:
         contents = [row.tobytes() for row in x + 0.0]  # one zero
-    kinds: dict[Any, int] = {}
+    kinds: dict[object, int] = {}
     kind = np.array([kinds.setdefault(content, len(kinds)) for content in contents], np.int64)
     return np.unique(kind, return_index=True)[1], kind

@@ -85,7 +85,7 @@ def minimise_l21(
     linear solves. Rows set aside end as exact zeros. The intercept is left at 0 for the caller.
     """
     if not beta >= 0:
-        raise ParameterError(f"the weight of the l2,1 penalty is {beta}; it must be at least 0")
+        raise ParameterError(f"the weight of the ℓ2,1 penalty is {beta}; it must be at least 0")
     d, q = C.shape
     zero = np.zeros(q)
     if d == 0 or not np.any(C):  # nothing to explain: W = 0 is optimal
@@ -396,7 +396,7 @@ def msfs(
     The problem is convex, so U starts at I (the paper: at random). ρ = 0, α = 0 is ridge(β); α = 0, ρ = 1 is fully labelled
     CSFS(β)."""
     if not 0 <= rho <= 1:
-        raise ParameterError(f"rho is {rho}; it must lie between 0 (Frobenius norm only) and 1 (l2,1 norm only)")
+        raise ParameterError(f"rho is {rho}; it must lie between 0 (Frobenius norm only) and 1 (ℓ2,1 norm only)")
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not value >= 0:
             raise ParameterError(f"{name} is {value}; it must be at least 0")
@@ -472,21 +472,10 @@ def omfs_armijo(
     q = C.shape[1]
     if not np.any(C):
         return Solution(W, np.zeros(q), [float(constant)], True, 0)
-    curvature = 2 * np.diag(A)[:, None]
-
-    def smoothed(W, e):
-        return np.sqrt((W * W).sum(axis=1) + e)
-
-    def value(W, AW, e):
-        return float((W * AW).sum() - 2 * (W * C).sum() + gamma * smoothed(W, e).sum() + constant)
-
-    def gradient(W, AW, e):
-        inverse = 1.0 / smoothed(W, e)[:, None]
-        return 2 * (AW - C) + gamma * inverse * W, curvature + gamma * inverse
-
+    loss = _SmoothedLoss(A, C, gamma, constant)
     e = float(np.max(np.linalg.norm(C, axis=1) / np.diag(A)) * 0.1) ** 2
     AW = np.zeros_like(W)
-    J, (g, metric) = value(W, AW, e), gradient(W, AW, e)
+    J, (g, metric) = loss.value(W, AW, e), loss.gradient(W, AW, e)
     first = None
     trace: list[float] = []
     step, converged, window = 1.0, False, 0
@@ -494,17 +483,10 @@ def omfs_armijo(
         P = g / metric
         slope = float((g * P).sum())
         first = slope if first is None else first
-        AP = A @ P  # the quadratic is known along the line from this one product
-        accepted = False
-        while step > 1e-16:
-            W_new, AW_new = W - step * P, AW - step * AP
-            J_new = value(W_new, AW_new, e)
-            if J_new <= J - 1e-4 * step * slope:
-                accepted = True
-                break
-            step *= 0.5
-        if accepted:
-            g_new, metric_new = gradient(W_new, AW_new, e)
+        point, step = loss.search(W, AW, P, J, slope, step, e)
+        if point is not None:
+            W_new, AW_new, J_new = point
+            g_new, metric_new = loss.gradient(W_new, AW_new, e)
             curve = float(((W_new - W) * (g_new - g)).sum())
             step = step * step * slope / curve if curve > 0 else 2 * step
             W, AW, J, g, metric = W_new, AW_new, J_new, g_new, metric_new
@@ -513,16 +495,48 @@ def omfs_armijo(
         e_end = (1e-6 * float(np.linalg.norm(W, axis=1).max())) ** 2
         small = slope <= tol**2 * first
         if e > e_end:
-            if small or not accepted or (window >= 20 and trace[-20] - J <= 1e-7 * abs(J)):
+            if small or point is None or (window >= 20 and trace[-20] - J <= 1e-7 * abs(J)):
                 e, window = max(e / 100, e_end), 0
-        elif small or not accepted or (window >= 100 and trace[-100] - J <= 1e-12 * abs(J)):
+        elif small or point is None or (window >= 100 and trace[-100] - J <= 1e-12 * abs(J)):
             # No step that lowers J in float64 is the end as well: the descent is at its rounding.
             converged = True
             break
         if window == 0 or len(trace) % 500 == 0:
             AW = A @ W  # the running product drifts
-            J, (g, metric), step = min(J, value(W, AW, e)), gradient(W, AW, e), max(min(step, 1.0), 1e-3)
+            J, (g, metric), step = min(J, loss.value(W, AW, e)), loss.gradient(W, AW, e), max(min(step, 1.0), 1e-3)
     return Solution(W, np.zeros(q), trace, converged, len(trace), {"e": e})
+
+
+class _SmoothedLoss:
+    """J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e) from A = X'X (d × d), C = X'V (d × c) and ‖V‖²; AW is handed along."""
+
+    def __init__(self, A: np.ndarray, C: np.ndarray, gamma: float, constant: float) -> None:
+        self.A, self.C, self.gamma, self.constant = A, C, gamma, constant
+        self.curvature = 2 * np.diag(A)[:, None]
+
+    def norms(self, W: np.ndarray, e: float) -> np.ndarray:
+        return np.sqrt((W * W).sum(axis=1) + e)
+
+    def value(self, W: np.ndarray, AW: np.ndarray, e: float) -> float:
+        return float((W * AW).sum() - 2 * (W * self.C).sum() + self.gamma * self.norms(W, e).sum() + self.constant)
+
+    def gradient(self, W: np.ndarray, AW: np.ndarray, e: float) -> tuple[np.ndarray, np.ndarray]:
+        """The gradient, and what divides it row by row."""
+        inverse = 1.0 / self.norms(W, e)[:, None]
+        return 2 * (AW - self.C) + self.gamma * inverse * W, self.curvature + self.gamma * inverse
+
+    def search(
+        self, W: np.ndarray, AW: np.ndarray, P: np.ndarray, J: float, slope: float, step: float, e: float
+    ) -> tuple[tuple[np.ndarray, np.ndarray, float] | None, float]:
+        """Armijo's rule along −P from `step` on: (W, AW, J) where it holds, or None, and the step."""
+        AP = self.A @ P  # the quadratic is known along the line from this one product
+        while step > 1e-16:
+            W_new, AW_new = W - step * P, AW - step * AP
+            J_new = self.value(W_new, AW_new, e)
+            if J_new <= J - 1e-4 * step * slope:
+                return (W_new, AW_new, J_new), step
+            step *= 0.5
+        return None, step
 
 
 # --- methods that scan the data once an iteration ---------------------------------------------------------------------
