@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from pyspark.ml.param.shared import HasOutputCol
 from pyspark.sql import DataFrame
 
+from .. import pipeline
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import SMALL_BYTES
@@ -22,7 +23,6 @@ from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..params import Parameter
-from ..pipeline import MANY_PAIRS
 from ..schema import SLICES, attribute_metadata
 from ..solvers.ranking import complete
 from .base import Fit, StateEstimator, StateModel
@@ -117,7 +117,7 @@ class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel], _Output):
         self._setDefault(outputCol="extracted")
 
     def _small_bytes(self, fit: Fit, profile: Profile) -> int:
-        return 0 if fit.learner.pairs(profile, fit.parameters) > MANY_PAIRS else SMALL_BYTES
+        return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else SMALL_BYTES
 
 
 ESTIMATORS = EstimatorClasses(EXTRACTORS, "Extractor", "ExtractorEstimator", COMMON, f"{__package__}.extractor_classes")

@@ -201,8 +201,7 @@ def test_in_a_cross_validator(spark, data_dir):
     """pyspark's own CrossValidator picks the k whose Hamming loss is the smaller."""
     from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
 
-    from spark_mlfs import read
-    from spark_mlfs.ml.classifiers import MLkNNClassifier
+    from spark_mlfs import MLkNNClassifier, read
 
     path = data_dir / "emotions"
     frame = read.load(spark, str(path / "emotions-train.arff.gz"), "arff", labels=str(path / "emotions.xml")).limit(120).cache()
