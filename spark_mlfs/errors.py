@@ -28,11 +28,15 @@ class BudgetError(SparkMlfsError):
     """A result would not fit into the memory it is allowed; the message names the setting."""
 
 
+class PlatformError(SparkMlfsError):
+    """What a run stands on lacks something: room on a disk, the package on a worker."""
+
+
 class WorkerBudgetError(BudgetError):
     """One process may not hold all rows and what is asked of them; several tasks may."""
 
 
-_RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError|WorkerBudgetError): (.*)")
+_RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError|PlatformError|WorkerBudgetError): (.*)")
 
 
 def from_worker(error: BaseException) -> SparkMlfsError | None:
@@ -43,7 +47,7 @@ def from_worker(error: BaseException) -> SparkMlfsError | None:
     found = _RAISED.search(str(error))
     if not found:
         return of_spark(error)
-    kinds = {kind.__name__: kind for kind in (DataError, ParameterError, BudgetError, WorkerBudgetError)}
+    kinds = {kind.__name__: kind for kind in (DataError, ParameterError, BudgetError, PlatformError, WorkerBudgetError)}
     return kinds[found[1]](found[2].split(" SQLSTATE: ")[0].strip())
 
 
@@ -66,12 +70,26 @@ def worker_errors() -> Iterator[None]:
 PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 _READING = re.compile(r"[Ee]ncountered error while reading file\s+(.+?)\.\s+(?:Could not read|SQLSTATE|at |Caused)", re.DOTALL)
 _NEWLINES = re.compile(r"\s+")
+_ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_WRITING = re.compile(r"Task failed while writing rows to (\S+?)\.?\s")
+_FULL = {"no space left on device": "the disk is full", "disk quota exceeded": "the quota is used up"}
+_FULL["file too large"] = "a file may not grow so large there (ulimit -f)"
+# of Java's stack where Spark writes what it spills, caches or shuffles
+_SPARKS_OWN = ("DiskBlockObjectWriter", "storage.DiskStore", "SpillWriter", "shuffle.sort", "SpillableColumnarBatch")
 _COLON = "Hadoop's file systems read no name with a colon; rename it"
 
 
 def of_spark(error: BaseException) -> SparkMlfsError | None:
     """The library's error in place of Spark's about a file, a path or a table's columns; None for any other."""
     text = str(error)
+    full = disk_error(error)
+    if full:
+        return full
+    absent = None if isinstance(error, ImportError) else _ABSENT.search(text)
+    if absent:
+        name = absent[1].partition(".")[0]
+        more = ", or pass a zip of it (--py-files spark_mlfs.zip)" if name == "spark_mlfs" else ""
+        return PlatformError(f"the workers have no Python package {name}: install it on every one{more}")
     found = _READING.search(text)
     if found:
         return _unreadable(re.sub(r"^file:/+", "/", unquote(found[1])), text)
@@ -90,6 +108,32 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
         said = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
         return DataError(f"reader_options: Spark refuses one of them{': ' + said[1] if said else ''}; correct it")
     return None
+
+
+def full_disk(text: str) -> str | None:
+    """What an error says of a disk that takes no more, None where it says nothing of that kind."""
+    lower = text.lower()
+    return next((said for sign, said in _FULL.items() if sign in lower), None)
+
+
+def disk_error(error: BaseException, what: str | None = None) -> PlatformError | None:
+    """The line for an error of Python, Arrow or Spark that comes of a full disk while `what` was written; None for any other."""
+    text = str(error)
+    said = full_disk(text)
+    if said is None:
+        return None
+    if any(sign in text for sign in _SPARKS_OWN):
+        return PlatformError(
+            f"{said} where Spark keeps its working files (spark.local.dir); free some room there, and start again"
+        )
+    writing = _WRITING.search(text)
+    if what is None and writing:
+        what = re.sub(r"^file:/+", "/", writing[1])
+    if what:
+        return PlatformError(f"{what} cannot be written: {said}; free some room there, and start again")
+    return PlatformError(
+        f"{said}; free some room where the output goes and where Spark keeps its working files (spark.local.dir), and start again"
+    )
 
 
 def _unreadable(path: str, text: str) -> DataError:

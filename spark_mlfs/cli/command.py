@@ -1,8 +1,9 @@
 """The command line: ``spark-mlfs select | transform | score | evaluate | compare | sample | methods | java-home``, and what
 ``jobs/*.py`` call.
 
-`main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted; 1 anything
-else, with its traceback. Nothing is written unless all of it is (see `output.folder`).
+`main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143 ended by
+SIGTERM, both with a line that says what is kept; 1 anything else, with its traceback. Nothing is written unless all of it is (see
+`output.folder`).
 
 A command is a module of this folder: `SUMMARY`, an `EPILOG` if it has examples, `add_arguments(parser)`, and `run(args)`, which
 returns the exit code; and a line in `COMMANDS`. `shared` has the arguments and helpers that several use.
@@ -11,7 +12,9 @@ returns the exit code; and a line in `COMMANDS`. `shared` has the arguments and 
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
@@ -99,13 +102,15 @@ def main(argv: Sequence[str] | None = None) -> int:
             args.parser.print_help(sys.stderr)
             return USER_ERROR
         args.argv = argv
-        with _notices_in_one_line():
+        with _notices_in_one_line(), _sigterm_interrupts():
             return args.run(args)
     except SystemExit as done:  # --help, --version
         return int(done.code or 0)
-    except KeyboardInterrupt:
-        print("spark-mlfs: interrupted", file=sys.stderr)
-        return INTERRUPTED
+    except KeyboardInterrupt as error:
+        ended = isinstance(error, Terminated)
+        said = f": {error}" if str(error) else ""
+        print(f"spark-mlfs: {'ended by SIGTERM' if ended else 'interrupted'}{said}", file=sys.stderr, flush=True)
+        return 128 + signal.SIGTERM if ended else INTERRUPTED
     except Exception as error:
         own = _user_error(error)
         if own is None or debug:
@@ -121,6 +126,28 @@ def job() -> None:
     code = main()
     if code != OK:
         raise SystemExit(code)
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM: a scheduler, or `docker stop`, ends the run. It is cleaned up and told as after Ctrl-C."""
+
+
+@contextmanager
+def _sigterm_interrupts() -> Iterator[None]:
+    """SIGTERM raises `Terminated`, unless the process has a handler of its own."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(*_: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # once: what follows is the cleaning up
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 @contextmanager

@@ -53,20 +53,21 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
         if saved is not None:
             candidates = [_saved_ranking(saved), *candidates]
         journal = Journal.beside(spark, plan.run.output, "comparing", settings_of(plan, candidates))
-        resumed = journal.open()
-        if not resumed:
-            journal.start()
-        before = len(journal.parts)
-        with stages.stage("trials"):
-            outcome = run(spark, plan, journal, candidates, stages.report)
-        if saved is not None:
-            _check_data(saved, outcome, plan)
-        with stages.stage("tables and page"):
-            target = Place(spark, journal.place, journal.folder, "overwrite")
-            trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
-            _write(target, args, outcome, plan, trials, stages)
-            journal.clear()
-            publish(plan.run.output, journal.folder, False)
+        with journal.running("trials"):
+            resumed = journal.open()
+            if not resumed:
+                journal.start()
+            before = len(journal.parts)
+            with stages.stage("trials"):
+                outcome = run(spark, plan, journal, candidates, stages.report)
+            if saved is not None:
+                _check_data(saved, outcome, plan)
+            with stages.stage("tables and page"):
+                target = Place(spark, journal.place, journal.folder, "overwrite")
+                trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
+                _write(target, args, outcome, plan, trials, stages)
+                journal.clear()
+                publish(plan.run.output, journal.folder, False)
     _print_summary(outcome, plan, before)
     return OK
 

@@ -44,7 +44,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Scores a corpus; returns the exit code."""
     from ..output.folder import MANIFEST, Output, Place
-    from ..output.journal import publish
     from ..output.manifest import as_json, opening, versions
     from ..read.toml import reader_option
     from ..report.scoring_page import scoring_page
@@ -63,23 +62,24 @@ def run(args: argparse.Namespace) -> int:
     with session(stages, args.debug) as spark:
         with stages.stage("model"):
             scorer = load_scorer(spark, args.model)
-        with stages.stage("score and write"):
-            scored = score(
-                spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
-                parallelism=parallelism, progress=stages.report, **how,
-            )  # fmt: skip
+
+        def finish(scored: dict[str, Any], target: Place) -> None:
             manifest = {
                 **opening("score", args.argv),
                 "model": {"path": scorer.path, **scorer.classifier.summary},
                 "data": {"path": path, "format": args.format, "options": options},
-                **{k: v for k, v in scored.items() if k not in ("folder", "place")},
+                **scored,
                 "seconds": stages.seconds,
                 "versions": versions(spark.version),
             }
-            target = Place(spark, scored["place"], scored["folder"], "overwrite")
             target.text("_report.html", scoring_page(manifest))
             target.text("_" + MANIFEST, as_json(manifest))
-            publish(args.output, scored["folder"], args.append)
+
+        with stages.stage("score and write"):
+            scored = score(
+                spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
+                parallelism=parallelism, progress=stages.report, finish=finish, **how,
+            )  # fmt: skip
     _print_summary(scored, args.output)
     return OK
 

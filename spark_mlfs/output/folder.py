@@ -21,14 +21,14 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from pandas.api.types import is_numeric_dtype
 from pyspark.sql import SparkSession
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data
@@ -116,15 +116,13 @@ class Output:
             return
         target = self.local
         aside = target.with_name(f".{target.name}.{secrets.token_hex(4)}.new")
-        try:
-            aside.mkdir(parents=True)
-        except OSError as error:
-            raise ParameterError(f"cannot write the output {self.path}: {error.strerror or error}") from None
-        try:
-            yield Place(spark, spark_path(aside), aside, "error")
-            self._swap(aside, target)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)  # gone already where all went well
+        with on_a_full_disk(self.path), parents_of(aside, self.path):
+            try:
+                _make(aside, self.path)
+                yield Place(spark, spark_path(aside), aside, "error")
+                self._swap(aside, target)
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)  # gone already where all went well
 
     def _swap(self, aside: Path, target: Path) -> None:
         if not os.path.lexists(target):
@@ -142,6 +140,41 @@ class Output:
             os.rename(old, target)
             raise
         shutil.rmtree(old, ignore_errors=True)
+
+
+@contextmanager
+def parents_of(folder: Path, output: str) -> Iterator[None]:
+    """Makes the folders that `folder` of an output is to lie in; those that were made and are empty at the end are taken away."""
+    fresh = [p for p in folder.parents if not os.path.lexists(p)]  # innermost first
+    try:
+        _make(folder.parent, output)
+        yield
+    finally:
+        with suppress(OSError):  # not empty
+            for parent in fresh:
+                parent.rmdir()
+
+
+def _make(folder: Path, output: str) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = full_disk(str(error)) or error.strerror or error
+        raise ParameterError(f"cannot write the output {output}: {reason}") from None
+
+
+@contextmanager
+def on_a_full_disk(path: str) -> Iterator[None]:
+    """Around writing the output `path`: what a full disk makes Python, Arrow or Spark say is one line that names it."""
+    try:
+        yield
+    except PlatformError:
+        raise
+    except Exception as error:
+        full = disk_error(error, f"the output {path}")
+        if full is None:
+            raise
+        raise full from None
 
 
 class Place:

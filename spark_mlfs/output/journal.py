@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import DataError
-from .folder import MANIFEST, local_path, spark_path
+from ..errors import DataError, SparkMlfsError
+from .folder import MANIFEST, local_path, on_a_full_disk, parents_of, spark_path
+from .lock import locked
 
 
 @dataclass
@@ -26,7 +29,10 @@ class Journal:
     place: str  # as Spark is told it
     folder: Path | None  # the same on this machine, or None
     settings: dict[str, Any]
+    output: str = ""  # as the user names it
     parts: dict[int, dict[str, Any]] = field(default_factory=dict)
+    total: int = 0  # how many parts there will be, where that is known
+    _mine: bool = field(default=False, repr=False)  # whether what lies in the folder is this run's
 
     @staticmethod
     def beside(spark: SparkSession, output: str, what: str, settings: dict[str, Any]) -> Journal:
@@ -34,7 +40,50 @@ class Journal:
         is not on this machine."""
         local = local_path(output)
         folder = None if local is None else local.with_name(f".{local.name}.{what}")
-        return Journal(spark, output.rstrip("/") if folder is None else spark_path(folder), folder, settings)
+        return Journal(spark, output.rstrip("/") if folder is None else spark_path(folder), folder, settings, output)
+
+    @contextmanager
+    def running(self, unit: str = "parts") -> Iterator[Journal]:
+        """Around everything that writes. On this machine's file system no other run writes into the same output meanwhile:
+        `ParameterError` for the second. What ends the run early says what is kept and how to go on; nothing half-written stays,
+        and no working folder in which nothing is done."""
+        if self.folder is None:
+            with self._kept(unit):
+                yield self
+            return
+        lock = self.folder.with_name(self.folder.name + ".lock")
+        with parents_of(self.folder, self.output), locked(lock, self.output), self._kept(unit):
+            yield self
+
+    @contextmanager
+    def _kept(self, unit: str) -> Iterator[None]:
+        try:
+            with on_a_full_disk(self.output):
+                yield
+        except SparkMlfsError as error:
+            self._sweep()
+            raise (type(error)(f"{error}; {self._how_to_go_on(unit)}") if self.parts else error) from None
+        except KeyboardInterrupt as error:
+            self._sweep()
+            raise type(error)(self._how_to_go_on(unit) if self.parts else "nothing was done yet") from None
+        except BaseException:
+            self._sweep()
+            raise
+
+    def _how_to_go_on(self, unit: str) -> str:
+        share = f"{len(self.parts)} of {self.total} {unit}" if self.total else f"{len(self.parts)} {unit}"
+        where = f" in {self.folder}" if self.folder is not None else ""
+        return f"{share} are done and kept{where}: the same command goes on with the rest"
+
+    def _sweep(self) -> None:
+        """Takes away what is half-written, and all where no part is done."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        if self._mine and not self.parts:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            return
+        for half in (*self.folder.glob("_writing-*"), *self.folder.glob("*/.*.writing")):
+            shutil.rmtree(half, ignore_errors=True) if half.is_dir() else half.unlink(missing_ok=True)
 
     def open(self, *but: str) -> bool:
         """Takes up what an earlier run left with the same settings (those of `but` aside); False where there is nothing, or
@@ -44,9 +93,12 @@ class Journal:
         if not found or {k: v for k, v in found[0].items() if k not in but} != mine:
             return False
         self.parts = {entry["part"]: entry for entry in self.get("_parts")}
+        self._mine = True
         return True
 
     def start(self) -> None:
+        """Begins anew: what another run left there, with other settings, goes."""
+        self._mine = True
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
@@ -54,6 +106,10 @@ class Journal:
 
     def write(self, number: int, frame: DataFrame) -> str:
         """The rows of a part, whole or not at all; where they are."""
+        with on_a_full_disk(self.output):
+            return self._write(number, frame)
+
+    def _write(self, number: int, frame: DataFrame) -> str:
         target = f"{self.place}/data/part={number}"
         if self.folder is None:
             frame.write.mode("overwrite").parquet(target)
@@ -72,8 +128,9 @@ class Journal:
         return target
 
     def done(self, number: int, entry: dict[str, Any]) -> None:
+        """Notes a part as done."""
+        self.put("_parts", number, {"part": number, **entry})
         self.parts[number] = {"part": number, **entry}
-        self.put("_parts", number, self.parts[number])
 
     def put(self, kind: str, number: int, entry: dict[str, Any]) -> None:
         """Writes one small entry, whole or not at all."""
@@ -91,8 +148,7 @@ class Journal:
     def get(self, kind: str) -> list[dict[str, Any]]:
         """All entries of a kind."""
         if self.folder is not None:
-            home = self.folder / kind
-            return [json.loads(p.read_text(encoding="utf-8")) for p in sorted(home.glob("*.json"))] if home.is_dir() else []
+            return [entry for path in sorted((self.folder / kind).glob("*.json")) if (entry := _entry(path)) is not None]
         try:
             rows = self.spark.read.option("recursiveFileLookup", "true").text(f"{self.place}/{kind}").collect()
         except Exception as error:
@@ -108,12 +164,22 @@ class Journal:
                 shutil.rmtree(self.folder / kind, ignore_errors=True)
 
 
+def _entry(path: Path) -> dict[str, Any] | None:
+    """What an entry says; None where it is damaged: what it noted is done again."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+
+
 def publish(output: str, folder: Path | None, append: bool) -> None:
     """Puts what was gathered beside the output in its place: as a whole, or part by part into the one that is there."""
     if folder is None:
         return
     target = local_path(output)
     assert target is not None
+    for half in folder.glob("_writing-*"):  # of a run that was killed
+        shutil.rmtree(half, ignore_errors=True)
     if append and target.exists():
         for kind in ("data", "_parts"):
             (target / kind).mkdir(exist_ok=True)
@@ -125,11 +191,9 @@ def publish(output: str, folder: Path | None, append: bool) -> None:
                 (folder / name).replace(target / name)
         shutil.rmtree(folder, ignore_errors=True)
         return
-    old = None
+    old = target.with_name(f".{target.name}.old")
     if target.exists():
-        old = target.with_name(f".{target.name}.old")
         shutil.rmtree(old, ignore_errors=True)
         target.rename(old)
     folder.rename(target)
-    if old is not None:
-        shutil.rmtree(old, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)

@@ -21,6 +21,7 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +37,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 
 from ..errors import DataError, ParameterError
-from ..output.folder import local_path, spark_path
-from ..output.journal import Journal
+from ..output.folder import Place, local_path, spark_path
+from ..output.journal import Journal, publish
 from ..read.faults import reading
 from ..read.lines import near
 from ..read.tables import FORMATS, csv_rows, open_table, quoted
@@ -154,13 +155,14 @@ def score(
     append: bool = False,
     parallelism: int | None = None,
     progress: Progress | None = None,
+    finish: Callable[[dict[str, Any], Place], None] | None = None,
 ) -> dict[str, Any]:
     """Scores a corpus into `output`; returns the manifest's part of it: rows, parts, tags, seconds.
 
     Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
     ``scores``, both best first. `id` (default ``id`` where the table has it, else the hash of the row) and the columns of `keep`
     come along. An interrupted run of the same model, data, options and output goes on where it stopped. `append` adds the inputs
-    that the output does not hold yet. `publish` puts the result in its place.
+    that the output does not hold yet. `finish` writes what else belongs to the output (its manifest), then all of it appears.
     `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a part of one file is one task.
     """
     how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
@@ -176,66 +178,83 @@ def score(
         "append": append,
         "data": json.loads(json.dumps([path, format, options], default=str)),
     }
-    before = _before(spark, output, settings) if append else {}
     journal = Journal.beside(spark, output, "scoring", settings)
-    resumed = journal.open()
-    if not resumed:
-        journal.start()
-    # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
-    planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
-    held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
-    held |= {name for names in planned.values() for name in names}
-    inputs = source(spark, path, format, dict(options or {}), held, parts)
-    columns = _kept(inputs.shown, id, keep)
-    scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
-    first = 1 + max([-1, *before, *journal.parts, *planned])
-    fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
-    if fresh:
-        journal.put("_plan", first, fresh)
-    todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
-    started = time.perf_counter()
-    total = len(todo) + len(journal.parts)
+    with journal.running():
+        before = _before(spark, output, settings) if append else {}
+        resumed = journal.open()
+        # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
+        planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
+        held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
+        held |= {name for names in planned.values() for name in names}
+        inputs = source(spark, path, format, dict(options or {}), held, parts)
+        columns = _kept(inputs.shown, id, keep)
+        scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
+        if not resumed:  # only now: a command that is refused leaves what an earlier one did
+            journal.start()
+        first = 1 + max([-1, *before, *journal.parts, *planned])
+        fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
+        if fresh:
+            journal.put("_plan", first, fresh)
+        todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
+        journal.total = len(todo) + len(journal.parts)
+        started = time.perf_counter()
 
-    def one(number: int, names: list[str]) -> None:
-        begun = time.perf_counter()
-        frame = inputs.read(names)
-        frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
-        with reading():
-            where = journal.write(number, scorer.tagged(frame, columns, **how))
-            rows, tags = _count(spark, where)
-        journal.done(
-            number,
-            {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)},
-        )
+        def one(number: int, names: list[str]) -> None:
+            begun = time.perf_counter()
+            frame = inputs.read(names)
+            frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
+            with reading():
+                where = journal.write(number, scorer.tagged(frame, columns, **how))
+                rows, tags = _count(spark, where)
+            entry = {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)}
+            journal.done(number, entry)
 
-    with ThreadPoolExecutor(parallelism or min(8, os.cpu_count() or 2)) as threads:
+        _side_by_side(spark, one, todo, parallelism or min(8, os.cpu_count() or 2), journal, progress)
+        entries = [*before.values(), *journal.parts.values()]
+        counts: dict[str, int] = {}
+        for entry in entries:
+            for tag, number in entry["tags"].items():
+                counts[tag] = counts.get(tag, 0) + number
+        scored = {
+            "rows": sum(entry["rows"] for entry in entries),
+            "scored_now": sum(journal.parts[number]["rows"] for number in todo),
+            "seconds_now": round(time.perf_counter() - started, 3),
+            "parts": len(entries),
+            "resumed": resumed and bool(len(journal.parts) - len(todo)),
+            "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+            "settings": settings,
+        }
+        if finish is not None:
+            finish(scored, Place(spark, journal.place, journal.folder, "overwrite"))
+        publish(output, journal.folder, append)
+    return scored
+
+
+def _side_by_side(
+    spark: SparkSession,
+    one: Callable[[int, list[str]], None],
+    todo: dict[int, list[str]],
+    parallelism: int,
+    journal: Journal,
+    progress: Progress | None,
+) -> None:
+    """`one` for every part, some at a time. What ends it early waits for those under way, whose jobs an interrupt cancels where
+    Spark can: nobody writes any more when this is left."""
+    with ThreadPoolExecutor(parallelism) as threads:
         running = [threads.submit(one, number, names) for number, names in todo.items()]
         try:
             if progress and todo:
-                progress("scoring part", len(journal.parts), total)
+                progress("scoring part", len(journal.parts), journal.total)
             for finished in as_completed(running):
                 finished.result()
                 if progress:
-                    progress("scoring part", len(journal.parts), total)
-        except BaseException:
-            threads.shutdown(wait=False, cancel_futures=True)  # those under way are finished, and count
+                    progress("scoring part", len(journal.parts), journal.total)
+        except BaseException as error:
+            threads.shutdown(wait=False, cancel_futures=True)
+            if isinstance(error, KeyboardInterrupt) and hasattr(spark, "interruptAll"):
+                with suppress(Exception):  # Spark 3.5 knows it on Connect only
+                    spark.interruptAll()
             raise
-    entries = [*before.values(), *journal.parts.values()]
-    counts: dict[str, int] = {}
-    for entry in entries:
-        for tag, number in entry["tags"].items():
-            counts[tag] = counts.get(tag, 0) + number
-    return {
-        "rows": sum(entry["rows"] for entry in entries),
-        "scored_now": sum(journal.parts[number]["rows"] for number in todo),
-        "seconds_now": round(time.perf_counter() - started, 3),
-        "parts": len(entries),
-        "resumed": resumed and bool(len(journal.parts) - len(todo)),
-        "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-        "settings": settings,
-        "folder": journal.folder,
-        "place": journal.place,
-    }
 
 
 def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[int, dict[str, Any]]:

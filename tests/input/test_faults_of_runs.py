@@ -1,12 +1,30 @@
-"""What goes wrong while a run is under way: a row that cannot be used, a full disk, two runs into one place, a run that is ended."""
+"""What goes wrong while a run is under way: a row that cannot be used, a full disk, two runs into one place, a worker that lacks
+a package."""
 
 from __future__ import annotations
 
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
 import pytest
 from pyspark.sql import functions as F
 
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.errors import DataError
+from spark_mlfs.cli import main
+from spark_mlfs.errors import DataError, ParameterError, PlatformError, from_worker, worker_errors
+from spark_mlfs.output import lock
+from spark_mlfs.output.folder import Output
+from spark_mlfs.output.journal import Journal
+from spark_mlfs.output.lock import locked
 
 # ---- rows are named as their owner knows them ----
 
@@ -48,3 +66,254 @@ def test_a_row_is_named_by_what_its_id_column_holds(spark, kind):
     frame, said = with_a_bad_row(spark, kind, "n string")
     with pytest.raises(DataError, match=f"^row 'doc 20': ({said})"):
         pack(frame, row_id="n")
+
+
+# ---- one run at a time into one place ----
+
+HOLDER = """
+import sys, time
+from pathlib import Path
+from spark_mlfs.output.lock import locked
+with locked(Path(sys.argv[1]), "runs/tags"):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """Another process that holds the lock."""
+    root = str(Path(__file__).resolve().parents[2])
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "lock")]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": root})
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+
+
+def test_the_second_run_is_told_who_writes_there_and_since_when(holder, tmp_path):
+    with pytest.raises(ParameterError) as told, locked(tmp_path / "lock", "runs/tags"):
+        pass
+    line = str(told.value)
+    assert line.startswith("another run writes the output runs/tags: ") and f"process {holder.pid}, started " in line
+    assert "seconds ago; wait for it to end, or give another --output" in line and "\n" not in line
+    assert (tmp_path / "lock").exists()  # it is the other's still
+    holder.kill()
+    holder.wait()
+    with locked(tmp_path / "lock", "runs/tags"):  # at once: the killed process holds nothing
+        assert json.loads((tmp_path / "lock").read_text())["pid"] == os.getpid()
+    assert not (tmp_path / "lock").exists()
+
+
+@pytest.mark.parametrize("flock", [True, False], ids=["with locks", "a file system without locks"])
+def test_a_lock_of_another_machine_is_taken_over_when_it_is_old(tmp_path, monkeypatch, flock):
+    if not flock:
+        monkeypatch.setattr(lock, "fcntl", None)
+    path = tmp_path / "lock"
+    owner = {"who": "ada on elsewhere, process 7", "host": "elsewhere", "pid": 7, "started": time.time() - 3 * 3600}
+    path.write_text(json.dumps(owner))
+    with pytest.raises(ParameterError, match="ada on elsewhere, process 7, started 3 hours ago"), locked(path, "out"):
+        pass
+    assert json.loads(path.read_text()) == owner
+    os.utime(path, (time.time() - lock.STALE - 1,) * 2)
+    with locked(path, "out"):
+        assert json.loads(path.read_text())["pid"] == os.getpid()
+    assert not path.exists()
+
+
+def test_an_owner_keeps_its_lock_young(tmp_path, monkeypatch):
+    monkeypatch.setattr(lock, "fcntl", None)
+    monkeypatch.setattr(lock, "BEAT", 0.05)
+    with locked(tmp_path / "lock", "out"):
+        os.utime(tmp_path / "lock", (1, 1))
+        deadline = time.time() + 10
+        while (tmp_path / "lock").stat().st_mtime < 2 and time.time() < deadline:
+            time.sleep(0.02)
+        with pytest.raises(ParameterError, match="another run writes the output out"), locked(tmp_path / "lock", "out"):
+            pass
+
+
+def test_never_two_at_a_time(tmp_path):
+    inside, most, entered = [], [], []
+
+    def enter(number):
+        for _ in range(200):
+            try:
+                with locked(tmp_path / "lock", "out"):
+                    inside.append(number)
+                    most.append(len(inside))
+                    inside.remove(number)
+                    entered.append(number)
+            except ParameterError:
+                pass
+
+    threads = [threading.Thread(target=enter, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert max(most) == 1 and len(entered) >= 6 and not list(tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_hold_a_lock_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    journal = Journal.beside(None, str(tmp_path / "file" / "out"), "scoring", {})
+    with (
+        pytest.raises(ParameterError, match="cannot write the output .*file/out: (Not a directory|File exists)"),
+        journal.running(),
+    ):
+        pass
+
+
+# ---- what an ended run leaves ----
+
+
+def journal_in(folder, settings=None):
+    return Journal.beside(None, str(folder / "new" / "out"), "scoring", settings or {"a": 1})
+
+
+def test_nothing_stays_where_nothing_is_done(tmp_path):
+    for error, told in ((DataError("no column"), "^no column$"), (KeyboardInterrupt(), "^nothing was done yet$")):
+        with pytest.raises(type(error), match=told), journal_in(tmp_path).running() as journal:
+            journal.start()
+            (journal.folder / "_writing-0").mkdir()
+            raise error
+        assert not list(tmp_path.iterdir())  # the folder above it is gone, too
+
+
+def test_what_is_done_is_kept_and_told(tmp_path):
+    class Ended(KeyboardInterrupt):
+        pass
+
+    for error in (DataError("row 7: wrong"), Ended()):
+        with pytest.raises(type(error)) as told, journal_in(tmp_path).running() as journal:
+            if not journal.open():
+                journal.start()
+            journal.total = 6
+            journal.done(2, {"rows": 5})
+            (journal.folder / "_writing-3").mkdir()
+            (journal.folder / "_parts" / ".3.writing").write_text("{")
+            raise error
+        kept = f"1 of 6 parts are done and kept in {journal.folder}: the same command goes on with the rest"
+        assert str(told.value) == (f"row 7: wrong; {kept}" if isinstance(error, DataError) else kept)
+        assert sorted(p.name for p in journal.folder.rglob("*")) == ["0.json", "2.json", "_parts", "_settings"]
+        assert [p.name for p in journal.folder.parent.iterdir()] == [journal.folder.name]
+
+
+def test_a_refused_command_leaves_what_an_earlier_one_did(tmp_path):
+    with journal_in(tmp_path).running() as journal:
+        journal.start()
+        journal.done(0, {"rows": 5})
+    with pytest.raises(DataError, match="^mistyped$"), journal_in(tmp_path, {"a": 2}).running() as other:
+        assert not other.open()
+        raise DataError("mistyped")  # before it starts
+    again = journal_in(tmp_path)
+    assert again.open() and again.parts == {0: {"part": 0, "rows": 5}}
+
+
+def test_a_damaged_note_is_work_to_do(tmp_path):
+    with journal_in(tmp_path).running() as journal:
+        journal.start()
+        journal.done(0, {"rows": 5})
+        journal.done(1, {"rows": 6})
+    (journal.folder / "_parts" / "1.json").write_text("")
+    again = journal_in(tmp_path)
+    assert again.open() and list(again.parts) == [0]
+
+
+# ---- a full disk ----
+
+
+@pytest.fixture
+def little_room():
+    """Files of this process grow to 8 KB only: as on a full disk, writing stops in the middle."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    signal.signal(signal.SIGXFSZ, before)
+
+
+LARGE = pd.DataFrame({"x": np.random.default_rng(0).random(50000)})
+
+
+@pytest.mark.parametrize("write", ["table", "text"])
+def test_a_full_disk_leaves_nothing(tmp_path, little_room, write):
+    output = Output(str(tmp_path / "new" / "out"), False)
+    with pytest.raises(PlatformError) as told, output.writing(None) as target:
+        target.text("small.json", "{}")
+        target.table("large", LARGE) if write == "table" else target.text("large", "x" * 100000)
+    assert str(told.value).startswith(f"the output {output.path} cannot be written: ") and "free some room" in str(told.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_keeps_what_is_done(tmp_path, little_room):
+    with pytest.raises(PlatformError, match="cannot be written: .*; 1 of 2 parts are done and kept"):
+        with journal_in(tmp_path).running() as journal:
+            journal.start()
+            journal.total = 2
+            journal.done(0, {"rows": 1})
+            journal.done(1, {"inputs": ["x" * 100000]})
+    assert journal_in(tmp_path).open() and not list(journal.folder.rglob(".*.writing"))
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of its own, as small as is asked for."""
+    mounted = []
+
+    def mount(size):
+        options = f"size={size}" + (",remount" if mounted else "")
+        done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(tmp_path)], capture_output=True)
+        if done.returncode:
+            pytest.skip("file systems can be mounted by root only")
+        mounted.append(size)
+        return tmp_path
+
+    yield mount
+    if mounted:
+        subprocess.run(["umount", "-l", str(tmp_path)], check=True)
+
+
+def test_a_selection_onto_a_full_disk(spark, small_disk, capfd):
+    folder = small_disk("64k")
+    (folder / "full").write_bytes(b"x" * 40000)
+    command = ["select", "--format", "numbers", "--option", "num_rows=60", "--method", "mim", "--num-features", "3"]
+    capfd.readouterr()
+    assert main([*command, "--output", str(folder / "new" / "out")]) == 2
+    said = capfd.readouterr()
+    assert said.err.startswith(
+        f"spark-mlfs: error: the output {folder}/new/out cannot be written: the disk is full; free some room"
+    )
+    assert len(said.err.splitlines()) == 1 and not said.out
+    assert [p.name for p in folder.iterdir()] == ["full"]
+
+
+def test_spill_is_told_from_output():
+    spilled = "java.io.IOException: No space left on device\n\tat org.apache.spark.storage.DiskBlockObjectWriter.write(X.scala:1)"
+    written = (
+        "[TASK_WRITE_FAILED] Task failed while writing rows to file:/tmp/out. SQLSTATE: 58030\nCaused by: No space left on device"
+    )
+    assert "spark.local.dir" in str(from_worker(RuntimeError(spilled)))
+    assert str(from_worker(RuntimeError(written))).startswith("/tmp/out cannot be written: the disk is full")
+    assert "the quota is used up; free" in str(from_worker(OSError(122, "Disk quota exceeded")))
+    assert from_worker(OSError(13, "Permission denied")) is None
+
+
+# ---- workers without a package ----
+
+
+def test_a_package_that_workers_lack_is_named(spark, tmp_path, monkeypatch):
+    """A module that only the driver can import, pickled by its name, as the library's own are."""
+    (tmp_path / "only_here.py").write_text("def same(batches):\n    yield from batches\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import only_here
+
+    with pytest.raises(PlatformError) as told, worker_errors():
+        spark.range(3).mapInArrow(only_here.same, "id long").collect()
+    assert str(told.value) == "the workers have no Python package only_here: install it on every one"
+    own = from_worker(RuntimeError("PythonException: ... ModuleNotFoundError: No module named 'spark_mlfs'\n"))
+    assert isinstance(own, PlatformError) and str(own).endswith("or pass a zip of it (--py-files spark_mlfs.zip)")
+    assert from_worker(ModuleNotFoundError("No module named 'spark_mlfs'")) is None  # the driver's own

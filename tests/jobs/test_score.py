@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 import spark_mlfs
 from spark_mlfs import cli
+from spark_mlfs.cli.shared import Stages
 from spark_mlfs.scoring import corpus as scoring
 
 LABELS = ["l0", "l1", "l2", "l3"]
@@ -235,6 +236,106 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
     holes = ("score", "--data", tmp_path / "holes", "--format", "parquet", "--id", "doc", "--output", tmp_path / "out")
     assert "missing" in refused(*holes, *model)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(spark, corpus, run, refused, tmp_path, monkeypatch):
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    out, told, report = tmp_path / "out", [], Stages.report
+
+    def second(self, *progress):
+        if not told:
+            told.append(refused(*base, "--output", out))  # in the middle of the first
+            told.append(refused(*base, "--top-n", 1, "--overwrite", "--output", out))
+        report(self, *progress)
+
+    monkeypatch.setattr(Stages, "report", second)
+    code, said, err = run(*base, "--parallelism", 1, "--output", out)
+    assert code == 0, err
+    assert len(told) == 2 and all(f"another run writes the output {out}: " in line and "started " in line for line in told)
+    found, count = scored(spark, out)
+    assert count == len(found) == 240
+    assert sorted(p.name for p in out.iterdir()) == ["_manifest.json", "_parts", "_plan", "_report.html", "_settings", "data"]
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(spark, corpus, run, refused, tmp_path, monkeypatch):
+    base = (
+        "score",
+        "--model",
+        corpus / "selection",
+        "--data",
+        corpus / "corpus",
+        "--format",
+        "parquet",
+        "--output",
+        tmp_path / "o",
+    )
+    done, work = scoring.Journal.done, tmp_path / ".o.scoring"
+
+    def fails(self, number, entry):
+        if len(self.parts) == 2:
+            raise KeyboardInterrupt
+        done(self, number, entry)
+
+    monkeypatch.setattr(scoring.Journal, "done", fails)
+    code, _, err = run(*base, "--output", tmp_path / "o", "--id", "doc", "--parallelism", 1)
+    assert code == 130
+    assert err == f"spark-mlfs: interrupted: 2 of 6 parts are done and kept in {work}: the same command goes on with the rest\n"
+    assert not list(work.glob("_writing-*")) and sorted(p.name for p in tmp_path.iterdir()) == [".o.scoring"]
+    monkeypatch.setattr(scoring.Journal, "done", done)
+    assert "no column 'docs'" in refused(*base, "--output", tmp_path / "o", "--id", "docs")
+    assert len(list((work / "_parts").glob("*.json"))) == 2
+    code, said, _ = run(*base, "--output", tmp_path / "o", "--id", "doc")
+    assert code == 0 and "160 rows scored" in said and "interrupted run" in said
+    assert [p.name for p in tmp_path.iterdir()] == ["o"]
+
+
+def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, tmp_path):
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "tmpfs", str(disk), "-o"]
+    if subprocess.run([*mount, "size=80k"], capture_output=True).returncode:
+        pytest.skip("file systems can be mounted by root only")
+    try:
+        base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+        line = refused(*base, "--parallelism", 1, "--output", disk / "out")
+        assert f"the output {disk / 'out'} cannot be written: the disk is full; free some room there" in line
+        left = len(list((disk / ".out.scoring" / "_parts").glob("*.json")))
+        assert 1 <= left < 6 and f"; {left} of 6 parts are done and kept in " in line
+        assert sorted(p.name for p in disk.iterdir()) == [".out.scoring"]
+        assert not list((disk / ".out.scoring").glob("_writing*"))
+        subprocess.run([*mount, "remount,size=4m"], check=True)
+        code, said, err = run(*base, "--output", disk / "out")
+        assert code == 0 and f"{40 * (6 - left)} rows scored" in said, err
+        assert scored(spark, disk / "out")[1] == 240 and [p.name for p in disk.iterdir()] == ["out"]
+    finally:
+        subprocess.run(["umount", "-l", str(disk)], check=True)
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
+    """A scheduler ends the process alone, not what it started: it stops within seconds, and the same command goes on."""
+    out, work = tmp_path / "out", tmp_path / ".out.scoring"
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    command = [sys.executable, "-m", "spark_mlfs.cli", *base, "--parallelism", "1", "--output", out]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    process = subprocess.Popen([str(c) for c in command], env=environment, text=True, stderr=subprocess.PIPE)
+    deadline = time.time() + 240
+    while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 2:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    ended = time.time()
+    said = process.communicate(timeout=60)[1]
+    left = len(list((work / "_parts").glob("*.json")))
+    lines = [line for line in said.splitlines() if line.startswith("spark-mlfs: ")]
+    assert process.returncode == 143 and time.time() - ended < 30, said
+    kept = f"{left} of 6 parts are done and kept in {work}: the same command goes on with the rest"
+    assert lines == [f"spark-mlfs: ended by SIGTERM: {kept}"] and "Traceback" not in said, said
+    assert 2 <= left < 6 and not list(work.glob("_writing-*")) and [p.name for p in tmp_path.iterdir()] == [work.name]
+    code, said, err = run(*base, "--output", out)
+    assert code == 0 and f"{40 * (6 - left)} rows scored" in said, err
+    assert scored(spark, out)[1] == 240 and [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
 @pytest.mark.slow

@@ -1,0 +1,142 @@
+"""One run at a time into one place: a lock file beside the output, with its owner and its age.
+
+The lock is the operating system's (`flock`), so that a run that was killed holds nothing. Where the file system knows no locks,
+or another machine holds it, its age tells: the owner touches the file every `BEAT` seconds, and after `STALE` seconds without
+it the lock is taken over. Machines that share a disk are taken to have clocks that agree within a minute.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from ..errors import ParameterError, full_disk
+
+try:
+    import fcntl
+except ImportError:  # Windows: the age alone tells
+    fcntl = None  # type: ignore[assignment]
+
+BEAT, STALE = 20.0, 120.0  # seconds
+
+
+@contextlib.contextmanager
+def locked(path: Path, what: str) -> Iterator[None]:
+    """Holds the lock file `path` of the output `what`; `ParameterError` where another run holds it, with its owner and age."""
+    handle = _acquire(path, what)
+    stop = threading.Event()
+    beat = threading.Thread(target=_beat, args=(handle, stop), name=f"lock of {what}", daemon=True)
+    beat.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        beat.join()
+        if _same(handle, path):
+            path.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def _acquire(path: Path, what: str) -> int:
+    while True:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        except OSError as error:
+            raise ParameterError(f"cannot write beside the output {what}: {error.strerror or error}") from None
+        try:
+            free = _flock(handle)
+            if not _same(handle, path):  # its owner took it away between our opening and locking it
+                os.close(handle)
+                continue
+            owner, age = _owner(handle), _age(handle)
+            if free is False or (owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())):
+                raise ParameterError(
+                    f"another run writes the output {what}: {owner.get('who', 'of unknown owner')}, started {_ago(owner)}; wait "
+                    f"for it to end, or give another --output (a lock whose owner is gone frees itself within {STALE:.0f} s)"
+                )
+            entry = {"who": _me(), "host": socket.gethostname(), "pid": os.getpid(), "started": time.time()}
+            os.ftruncate(handle, 0)
+            os.lseek(handle, 0, os.SEEK_SET)
+            os.write(handle, json.dumps(entry).encode())
+            if free is None:  # another may have written at the same moment: the last one has it
+                time.sleep(0.2)
+                if _owner(handle) != entry:
+                    os.close(handle)
+                    continue
+            return handle
+        except OSError as error:
+            os.close(handle)
+            raise ParameterError(
+                f"cannot write beside the output {what}: {full_disk(str(error)) or error.strerror or error}"
+            ) from None
+        except BaseException:
+            os.close(handle)
+            raise
+
+
+def _flock(handle: int) -> bool | None:
+    """Whether the lock is ours; None where the file system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+
+
+def _same(handle: int, path: Path) -> bool:
+    """Whether the open file is the one at `path`."""
+    try:
+        return os.path.samestat(os.fstat(handle), os.stat(path))
+    except OSError:
+        return False
+
+
+def _owner(handle: int) -> dict[str, Any]:
+    """Who wrote the lock; empty where it was only begun."""
+    try:
+        os.lseek(handle, 0, os.SEEK_SET)
+        owner = json.loads(os.read(handle, 4096))
+        return owner if isinstance(owner, dict) else {}
+    except ValueError:
+        return {}
+
+
+def _age(handle: int) -> float:
+    return time.time() - os.fstat(handle).st_mtime
+
+
+def _me() -> str:
+    try:
+        user = getpass.getuser()
+    except (ImportError, KeyError, OSError):  # a user without a name, as in containers
+        user = "a user without a name"
+    return f"{user} on {socket.gethostname()}, process {os.getpid()}"
+
+
+def _ago(owner: dict[str, Any]) -> str:
+    started = owner.get("started")
+    if not isinstance(started, (int, float)):
+        return "just now"
+    seconds = max(0, int(time.time() - started))
+    for size, unit in ((86400, "days"), (3600, "hours"), (60, "minutes")):
+        if seconds >= 2 * size:
+            return f"{seconds // size} {unit} ago"
+    return f"{seconds} seconds ago"
+
+
+def _beat(handle: int, stop: threading.Event) -> None:
+    while not stop.wait(BEAT):
+        with contextlib.suppress(OSError, NotImplementedError):
+            os.utime(handle)
