@@ -11,7 +11,7 @@ The names below are imported when they are first asked for: ``import spark_mlfs`
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from . import errors, pipeline, read
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
     from .extract import EXTRACTORS
     from .methods import METHODS
-    from .ml.classifiers import MultiLabelClassificationModel
-    from .ml.extractors import MultiLabelExtractorModel
-    from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel
+    from .ml.classifiers import ClassifierEstimator, MultiLabelClassificationModel
+    from .ml.extractors import ExtractorEstimator, MultiLabelExtractorModel
+    from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel, SelectorEstimator
     from .report.compare import compare
     from .session.local import local_session
 
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     )
 # end of the imports
 
+Entry = TypeVar("Entry")
 __version__ = "0.1.0"
 
 __all__ = [
@@ -96,6 +97,7 @@ __all__ = [
     "local_session",
     "pipeline",
     "read",
+    "register",
     "selector_class",
     # names of the classes, written by ml.generate
     "Chi2Selector",
@@ -168,37 +170,55 @@ _CLASSES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name) or next((module for ending, module in _CLASSES.items() if name.endswith(ending)), None)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = import_module(f".{home}", __name__)
-    value = module if home == name else getattr(module, name)
-    if name in __all__:
-        globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a checker shall tell names that there are not
+
+    def __getattr__(name: str) -> Any:
+        home = _HOMES.get(name) or next((module for ending, module in _CLASSES.items() if name.endswith(ending)), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module = import_module(f".{home}", __name__)
+        value = module if home == name else getattr(module, name)
+        if name in __all__:
+            globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-def selector_class(method: str) -> type:
-    """The estimator class of a method, also of one of your own: ``METHODS.register(MyMethod)``, then
+def register(cls: type[Entry]) -> type[Entry]:
+    """Makes a method, an extractor or a classifier of your own known by its `name`; usable as a decorator. `ParameterError` where
+    another class has the name, or it lacks what an entry needs."""
+    from .classify import CLASSIFIERS
+    from .classify.base import Classifier
+    from .extract import EXTRACTORS
+    from .extract.base import Extractor
+    from .methods import METHODS
+
+    if issubclass(cls, Classifier):
+        return CLASSIFIERS.register(cls)
+    if issubclass(cls, Extractor):
+        return EXTRACTORS.register(cls)
+    return METHODS.register(cls)
+
+
+def selector_class(method: str) -> type[SelectorEstimator]:
+    """The estimator class of a method, also of one of your own: ``register(MyMethod)``, then
     ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where there is none of this name."""
     from .ml.selectors import SELECTORS
 
     return SELECTORS.of(method)
 
 
-def extractor_class(extractor: str) -> type:
+def extractor_class(extractor: str) -> type[ExtractorEstimator]:
     """The estimator class of an extractor, as `selector_class` of a method."""
     from .ml.extractors import ESTIMATORS
 
     return ESTIMATORS.of(extractor)
 
 
-def classifier_class(classifier: str) -> type:
+def classifier_class(classifier: str) -> type[ClassifierEstimator]:
     """The estimator class of a classifier, as `selector_class` of a method."""
     from .ml.classifiers import ESTIMATORS
 

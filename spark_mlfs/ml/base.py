@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from pyspark.ml import Estimator, Model
@@ -19,7 +19,9 @@ from .. import pipeline
 from ..blocks.codec import State
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
+from ..classify.base import Classifier
 from ..engine.base import Cost, Engine
+from ..extract.base import Extractor
 from ..registry import Registry
 from ..schema import attribute_names
 from .params import FITTING, Checked, declare, name_or_none
@@ -32,13 +34,8 @@ if TYPE_CHECKING:
 
 Fitted = TypeVar("Fitted", bound=Model)
 Learned = TypeVar("Learned", bound="StateModel")
+Learner = TypeVar("Learner", Extractor, Classifier)
 Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
-
-
-class Learner(Protocol):
-    """An extractor or a classifier."""
-
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State: ...
 
 
 class MultiLabelEstimator(
@@ -121,9 +118,6 @@ class MultiLabelEstimator(
         """The model of packed data; the fit began at `started` (`time.perf_counter`)."""
         raise NotImplementedError
 
-    def _budgets(self) -> dict[str, int]:
-        return {"driver_bytes": self.getDriverBytes(), "worker_bytes": self.getWorkerBytes()}
-
     def _own_parameters(self) -> dict[str, Any]:
         """Values of the entry's parameters by their names in the registry."""
         return {p.name: self.getOrDefault(p.camel) for p in self.entry.parameters}
@@ -138,7 +132,7 @@ class MultiLabelEstimator(
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_progress"}
 
-    def copy(self, extra: Mapping[Param[Any], Any] | None = None) -> Self:
+    def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
         copied._progress = self._progress
         return copied
@@ -208,7 +202,7 @@ class StateModel(Saved, HasFeaturesCol):
     def summary(self) -> dict[str, Any]:
         return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names")}
 
-    def copy(self, extra: Mapping[Param[Any], Any] | None = None) -> Self:
+    def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
         copied.state, copied._extra = self.state, dict(self._extra)
         return copied
@@ -236,7 +230,7 @@ class StateModel(Saved, HasFeaturesCol):
 
 
 @dataclass(frozen=True)
-class Fit:
+class Fit(Generic[Learner]):
     """The fit of an extractor or a classifier; picklable, so that it can run in one task.
 
     `parameters` the learner's own, checked; `further` what it goes by beside them.
@@ -250,12 +244,12 @@ class Fit:
         return self.learner.fit(engine, {**self.parameters, **self.further}), engine.cost
 
 
-class StateEstimator(MultiLabelEstimator[Learned, Fit], Generic[Learned]):
+class StateEstimator(MultiLabelEstimator[Learned, Fit[Learner]], Generic[Learned, Learner]):
     """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
 
     model: ClassVar[type[StateModel]]
 
-    def _check(self, dataset: DataFrame) -> Fit:
+    def _check(self, dataset: DataFrame) -> Fit[Learner]:
         checked = spec.check(self.entry.parameters, self._own_parameters(), f"{self.registry.kind} {self.entry.name!r}")
         return Fit(self.entry(), checked, self._further(dataset, checked))
 
@@ -263,13 +257,14 @@ class StateEstimator(MultiLabelEstimator[Learned, Fit], Generic[Learned]):
         """What the learner goes by beside its parameters."""
         return {}
 
-    def _small_bytes(self, fit: Fit, profile: Profile) -> int:
+    def _small_bytes(self, fit: Fit[Learner], profile: Profile) -> int:
         """Blocks below this size are fitted in one task."""
         raise NotImplementedError
 
-    def _compute(self, packed: Packed, checked: Fit, started: float) -> Learned:
+    def _compute(self, packed: Packed, checked: Fit[Learner], started: float) -> Learned:
         small = self._small_bytes(checked, packed.profile)
-        state, cost, distributed = pipeline.compute(packed, checked, self._progress, small, **self._budgets())
+        budgets = self.getDriverBytes(), self.getWorkerBytes()
+        state, cost, distributed = pipeline.compute(packed, checked, self._progress, small, *budgets)
         extra = {
             self.registry.kind: self.entry.name,
             "parameters": dict(checked.parameters),

@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
-from ..classify.base import Predictor
+from ..classify.base import Classifier, Predictor
 from ..classify.knn import NeighbourVote, label_counts
 from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
@@ -136,7 +136,7 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_blocks"}
 
-    def copy(self, extra: Mapping[Param[Any], Any] | None = None) -> Self:
+    def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
         copied._blocks = self._blocks
         return copied
@@ -191,7 +191,7 @@ class BestLabels:
         }
 
 
-class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel], _Outputs):
+class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifier], _Outputs):
     """Common part of the classifiers."""
 
     registry = CLASSIFIERS
@@ -214,7 +214,7 @@ class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel], _Output
             )
         return {"slices": [int(i) for i in metadata[SLICES]]}
 
-    def _small_bytes(self, fit: Fit, profile: Profile) -> int:
+    def _small_bytes(self, fit: Fit[Classifier], profile: Profile) -> int:
         return SIDE_BY_SIDE_BYTES if fit.learner.by_label(fit.parameters) else SMALL_BYTES
 
 

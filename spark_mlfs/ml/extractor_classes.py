@@ -390,6 +390,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> type:
-    """The class of an entry from outside, made when it is first asked for."""
-    return ESTIMATORS.named(name)
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> type:
+        """The class of an entry from outside, made when it is first asked for."""
+        return ESTIMATORS.named(name)

@@ -106,7 +106,7 @@ class MultiLabelExtractorModel(StateModel, _Output):
         return label_slices(self.state)
 
 
-class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel], _Output):
+class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], _Output):
     """Common part of the extractors."""
 
     registry = EXTRACTORS
@@ -116,7 +116,7 @@ class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel], _Output):
         super().__init__()
         self._setDefault(outputCol="extracted")
 
-    def _small_bytes(self, fit: Fit, profile: Profile) -> int:
+    def _small_bytes(self, fit: Fit[Extractor], profile: Profile) -> int:
         return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else SMALL_BYTES
 
 

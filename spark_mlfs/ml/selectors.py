@@ -239,7 +239,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             return indices
         return feature_positions(names, indices, slots, column)
 
-    def copy(self, extra: Mapping[Param[Any], Any] | None = None) -> Self:
+    def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
         copied._ranking, copied._extra = self._ranking, dict(self._extra)
         return copied
@@ -280,7 +280,10 @@ class SelectorEstimator(ScreeningAccessors, MultiLabelEstimator[MultiLabelSelect
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
         width = packed.profile.d
         request = self._request(width, self.keep(width))
-        (result,) = pipeline.rank(packed, [request], progress=self._progress, **self._budgets())
+        driver_bytes, worker_bytes = self.getDriverBytes(), self.getWorkerBytes()
+        (result,) = pipeline.rank(
+            packed, [request], progress=self._progress, driver_bytes=driver_bytes, worker_bytes=worker_bytes
+        )
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=4)
         return MultiLabelSelectorModel.of(result)

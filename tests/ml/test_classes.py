@@ -11,6 +11,8 @@ import pytest
 
 import spark_mlfs
 from spark_mlfs import ParameterError
+from spark_mlfs.classify.base import Classifier
+from spark_mlfs.extract.base import Extractor
 from spark_mlfs.methods.mim import MIM
 from spark_mlfs.ml import generate
 from spark_mlfs.ml.classifiers import ESTIMATORS as CLASSIFYING
@@ -104,13 +106,18 @@ def test_getters_and_setters_are_documented():
 @pytest.fixture
 def registered():
     """Registers a class for one test."""
-    known = dict(spark_mlfs.METHODS._classes)
-    yield spark_mlfs.METHODS.register
-    for name in set(spark_mlfs.METHODS._classes) - set(known):
+    names = []
+
+    def register(method):
+        names.append(method.name)
+        return spark_mlfs.register(method)
+
+    yield register
+    for name in set(names) & set(spark_mlfs.METHODS):
         made = vars(SELECTORS.module).get(SELECTORS.class_name(name))
         if made is not None and made.entry is spark_mlfs.METHODS[name]:
             delattr(SELECTORS.module, made.__name__)
-        del spark_mlfs.METHODS._classes[name]
+        spark_mlfs.METHODS.forget(name)
 
 
 class Borrowed(MIM):
@@ -188,3 +195,21 @@ def test_classes_by_the_names_of_the_registries():
     ):
         with pytest.raises(ParameterError, match=says):
             made("jmii")
+
+
+def test_each_kind_is_registered_where_it_belongs():
+    mine = {"title": "mine", "source": "a test", "parameters": (), "__doc__": "Mine.", "__module__": __name__}
+    for base, registry, made in (
+        (Extractor, spark_mlfs.EXTRACTORS, spark_mlfs.extractor_class),
+        (Classifier, spark_mlfs.CLASSIFIERS, spark_mlfs.classifier_class),
+        (MIM, spark_mlfs.METHODS, spark_mlfs.selector_class),
+    ):
+        cls = type("Mine", (base,), {**mine, "name": "mine"})
+        assert spark_mlfs.register(cls) is cls is registry["mine"]
+        try:
+            assert made("mine").__name__ == f"Mine{registry.kind.capitalize()}".replace("Method", "Selector")
+            assert made("mine")().entry is cls
+        finally:
+            registry.forget("mine")
+    with pytest.raises(ParameterError, match="Nothing is no method: it has no 'name'"):
+        spark_mlfs.register(type("Nothing", (), {}))

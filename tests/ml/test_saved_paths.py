@@ -103,7 +103,7 @@ def test_a_method_from_outside_is_fitted_saved_and_loaded(frame, tmp_path):
 
         name, title, source = "outside", "mim from outside", "a test"
 
-    spark_mlfs.METHODS.register(Outside)
+    spark_mlfs.register(Outside)
     try:
         estimator = spark_mlfs.selector_class("outside")(numTopFeatures=2, idCol="id", numBins=4, outputCol="kept")
         model = Pipeline(stages=[estimator]).fit(frame)
@@ -116,7 +116,7 @@ def test_a_method_from_outside_is_fitted_saved_and_loaded(frame, tmp_path):
         (loaded,) = Pipeline.load(str(tmp_path / "pipeline")).getStages()
         assert type(loaded) is type(estimator) and loaded.getNumTopFeatures() == 2
     finally:
-        del spark_mlfs.METHODS._classes["outside"]
+        spark_mlfs.METHODS.forget("outside")
         vars(SELECTORS.module).pop("OutsideSelector")
     with pytest.raises(spark_mlfs.ParameterError, match="holds a OutsideSelector, not a MultiLabelSelector"):
         spark_mlfs.MultiLabelSelector.load(str(tmp_path / "outside"))
