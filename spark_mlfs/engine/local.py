@@ -72,6 +72,8 @@ class LocalEngine(Engine):
         """The blocks of a statistic, span by span."""
         if statistic.layout == "rows":
             return [[self.rows]]
+        if statistic.layout == "identified":
+            return [[self.identified()]]
         if statistic.layout == "spans":
             return self.spans(statistic.spans(self.profile))
         coding = statistic.coding
@@ -80,9 +82,9 @@ class LocalEngine(Engine):
         return [[self._coded[coding.key]]]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
-        """As on the cluster for what is summed over spans; and everything together must fit this process."""
+        """As on the cluster for what finishes on the driver; and everything together must fit this process."""
         sizes = self._sizes(statistics)
-        spans = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "spans"]
+        spans = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "spans" or s.quantised]
         self._fit_driver([s for s, _ in spans], [size for _, size in spans])
         size = self.bytes_in_one_process(statistics, sizes)
         if size > self.worker_bytes:

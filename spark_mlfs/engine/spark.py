@@ -106,6 +106,8 @@ class SparkEngine(Engine):
         """The layout a statistic reads and the frame of its blocks."""
         if statistic.layout == "rows":
             return "rows", self.raw()
+        if statistic.layout == "identified":
+            return "rows by id", self.identified()
         if statistic.layout == "spans":
             spans = statistic.spans(self.profile)
             return ("spans", spans), self.in_spans(spans)

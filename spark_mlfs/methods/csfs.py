@@ -19,23 +19,25 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
+from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
 from ..params import Integer, Number, Parameter
 from ..solvers import l21
 from ..solvers.l21 import FilledLabels
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
-from ..statistics.gram import ARRAYS, Gram, features_of, moments_of
+from ..statistics.gram import Gram, exact_statistics, features_of
 from ..statistics.moments import provisional_centre
 from .base import GramProblem, Scores
 from .regression import SCALING, GramMethod, scores_of
@@ -74,26 +76,20 @@ class FilledSums(Statistic):
 
 @dataclass
 class AllRowsGram(Gram):
-    """The features' second moments over all rows, labelled or not (labels taken as 0 where unknown)."""
+    """The features' second moments over all rows, labelled or not. State as `Gram` without labels."""
 
     def key(self) -> Hashable:
         return "gram of all rows"
 
-    def partial(self, block: Block, profile: Profile) -> State:
-        x, _ = features_of(block, profile)
-        return {f"0 {name}": value for name, value in moments_of(x, np.zeros((block.n, 0))).items()}
+    def parts(self, block: Block) -> Iterator[tuple[str, Block]]:
+        for first in range(0, block.n, exact.ROWS):
+            yield "0 ", block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+
+    def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
+        return sp.csr_matrix((block.n, 0))
 
     def finish(self, state: State, profile: Profile) -> GramStatistics:
-        sums = {name: state[f"0 {name}"] for name in ARRAYS}
-        v = profile.varying
-        return GramStatistics(
-            float(sums["n"][0]),
-            *(sums[name] for name in ARRAYS[1:]),
-            provisional_centre(profile),
-            np.zeros(0),
-            profile.low[v],
-            profile.high[v],
-        )
+        return exact_statistics(state, profile, "0 ", 0)
 
 
 class CSFS(GramMethod):

@@ -93,13 +93,15 @@ class Statistic:
     A subclass states what differs from the class attributes here: they say how every one of its instances is computed.
 
     `layout`       which blocks it reads:
-        ``"rows"``    raw blocks in any order; integer states only
+        ``"rows"``    raw blocks in any order, equal rows may share an id; integer states only
+        ``"identified"``  the same, no two rows sharing an id
         ``"coded"``   discretised blocks in any order; integer states only (the statistic has a `coding`)
         ``"cells"``   discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
         ``"spans"``   raw blocks in an order that depends on the row ids alone (`blocks.spans.Spans`), states merged in that
                       order: float sums have one value whatever the partitioning
     `ordered`      with layout ``"spans"``: whether the order of the merge matters (float sums)
     `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces merged apart
+    `quantised`    whether its integers are sums of quantised values (`kernels.exact`), which finish on the driver
     `by_labelset`  whether a state grows with the distinct labelsets, so that counting them first tells its size
     """
 
@@ -107,6 +109,7 @@ class Statistic:
     ordered: ClassVar[bool] = True
     divisible: ClassVar[bool] = True
     by_labelset: ClassVar[bool] = False
+    quantised: ClassVar[bool] = False
 
     def key(self) -> Hashable:
         """Equal keys mean equal results: the engines answer a repeated request from their cache."""

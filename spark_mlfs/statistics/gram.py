@@ -1,12 +1,12 @@
 """Second moments [X, Y, 1]'[X, Y, 1] of the rows whose labels are all known: what the whole regression family needs.
 
-Float sums over chunks of rows in an order that row ids alone decide (`blocks.spans.Spans`), about a provisional centre, so that
-a large mean with a small spread loses no digits. Rows with an unknown label are left out (`csfs` alone uses them).
+Exact sums of quantised values (`kernels.exact`), about a provisional centre, so that a large mean with a small spread loses no
+digits. Rows with an unknown label are left out (`csfs` alone uses them).
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,10 +16,10 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of
-from ..blocks.spans import Spans
+from ..kernels import exact
 from ..kernels.gram import GramStatistics
-from .base import Statistic, accumulate
-from .moments import provisional_centre
+from .base import Statistic
+from .moments import provisional_centre, unit_of
 
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
 ARRAYS = ("n", "sum_x", "sum_y", "xx", "xy", "yy")
@@ -60,54 +60,93 @@ def statistics_of(state: State, profile: Profile, prefix: str = "") -> GramStati
     )
 
 
+def exact_statistics(state: State, profile: Profile, prefix: str, q: int) -> GramStatistics:
+    """The state of exact sums over rows with `q` labels as the solvers take it, the labels about their provisional centre."""
+    own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+    m = exact.moments_of(own, unit_of(profile), q)
+    v, n = profile.varying, float(m["n"][0])
+    centre = centre_of_labels(profile) if q else np.zeros(0)
+    sum_y = m["sum_y"] - n * centre
+    across = np.outer(m["sum_y"], centre)
+    return GramStatistics(
+        n,
+        m["sum_x"],
+        sum_y,
+        m["xx"],
+        m["xy"] - np.outer(m["sum_x"], centre),
+        m["yy"] - across - across.T + n * np.outer(centre, centre),
+        provisional_centre(profile),
+        centre,
+        profile.low[v],
+        profile.high[v],
+    )
+
+
 @dataclass
 class Gram(Statistic):
     """`GramStatistics` of the varying features and all labels; with `blocks` = b a list of b of them, by hash of the row id,
-    whose sums are cross-validation folds and half-samples. State: 8·b·(v² + vq + q²) bytes."""
+    whose sums are cross-validation folds and half-samples. State: 8·b·(v² + vq + q²) bytes, half as much again where values need
+    a second slice: 8·b·(2v² + 2vq + q²)."""
 
     blocks: int = 1
-    layout = "spans"
+    quantised = True
+
+    @property
+    def layout(self) -> str:  # type: ignore[override]
+        """By id where rows are grouped by it."""
+        return "rows" if self.blocks == 1 else "identified"
 
     def key(self) -> Hashable:
         return "gram", self.blocks
 
-    def spans(self, profile: Profile) -> Spans:
-        return Spans.of(profile, self.blocks)
+    def parts(self, block: Block) -> Iterator[tuple[str, Block]]:
+        """The known rows group by group, a product's worth at a time."""
+        block = block.known()
+        groups = [np.arange(block.n)]
+        if self.blocks > 1:
+            group = group_of(block.ids) * self.blocks // GROUPS
+            order = np.argsort(group, kind="stable")
+            groups = np.split(order, np.searchsorted(group[order], np.arange(1, self.blocks)))
+        for number, rows in enumerate(groups):
+            for first in range(0, len(rows), exact.ROWS):
+                some = rows[first : first + exact.ROWS]
+                yield f"{number} ", block if len(some) == block.n else block.take(some)
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block = block.known()
-        x, _ = features_of(block, profile)
-        y = block.labels(profile.q).toarray() - centre_of_labels(profile)
-        which = 0
-        if self.blocks > 1 and block.n:
-            which = int(group_of(block.ids[:1])[0]) * self.blocks // GROUPS
-        return {f"{which} {name}": value for name, value in moments_of(x, y).items()}
+        out: State = {}
+        for prefix, part in self.parts(block):
+            x, _ = features_of(part, profile)
+            coarse, fine = exact.quantised(x, unit_of(profile))
+            wide = profile.n >= exact.WIDE_ROWS
+            state = exact.second_moments(coarse, fine, self.labels(part, profile), wide=wide)
+            out = exact.add(out, {prefix + name: value for name, value in state.items()})
+        return out
 
-    def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        part = self.partial(block, profile)
-        return part if state is None else accumulate(state, part)
+    def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
+        """(n, q) 0/1."""
+        return block.labels(profile.q)
 
     def merge(self, left: State, right: State) -> State:
-        out = dict(left)
-        for name, value in right.items():
-            out[name] = out[name] + value if name in out else value
-        return out
+        return exact.add(left, right)
 
     def finish(self, state: State, profile: Profile) -> GramStatistics | list[GramStatistics]:
         if self.blocks == 1:
-            return statistics_of(state, profile, "0 ")
+            return exact_statistics(state or {"0 n": np.zeros(1)}, profile, "0 ", profile.q)
         present = sorted({int(name.split()[0]) for name in state})
-        return [statistics_of(state, profile, f"{which} ") for which in present]
+        return [exact_statistics(state, profile, f"{which} ", profile.q) for which in present]
 
     def state_bytes(self, profile: Profile) -> int:
         v, q = len(profile.varying), profile.q
-        return self.blocks * (8 * (1 + v + q + v * v + v * q + q * q) + envelope(6))
+        one = bool(profile.binary[profile.varying].all())  # values that need one slice
+        words = (1 if one else 2) * (2 if profile.n >= exact.WIDE_ROWS else 1)
+        products = words * v * v + (1 if one else 2) * v * q + q * q
+        return self.blocks * (8 * (1 + q + 4 * v + products) + envelope(12))
 
 
 @dataclass
 class GroupGrams(Gram):
     """{group: `GramStatistics`} of the groups of rows that have any, of 60 (`blocks.rowhash.group_of`): half-samples and folds of
-    any division into groups are sums of them. State: 480·(v² + vq + q²) bytes."""
+    any division into groups are sums of them. State: 480·(2v² + 2vq + q²) bytes."""
 
     blocks: int = GROUPS
 
@@ -116,4 +155,4 @@ class GroupGrams(Gram):
 
     def finish(self, state: State, profile: Profile) -> dict[int, GramStatistics]:
         present = sorted({int(name.split()[0]) for name in state})
-        return {group: statistics_of(state, profile, f"{group} ") for group in present}
+        return {group: exact_statistics(state, profile, f"{group} ", profile.q) for group in present}

@@ -1,0 +1,164 @@
+"""Exact sums: products of quantised columns in whole numbers, so that a sum has one value whatever the order of the rows, the
+blocks, the threads or the BLAS.
+
+A column of values x, shifted, with |x| ≤ u for a power of two u that does not depend on the rows at hand, is taken as
+
+    x = u · (h · 2⁻²⁰ + l · 2⁻⁴⁰),    h, l whole numbers, |h| ≤ 2²⁰, |l| ≤ 2¹⁹,
+
+which is off by at most u · 2⁻⁴¹. The products of 4096 rows stay below 2⁵³, where float64 is exact in any order, and add up in
+int64. Of the quantised values everything is exact up to the last conversion: with H, L the columns' h and l,
+
+    Σx = u(Σh 2⁻²⁰ + Σl 2⁻⁴⁰),    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + diag(L'L) 2⁻⁸⁰),    X'Y = u(H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰),
+
+but for the terms of L'L beside its diagonal, which have no common sign and together are below 2⁻⁴² of u u' a row. Columns whose
+values need no more than 20 bits (0 and 1, bytes, counts) have l = 0 and cost one product; so do all columns of a block together.
+
+States are dicts of int64 arrays. A part that is absent is 0. Beyond 2²² rows a sum of h² may leave int64: `wide` states carry
+what is above 2⁴⁰ in a second word, named with a plus.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+BITS = 20
+ROWS = 4096  # of one product: ROWS · 2^(2·BITS) ≤ 2^52
+WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
+_ONE, _WORD = float(1 << BITS), 40
+State = dict[str, Any]
+
+
+def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
+    """(v,) the least powers of two u with |x − shift| ≤ u for x in [low, high]; 1 where that is 0."""
+    reach = np.maximum(np.abs(low - shift), np.abs(high - shift))
+    mantissa, exponent = np.frexp(reach)
+    exponent = np.where(mantissa == 0.5, exponent - 1, exponent)  # a power of two is its own unit
+    return np.where(reach > 0, np.ldexp(1.0, exponent), 1.0)
+
+
+def quantised(x: np.ndarray | sp.csr_matrix, unit: np.ndarray) -> tuple[Any, Any | None]:
+    """h and l, coarse and fine, of shifted values (n, v), dense float64 or CSR, of whole numbers; fine is None where it is 0
+    throughout. `x` may be overwritten."""
+    values = x.data if sp.issparse(x) else x
+    scale = _ONE / unit
+    values *= scale[x.indices] if sp.issparse(x) else scale
+    coarse = np.rint(values)
+    values -= coarse
+    fine = None
+    if values.any():
+        values *= _ONE
+        fine = np.rint(values, out=values)
+    if not sp.issparse(x):
+        return coarse, fine
+    parts = [None if part is None else sp.csr_matrix((part, x.indices, x.indptr), shape=x.shape) for part in (coarse, fine)]
+    return parts[0], parts[1]
+
+
+def add(left: State, right: State) -> State:
+    """The sum of two states."""
+    out = dict(left)
+    for name, value in right.items():
+        out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
+    return carried(out) if any(name.endswith("+") for name in out) else out
+
+
+def carried(state: State) -> State:
+    """A state whose sums of products have their upper words apart."""
+    out = dict(state)
+    for name in [name for name in state if name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")]:
+        above = out[name] >> _WORD
+        out[name] = out[name] - (above << _WORD)
+        out[name + "+"] = out.get(name + "+", 0) + above
+    return out
+
+
+def _float(state: State, name: str, shape: tuple[int, ...]) -> np.ndarray:
+    if name not in state:
+        return np.zeros(shape)
+    value = np.asarray(state[name], np.float64)
+    return value + np.ldexp(np.asarray(state[name + "+"], np.float64), _WORD) if name + "+" in state else value
+
+
+def _whole(values: Any) -> np.ndarray:
+    values = values.toarray() if sp.issparse(values) else np.asarray(values)
+    return values.astype(np.int64)
+
+
+# ---- second moments ----
+
+
+def second_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, rows: np.ndarray | None = None, wide: bool = False) -> State:
+    """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1; of some of the rows."""
+    if rows is not None:
+        coarse, fine, y = coarse[rows], None if fine is None else fine[rows], y[rows]
+    n, v = coarse.shape
+    y = y.astype(np.float64)
+    state: State = {"n": np.array([n], np.int64)}
+    for first in range(0, max(n, 1), ROWS):
+        part = slice(first, first + ROWS)
+        a, b, c = coarse[part], None if fine is None else fine[part], y[part]
+        one: State = {"h": _whole(a.sum(axis=0)).reshape(v), "hh": _whole(a.T @ a), "hy": _whole((c.T @ a)).T}
+        one |= {"y": _whole(c.sum(axis=0)).ravel(), "yy": _whole(c.T @ c)}
+        if b is not None:
+            cross = a.T @ b
+            squares = b.multiply(b).sum(axis=0) if sp.issparse(b) else np.einsum("ij,ij->j", b, b)
+            one |= {"l": _whole(b.sum(axis=0)).reshape(v), "hl": _whole(cross + cross.T), "ll": _whole(squares).reshape(v)}
+            one["ly"] = _whole(c.T @ b).T
+        state = add(state, one)
+    return carried(state) if wide else state
+
+
+def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
+    """n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q), yy (q, q) in float64: of the shifted features, the labels as they are."""
+    v = len(unit)
+    xx = _float(state, "hh", (v, v))
+    xx += np.ldexp(_float(state, "hl", (v, v)), -BITS)
+    xx[np.diag_indices(v)] += np.ldexp(_float(state, "ll", (v,)), -2 * BITS)
+    xx = np.ldexp(xx, -2 * BITS)
+    xx *= unit[:, None]
+    xx *= unit
+    xy = np.ldexp(_float(state, "hy", (v, q)) + np.ldexp(_float(state, "ly", (v, q)), -BITS), -BITS) * unit[:, None]
+    total = np.ldexp(_float(state, "h", (v,)) + np.ldexp(_float(state, "l", (v,)), -BITS), -BITS) * unit
+    return {
+        "n": np.asarray(state["n"], np.float64),
+        "sum_x": total,
+        "sum_y": _float(state, "y", (q,)),
+        "xx": xx,
+        "xy": xy,
+        "yy": _float(state, "yy", (q, q)),
+    }
+
+
+# ---- sums and squares by group ----
+
+
+def group_moments(coarse: Any, fine: Any | None, member: sp.csr_matrix, squares: bool = True, wide: bool = False) -> State:
+    """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group has. Parts are (g, v)."""
+    state: State = {}
+    for first in range(0, max(coarse.shape[0], 1), ROWS):
+        part = slice(first, first + ROWS)
+        a, b, m = coarse[part], None if fine is None else fine[part], member[:, part].astype(np.float64)
+        one: State = {"h": _whole(m @ a)}
+        if squares:
+            one["hh"] = _whole(m @ _times(a, a))
+        if b is not None:
+            one["l"] = _whole(m @ b)
+            if squares:
+                one |= {"hl": _whole(m @ _times(a, b)), "ll": _whole(m @ _times(b, b))}
+        state = add(state, one)
+    return carried(state) if wide else state
+
+
+def _times(a: Any, b: Any) -> Any:
+    return a.multiply(b).tocsr() if sp.issparse(a) else a * b
+
+
+def sums_of(state: State, unit: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Σx and Σx² (g, v) in float64, of the shifted values."""
+    total = np.ldexp(_float(state, "h", shape) + np.ldexp(_float(state, "l", shape), -BITS), -BITS) * unit
+    square = _float(state, "hh", shape) + np.ldexp(_float(state, "hl", shape), 1 - BITS)
+    square += np.ldexp(_float(state, "ll", shape), -2 * BITS)
+    return total, np.ldexp(square, -2 * BITS) * (unit * unit)

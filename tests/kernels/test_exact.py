@@ -1,0 +1,154 @@
+"""Exact sums: one value in any order, block size and grouping; as close to the true sums as announced."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spark_mlfs.kernels import exact
+
+KINDS = {
+    "normal": lambda rng, n: rng.normal(size=n),
+    "far": lambda rng, n: 1e9 + rng.normal(size=n),
+    "single": lambda rng, n: rng.normal(size=n).astype(np.float32).astype(float),
+    "heavy": lambda rng, n: rng.lognormal(0, 2, size=n),
+    "binary": lambda rng, n: (rng.random(n) < 0.3).astype(float),
+    "bytes": lambda rng, n: rng.integers(0, 256, n).astype(float),
+    "tiny": lambda rng, n: 1e-200 * rng.normal(size=n),
+    "huge": lambda rng, n: 1e150 * rng.normal(size=n),
+    "sparse": lambda rng, n: rng.normal(size=n) * (rng.random(n) < 0.05),
+}
+
+
+def table(n=5000, q=3, seed=0, kinds=KINDS):
+    """(x, y, shift, unit): one column of each kind."""
+    rng = np.random.default_rng(seed)
+    x = np.column_stack([make(rng, n) for make in kinds.values()])
+    low, high = x.min(axis=0), x.max(axis=0)
+    shift = np.where((low <= 0) & (high >= 0), 0.0, low + (high - low) / 2)
+    return x, sp.csr_matrix(rng.random((n, q)) < 0.3), shift, exact.units(low, high, shift)
+
+
+def same(one, other):
+    assert set(one) == set(other)
+    for name, value in one.items():
+        assert np.array_equal(value, other[name]), name
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_sum_has_one_value(sparse, wide):
+    """Rows in another order, cut elsewhere, added in another order: the same integers."""
+    x, y, shift, unit = table(9000)
+    x, shift = (sp.csr_matrix(np.where(np.abs(x) < 1e8, x, 0)), 0) if sparse else (x, shift)
+    rng = np.random.default_rng(1)
+
+    def parts(order, cuts):
+        states = []
+        for rows in np.split(order, cuts):
+            block = x[rows] - shift if not sparse else x[rows].copy()
+            coarse, fine = exact.quantised(block, unit)
+            states.append(exact.second_moments(coarse, fine, y[rows], wide=wide))
+        return states
+
+    def total(states):
+        out = states[0]
+        for state in states[1:]:
+            out = exact.add(out, state)
+        return out
+
+    whole = total(parts(np.arange(9000), []))
+    for cuts in ([10, 11, 4000], [4096], list(range(500, 9000, 700))):
+        states = parts(rng.permutation(9000), cuts)
+        rng.shuffle(states)
+        same(total(states), whole)
+    same(exact.add(exact.add(*states[:2]), states[2]), exact.add(states[0], exact.add(*states[1:3])))
+
+
+def test_second_moments_are_as_close_as_announced():
+    """1e-11 of the product of the columns' norms, against sums of fractions."""
+    x, y, shift, unit = table(1500)
+    coarse, fine = exact.quantised(x - shift, unit)
+    found = exact.moments_of(exact.second_moments(coarse, fine, y), unit, y.shape[1])
+    centred = x - shift
+    fractions = [[Fraction(v) for v in column] for column in centred.T]
+    norms = [np.abs(c).max() * np.linalg.norm(c / np.abs(c).max()) for c in centred.T]
+    for i, a in enumerate(fractions):
+        for j, b in enumerate(fractions[: i + 1]):
+            true = sum(p * q for p, q in zip(a, b, strict=True))
+            assert abs(float(Fraction(found["xx"][i, j]) - true)) <= 1e-11 * norms[i] * norms[j], (i, j)
+        assert abs(float(Fraction(found["sum_x"][i]) - sum(a))) <= 1e-11 * norms[i] * np.sqrt(len(x))
+        for label in range(y.shape[1]):
+            rows = y[:, [label]].nonzero()[0]
+            assert abs(float(Fraction(found["xy"][i, label]) - sum(a[r] for r in rows))) <= 1e-11 * norms[i] * np.sqrt(len(x))
+    assert np.array_equal(found["yy"], (y.T.astype(int) @ y.astype(int)).toarray())
+    assert found["n"] == 1500 and np.array_equal(found["sum_y"], np.asarray(y.sum(axis=0)).ravel())
+
+
+def test_few_bits_are_exact_and_cost_one_slice():
+    kinds = {name: KINDS[name] for name in ("binary", "bytes")}
+    x, y, shift, unit = table(3000, kinds=kinds)
+    coarse, fine = exact.quantised(x - shift, unit)
+    assert fine is None
+    state = exact.second_moments(coarse, fine, y)
+    assert not {"l", "hl", "ll", "ly"} & set(state)
+    found = exact.moments_of(state, unit, y.shape[1])
+    assert np.array_equal(found["xx"], (x - shift).T @ (x - shift)) and np.array_equal(found["xy"], (x - shift).T @ y)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_sums_by_group_are_those_of_the_quantised_values(sparse):
+    """To the bit of the last rounding: what is constant over a group has no spread there."""
+    kinds = {name: make for name, make in KINDS.items() if name not in ("far", "huge", "tiny")}
+    x, y, shift, unit = table(6000, kinds=kinds)
+    x[:40, 0] = 0.1  # rows of the first group
+    member = sp.vstack([sp.csr_matrix((np.ones(40), (np.zeros(40, int), np.arange(40))), shape=(1, 6000)), y.T]).tocsr()
+    block = sp.csr_matrix(x) if sparse else x - shift
+    unit = exact.units(x.min(axis=0), x.max(axis=0), 0 * shift) if sparse else unit
+    coarse, fine = exact.quantised(block.copy(), unit)
+    state = exact.group_moments(coarse, fine, member)
+    total, square = exact.sums_of(state, unit, (4, x.shape[1]))
+    dense = block.toarray() if sparse else block
+    np.testing.assert_allclose(total, member @ dense, rtol=0, atol=1e-9 * np.abs(dense).max())
+    np.testing.assert_allclose(square, member @ dense**2, rtol=1e-9)
+    spread = square[0, 0] / 40 - (total[0, 0] / 40) ** 2
+    assert abs(spread) <= 4e-16 * square[0, 0] / 40
+    rng = np.random.default_rng(2)
+    order = rng.permutation(6000)
+    again = [
+        exact.group_moments(coarse[rows], None if fine is None else fine[rows], member[:, rows])
+        for rows in np.split(order, [100, 5000])
+    ]
+    same(exact.add(again[2], exact.add(again[0], again[1])), state)
+
+
+def test_two_words_hold_what_one_cannot():
+    """States as of 2²⁶ rows at the largest value: their sum of squares is beyond int64."""
+    coarse = np.full((4096, 1), float(1 << 20))
+    y = sp.csr_matrix((4096, 1))
+    state = exact.second_moments(coarse, None, y, wide=True)
+    times = 14  # doublings: 2^12 rows become 2^26
+    for _ in range(times):
+        state = exact.add(state, state)
+    found = exact.moments_of(state, np.ones(1), 1)
+    assert found["n"] == 4096 << times and found["xx"][0, 0] == float(4096 << times)
+    assert int(state["hh+"][0, 0]) * (1 << 40) + int(state["hh"][0, 0]) == (4096 << times) << 40 > 2**63
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1e300, 1e300, allow_subnormal=False), min_size=2, max_size=20))
+def test_any_finite_column(values):
+    x = np.array(values)[:, None]
+    low, high = x.min(axis=0), x.max(axis=0)
+    shift = np.where((low <= 0) & (high >= 0), 0.0, low / 2 + high / 2)
+    unit = exact.units(low, high, shift)
+    assert ((np.abs(x - shift) <= unit) | (unit == 1)).all() and (np.frexp(unit)[0] == 0.5).all()
+    coarse, fine = exact.quantised(x - shift, unit)
+    assert np.abs(coarse).max() <= 1 << 20 and (fine is None or np.abs(fine).max() <= 1 << 19)
+    back = (coarse * 2.0**-20 + (0 if fine is None else fine * 2.0**-40)) * unit
+    assert np.abs(back - (x - shift)).max() <= unit[0] * 2.0**-41
