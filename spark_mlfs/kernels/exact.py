@@ -100,7 +100,7 @@ def second_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, rows: np.nda
     for first in range(0, max(n, 1), ROWS):
         part = slice(first, first + ROWS)
         a, b, c = coarse[part], None if fine is None else fine[part], y[part]
-        one: State = {"h": _whole(a.sum(axis=0)).reshape(v), "hh": _whole(a.T @ a), "hy": _whole((c.T @ a)).T}
+        one: State = {"h": _whole(a.sum(axis=0)).reshape(v), "hh": _whole(a.T @ a), "hy": _whole(c.T @ a).T}
         one |= {"y": _whole(c.sum(axis=0)).ravel(), "yy": _whole(c.T @ c)}
         if b is not None:
             cross = a.T @ b

@@ -284,8 +284,8 @@ def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, 
 
 
 def test_what_only_sums_does_not_look_for_equal_rows(case):
-    """One job for `mim`, one for `ridge`, whose sums are exact in any order; where ids matter and rows repeat two more, once for the
-    same packed data."""
+    """One job for `mim`, one for `ridge`, whose sums are exact in any order; where ids matter and rows repeat two more, once for
+    the same packed data."""
     packed = pack(case("imdb").table.frame.repartition(4))
     jobs = []
     nearest = {"mode": "hamming", "num_anchors": 50}

@@ -35,7 +35,7 @@ def test_one_process_holds_its_rows_and_states_within_the_budget():
     block = rows()
     large = engine(block)
     statistic = contingency.TwoWay(large.coding(), large.labels())
-    size = large.in_one_process([statistic], [statistic.state_bytes(large.profile)])
+    size = large.bytes_in_one_process([statistic], [statistic.state_bytes(large.profile)])
     assert size > 2 * block.nbytes + 40 * 5 * 31 * 8  # the rows while they are put together, and the table
     engine(block, worker_bytes=size).run(statistic)
     with pytest.raises(WorkerBudgetError, match=r"TwoWay over 40 features and 4000 rows.*workerBytes"):
@@ -52,7 +52,7 @@ def test_results_that_are_kept_count():
     held = engine(block)
     held.run(first)
     assert held.kept_bytes == first.state_bytes(held.profile)
-    need = held.in_one_process([second], [second.state_bytes(held.profile)])
+    need = held.bytes_in_one_process([second], [second.state_bytes(held.profile)])
     engine(block, worker_bytes=need - 1).run(second)  # alone it fits
     tight = engine(block, worker_bytes=need - 1)
     tight.run(first)
@@ -87,7 +87,7 @@ def within(packed, *methods):
     """A budget that holds the rows and the first statistic of the methods and not twice as much."""
     outline = Outline(packed.profile)
     wanted = pipeline.Solve(tuple(pipeline.Request.of(m) for m in methods)).needs(outline)
-    return outline.in_one_process(wanted, [s.state_bytes(packed.profile) for s in wanted])
+    return outline.bytes_in_one_process(wanted, [s.state_bytes(packed.profile) for s in wanted])
 
 
 def bits(results):
