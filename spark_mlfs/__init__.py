@@ -197,10 +197,12 @@ def register(cls: type[Entry]) -> type[Entry]:
     from .methods import METHODS
 
     if issubclass(cls, Classifier):
-        return CLASSIFIERS.register(cls)
-    if issubclass(cls, Extractor):
-        return EXTRACTORS.register(cls)
-    return METHODS.register(cls)
+        CLASSIFIERS.register(cls)
+    elif issubclass(cls, Extractor):
+        EXTRACTORS.register(cls)
+    else:  # which says what is no method
+        METHODS.register(cls)  # type: ignore[arg-type]
+    return cls
 
 
 def selector_class(method: str) -> type[SelectorEstimator]:

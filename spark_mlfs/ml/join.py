@@ -7,6 +7,7 @@ with what follows from them. So a task holds one chunk and one block, whatever t
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ KEYED = "key bigint, first bigint, data binary"
 
 
 def training_blocks(spark: SparkSession, x: np.ndarray | sp.csr_matrix) -> DataFrame:
-    """(first, block): runs of the training rows as binary cells, each with the place of its first row."""
+    """(first, block): runs of the training rows as binary cells, each with the number of its first row."""
     size = x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
     step = max(1, int(x.shape[0] * BLOCK_BYTES / max(1, size)))
     frames, pending, weight = [], [], 0
@@ -59,8 +60,8 @@ def map_against(
     width: int,
     positions: np.ndarray | None,
     blocks: DataFrame,
-    points: Callable[[Any, np.ndarray], Rows],
-    training: Callable[[Any, np.ndarray], Rows],
+    points: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows],
+    training: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows],
     k: int,
     finish: Callable[[Nearest], Mapping[str, Any]],
     outputs: Mapping[str, str],
@@ -148,8 +149,8 @@ def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
 class NearestInBlock:
     """Chunks beside blocks: the k best of each row; the pair of the first block carries the rows on."""
 
-    points: Callable[[Any, np.ndarray], Rows]
-    training: Callable[[Any, np.ndarray], Rows]
+    points: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows]
+    training: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows]
     k: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -192,11 +193,9 @@ class FinishedRows:
     def _rows(self, parts: list[State]) -> Iterator[pa.RecordBatch]:
         carriers = [part["rows"] for part in parts if "rows" in part]
         count = len(carriers)  # equal chunks share a key: each of them leaves
-        best: Nearest | None = None
-        for part in parts[:: max(1, count)] if count > 1 else parts:
-            nearest_of_part = Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")})
-            best = nearest_of_part if best is None else best.merge(nearest_of_part)
-        columns = self.finish(best)
+        own = parts[:: max(1, count)]
+        nearest = (Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")}) for part in own)
+        columns = self.finish(functools.reduce(Nearest.merge, nearest))
         for data in carriers:
             with pa.ipc.open_stream(pa.py_buffer(data.tobytes())) as reader:
                 rows = reader.read_next_batch()

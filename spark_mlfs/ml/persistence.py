@@ -12,7 +12,7 @@ from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, 
 from pyspark.sql import SparkSession
 
 from ..blocks.codec import State, decode, encode
-from ..errors import ParameterError
+from ..errors import ParameterError, worker_errors
 
 PACKAGE = __name__.partition(".")[0]
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
@@ -48,17 +48,19 @@ class Reader(MLReader):
 
     def load(self, path: str) -> Any:
         spark = self.sparkSession
-        metadata = self._metadata(spark, path)
-        instance = self._class(path, metadata["class"])()
-        instance._resetUid(metadata["uid"])
-        DefaultParamsReader.getAndSetParams(instance, metadata)
-        if hasattr(instance, "_save_data"):
-            instance._load_data(spark, f"{path}/data", metadata)
+        with worker_errors():
+            metadata = self._metadata(spark, path)
+            instance = self._class(path, metadata["class"])()
+            instance._resetUid(metadata["uid"])
+            DefaultParamsReader.getAndSetParams(instance, metadata)
+            if hasattr(instance, "_save_data"):
+                instance._load_data(spark, f"{path}/data", metadata)
         return instance
 
     def _metadata(self, spark: SparkSession, path: str) -> dict[str, Any]:
         try:
-            metadata = json.loads(spark.read.text(f"{path}/metadata").first()[0])
+            (text,) = spark.read.text(f"{path}/metadata").first() or ("",)
+            metadata = json.loads(text)
             return metadata | {"class": str(metadata["class"]), "uid": str(metadata["uid"])}
         except (AnalysisException, ValueError, TypeError, KeyError) as error:
             raise ParameterError(
