@@ -30,17 +30,17 @@ def run(args: argparse.Namespace) -> int:
     """Writes the table; returns the exit code."""
     from ..output.folder import MANIFEST, Output
     from ..output.manifest import as_json, opening
-    from ..read.made import MADE
+    from ..read.generated import GENERATED
 
-    if args.kind not in MADE or args.output is None:
-        raise ParameterError(f"sample needs a kind, one of {', '.join(MADE)}, and --output; see spark-mlfs sample --help")
+    if args.kind not in GENERATED or args.output is None:
+        raise ParameterError(f"sample needs a kind, one of {', '.join(GENERATED)}, and --output; see spark-mlfs sample --help")
     rows, seed = number("--rows", args.rows, int, 1), number("--seed", args.seed, int, 0)
     output = Output(args.output, args.overwrite)
     output.check()
     stages = Stages(args.verbose)
     with session(stages, args.debug) as spark:
         output.check(spark=spark)
-        frame = MADE[args.kind](spark, rows, seed)
+        frame = GENERATED[args.kind](spark, rows, seed)
         frame = frame.drop("tags") if args.without_tags else frame
         with stages.stage("make and write"), output.writing(spark) as target:
             frame.write.mode("append" if target.folder is not None else target.mode).parquet(target.path)

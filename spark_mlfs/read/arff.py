@@ -174,10 +174,10 @@ def parse_header(lines: Sequence[str], file: str) -> Header:
 
 
 def _attribute(rest: str, file: str, line: int) -> Attribute:
-    found = _NAME.match(rest)
-    if not found:
+    match = _NAME.match(rest)
+    if not match:
         raise DataError(f"{file}:{line}: no attribute name in {rest[:40]!r}; write @attribute 'name' type")
-    name, kind = unquote(found[1]), rest[found.end() :]
+    name, kind = unquote(match[1]), rest[match.end() :]
     if not name.strip():
         raise DataError(f"{file}:{line}: an attribute without a name; write @attribute 'name' type")
     if len(name) > MAX_NAME:
@@ -425,9 +425,9 @@ class Plan:
         at = np.searchsorted(ordered, values[known]).clip(max=len(ordered) - 1)
         if (ordered[at] != values[known]).any():
             raise Irregular
-        found = np.full(len(values), np.nan)
-        found[known] = numbers_[at]
-        return found
+        number_of = np.full(len(values), np.nan)
+        number_of[known] = numbers_[at]
+        return number_of
 
     def labels(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
         """Label values of raw ones (numbers, or category numbers); raises `Irregular` where one is not 0/1."""
@@ -473,11 +473,11 @@ def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
             continue
         text = lines.text if len(at) == n else lines.text.take(pa.array(at))
         try:
-            found = _sparse(text, plan) if is_sparse else _dense(text, plan)
+            vectors_of = _sparse(text, plan) if is_sparse else _dense(text, plan)
         except Irregular:
-            found = _slow(lines, at, plan, is_sparse)
-        features.append((at, found[0]))
-        labels.append((at, found[1]))
+            vectors_of = _slow(lines, at, plan, is_sparse)
+        features.append((at, vectors_of[0]))
+        labels.append((at, vectors_of[1]))
     kept, filled = settle(
         vectors.merge(features),
         plan.missing,
@@ -548,11 +548,11 @@ def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
 def _from_triples(n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
     """Sparse vectors of the given attributes, `raw` being a number or a category number; an omitted one is category 0."""
     if len(plan.omitted_one):
-        place = np.full(len(plan.attributes), -1)
-        place[plan.omitted_one] = np.arange(len(plan.omitted_one))
+        position = np.full(len(plan.attributes), -1)
+        position[plan.omitted_one] = np.arange(len(plan.omitted_one))
         omitted = np.ones((n, len(plan.omitted_one)), bool)
-        given = place[attribute] >= 0
-        omitted[row[given], place[attribute[given]]] = False
+        is_listed = position[attribute] >= 0
+        omitted[row[is_listed], position[attribute[is_listed]]] = False
         more_rows, more = np.nonzero(omitted)
         row = np.concatenate([row, more_rows])
         attribute = np.concatenate([attribute, plan.omitted_one[more]])
@@ -629,11 +629,11 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
         column = table.column(k).combine_chunks()
         if str(k) in words:
             column = pc.utf8_trim_whitespace(column)
-            found = pc.index_in(column, pa.array(plan.attributes[k].categories))
-            bad = pc.and_(pc.is_null(found), pc.not_equal(column, "?"))
+            categories = pc.index_in(column, pa.array(plan.attributes[k].categories))
+            bad = pc.and_(pc.is_null(categories), pc.not_equal(column, "?"))
             if pc.any(bad).as_py():
                 raise Irregular
-            matrix[:, k] = found.to_numpy(zero_copy_only=False)
+            matrix[:, k] = categories.to_numpy(zero_copy_only=False)
             continue
         values = column.to_numpy(zero_copy_only=False)
         if column.null_count == 0:
@@ -734,22 +734,22 @@ def _slow_sparse(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
         if line[at : at + 1] == "}":
             at += 1
             break
-        found = _INDEX.match(line, at)
-        behind = found and _SPACE.match(line, found.end()).end()
-        if not found or behind == found.end():
+        match = _INDEX.match(line, at)
+        behind = match and _SPACE.match(line, match.end()).end()
+        if not match or behind == match.end():
             raise _no_pair(line, at, where)
         text, quoted, stop = _piece(line, behind, _PAIR_END)
         mark = line[stop : stop + 1]
         if mark not in (",", "}"):
             raise _no_pair(line, at, where)
         try:
-            index = number(found[0])
+            index = number(match[0])
         except ValueError:
             index = -1.0
         k = int(index)
         if k != index or not 0 <= k < len(plan.attributes):
             last = len(plan.attributes) - 1
-            raise DataError(f"{where}: index {found[0][:40]!r} is none of 0..{last}; correct or remove the line")
+            raise DataError(f"{where}: index {match[0][:40]!r} is none of 0..{last}; correct or remove the line")
         if k in seen:
             raise DataError(f"{where}: index {k} is given twice; keep one")
         seen.add(k)

@@ -58,9 +58,9 @@ def libsvm(
         read = partial(_read, label_base=label_base, feature_base=feature_base, num_labels=num_labels, num_features=num_features)
         sized = parse(files, partial(_extent, read=read))
         with reading():
-            found = sized.mapInArrow(_sizes, "features int, labels int").agg(F.max("features"), F.max("labels")).first()
-        num_features = num_features or found[0]
-        num_labels = num_labels or found[1]
+            largest = sized.mapInArrow(_sizes, "features int, labels int").agg(F.max("features"), F.max("labels")).first()
+        num_features = num_features or largest[0]
+        num_labels = num_labels or largest[1]
         for what, size in (("feature", num_features), ("label", num_labels)):
             if not size:
                 raise DataError(f"{files.names[0]}: no row has a {what}; pass num_{what}s if that is right")
@@ -143,10 +143,10 @@ def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def _read(lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None) -> Triples:
     try:
-        found = _fast(lines.text)
+        triples = _fast(lines.text)
     except Irregular:
-        found = _slow(lines, label_base, feature_base, num_features, num_labels)
-    label_row, label, row, index, value = found
+        triples = _slow(lines, label_base, feature_base, num_features, num_labels)
+    label_row, label, row, index, value = triples
     label, index = label - label_base, index - feature_base
     for numbers_, size in ((label, num_labels or MAX_LABELS), (index, num_features or MAX_FEATURES)):
         if len(numbers_) and (numbers_.min() < 0 or numbers_.max() >= size):
@@ -183,22 +183,22 @@ def _fast(text: pa.Array) -> Triples:
         raise Irregular
     row = tokens.row
     count = np.where(colon[tokens.first], 0, 1 + np.bincount(row[comma], minlength=len(text)))  # labels of each row
-    place = tokens.place - np.repeat(count, tokens.per_row)
-    is_label = place < 0
-    is_index, is_value = (place >= 0) & (place % 2 == 0), (place > 0) & (place % 2 == 1)
-    if not np.array_equal(comma, place < -1) or not np.array_equal(colon, is_index) or is_index.sum() != is_value.sum():
+    position = tokens.position - np.repeat(count, tokens.per_row)
+    is_label = position < 0
+    is_index, is_value = (position >= 0) & (position % 2 == 0), (position > 0) & (position % 2 == 1)
+    if not np.array_equal(comma, position < -1) or not np.array_equal(colon, is_index) or is_index.sum() != is_value.sum():
         raise Irregular
     strings = tokens.strings()
 
     def chosen(flags: np.ndarray, whole: bool) -> np.ndarray:
-        found = numbers(strings.filter(pa.array(flags)))
+        values = numbers(strings.filter(pa.array(flags)))
         if not whole:
-            if np.isnan(found).any():
+            if np.isnan(values).any():
                 raise Irregular
-            return found
+            return values
         with np.errstate(invalid="ignore"):
-            as_int = found.astype(np.int64)
-        if np.isnan(found).any() or not (as_int == found).all():
+            as_int = values.astype(np.int64)
+        if np.isnan(values).any() or not (as_int == values).all():
             raise Irregular
         return as_int
 

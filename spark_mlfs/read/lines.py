@@ -106,10 +106,10 @@ def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, head
     paths = paths_of(path)
     names: list[str] = []
     for item in paths:
-        found = checked(lambda item=item: spark.read.text(item), item).inputFiles()
-        if not found:
+        matching = checked(lambda item=item: spark.read.text(item), item).inputFiles()
+        if not matching:
             raise DataError(f"{item}: no file there; give the data file, a folder or a glob that matches some")
-        names += sorted(plain(f) for f in found)
+        names += sorted(plain(f) for f in matching)
     twice = first_repeated(sorted(names))
     if twice is not None:
         raise ParameterError(f"{twice} is given twice; row ids would not be unique: give each file once")
@@ -225,7 +225,7 @@ def _no_rows(name: str, header: bool) -> DataError:
 def _count(files: TextFiles, header: bool) -> None:
     """Lines and rows of every split, and the headers, in one job."""
     with reading():
-        found = (
+        counts = (
             files.frame.select("value", "start", "file")
             .mapInArrow(
                 partial(_count_splits, comment=files.comment, header=header),
@@ -235,7 +235,7 @@ def _count(files: TextFiles, header: bool) -> None:
             .collect()
         )
     by_file: dict[str, list] = {}
-    for r in found:
+    for r in counts:
         by_file.setdefault(plain(r["file"]), []).append(r)
     for name in files.names:
         if any(r["latin"] for r in by_file.get(name, [])):
@@ -349,15 +349,15 @@ def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool)
                 first[some] = data[offsets[:-1][some]]
                 # A header line starts with @ or % (or the byte order mark's first byte).
                 marker = None
-                held = np.isin(first, np.frombuffer(b"@%\xef", np.uint8))
-                for k in np.flatnonzero(held):
+                may_be_header = np.isin(first, np.frombuffer(b"@%\xef", np.uint8))
+                for k in np.flatnonzero(may_be_header):
                     text = lines[int(k)].as_py()
                     if is_data_marker(text):
                         marker = int(k)
                         break
                 upto = len(lines) if marker is None else marker + 1
-                if _header_like(held, rows):  # line for line: a message about the header gives the line
-                    entry[4] += [lines[k].as_py() if held[k] else lines[k].as_py()[:1] for k in range(upto)]
+                if _header_like(may_be_header, rows):  # line for line: a message about the header gives the line
+                    entry[4] += [lines[k].as_py() if may_be_header[k] else lines[k].as_py()[:1] for k in range(upto)]
                     entry[6] = entry[6] or latin
                 if sum(map(len, entry[4])) > MAX_HEADER:
                     raise DataError(f"{plain(file)}:1: a header of more than {MAX_HEADER >> 20} MB; check the file")
@@ -385,9 +385,9 @@ def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool)
         )
 
 
-def _header_like(held: np.ndarray, rows: np.ndarray) -> bool:
+def _header_like(may_be_header: np.ndarray, rows: np.ndarray) -> bool:
     """Whether a piece of a file may belong to its header: a piece of rows only need not be sent to the driver."""
-    return bool((held & rows).any()) or not rows.any()
+    return bool((may_be_header & rows).any()) or not rows.any()
 
 
 @dataclass
@@ -462,7 +462,7 @@ def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str,
     """Path and content of the files beside a data file whose name matches `pattern`, sorted by name."""
     folder = escape_glob(posixpath.dirname(data_file) or ".")
     with reading():
-        found = (
+        files = (
             spark.read.format("binaryFile")
             .option("pathGlobFilter", pattern)
             .load(folder)
@@ -471,7 +471,7 @@ def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str,
             .limit(256)
             .collect()
         )
-    return sorted((plain(r["path"]), bytes(r["content"])) for r in found)
+    return sorted((plain(r["path"]), bytes(r["content"])) for r in files)
 
 
 def small_file(spark: SparkSession, path: str, what: str, most: int) -> bytes:

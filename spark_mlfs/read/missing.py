@@ -99,15 +99,15 @@ def _means(frame: DataFrame) -> dict[int, float]:
     """Mean of the known values of every column with a missing one; exact, whatever the partitioning."""
     features = frame.select(FEATURES)
     with reading():
-        found = (
+        extents = (
             features.mapInArrow(_extent, "slot int, missing long, largest double, rows long")
             .groupBy("slot")
             .agg(F.sum("missing").alias("missing"), F.max("largest").alias("largest"), F.sum("rows").alias("rows"))
             .where("missing > 0 or slot = -1")
             .collect()
         )
-        rows = sum(r["rows"] for r in found)
-        columns = sorted((r["slot"], r["missing"], r["largest"]) for r in found if r["slot"] >= 0)
+        rows = sum(r["rows"] for r in extents)
+        columns = sorted((r["slot"], r["missing"], r["largest"]) for r in extents if r["slot"] >= 0)
         if not columns:
             return {}
         slots = np.array([c[0] for c in columns])
@@ -156,12 +156,12 @@ def _fixed_point(batches: Iterator[pa.RecordBatch], slots: np.ndarray, scale: np
     high, low = np.zeros(len(slots), np.int64), np.zeros(len(slots), np.int64)
     for batch in batches:
         v = vectors.from_arrow(batch.column(0))
-        place = np.searchsorted(slots, v.indices).clip(max=len(slots) - 1)
-        used = (slots[place] == v.indices) & ~np.isnan(v.values)
-        place, values = place[used], v.values[used]
-        scaled = values / scale[place] * float(1 << _BITS)
+        column = np.searchsorted(slots, v.indices).clip(max=len(slots) - 1)
+        used = (slots[column] == v.indices) & ~np.isnan(v.values)
+        column, values = column[used], v.values[used]
+        scaled = values / scale[column] * float(1 << _BITS)
         whole = np.rint(scaled)
         rest = np.rint((scaled - whole) * float(1 << _BITS))
-        np.add.at(high, place, whole.astype(np.int64))
-        np.add.at(low, place, rest.astype(np.int64))
+        np.add.at(high, column, whole.astype(np.int64))
+        np.add.at(low, column, rest.astype(np.int64))
     yield pa.RecordBatch.from_arrays([pa.array(slots.astype(np.int32)), pa.array(high), pa.array(low)], ["slot", "high", "low"])

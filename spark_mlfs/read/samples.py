@@ -128,10 +128,10 @@ def _number_rows(
             shown = in_unit(bits[..., 0]) < DIGIT_PROBABILITY
             digit = _below(bits[..., 1], 10)
             image = first[digit] + _below(bits[..., 2], counts[digit])
-            place = _below(bits[..., 3], 4)
+            corner = _below(bits[..., 3], 4)
             cells = np.zeros((n, CELLS, SIDE, SIDE))
             for at in range(4):
-                row, cell = np.nonzero(shown & (place == at))
+                row, cell = np.nonzero(shown & (corner == at))
                 r, c = divmod(at, 2)
                 cells[row, cell, r : r + 8, c : c + 8] = images[image[row, cell]]
             features = cells.reshape(n, -1)
@@ -268,8 +268,8 @@ class _Planted:
     def __init__(self, truth: PlantedTruth, d: int, q: int, density: float | None, noise: float, prevalence: float, seed: int):
         self.d, self.q, self.density, self.seed = d, q, density, seed
         self.relevant, self.redundant, self.weights = truth.relevant, truth.redundant, truth.weights
-        place = {int(f): k for k, f in enumerate(truth.relevant)}
-        self.source = np.array([place[int(f)] for f in truth.redundant_of], np.int64)
+        position_of = {int(f): k for k, f in enumerate(truth.relevant)}
+        self.source = np.array([position_of[int(f)] for f in truth.redundant_of], np.int64)
         self.dense_share = None if density is None else max(density, 0.1)
         # So many draws with replacement that the expected number of distinct positions is density·d.
         self.draws = 1.0 if density is None or d == 1 else float(np.log1p(-density) / np.log1p(-1 / d))

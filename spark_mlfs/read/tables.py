@@ -156,11 +156,11 @@ def _check_separator(frame: DataFrame, where: str, options: dict[str, str]) -> N
     if len(frame.columns) != 1 or {"sep", "delimiter"} & {k.lower() for k in options}:
         return
     name = frame.columns[0]
-    found = next((s for s in (";", "\t", "|") if s in name), None)
-    if found is not None and name.replace("\t", " ").isprintable():
+    separator = next((s for s in (";", "\t", "|") if s in name), None)
+    if separator is not None and name.replace("\t", " ").isprintable():
         raise DataError(
-            f"{where}: one column, {name[:40]!r}, that {found!r} seems to separate; pass "
-            f'reader_options={{"sep": "{found if found != chr(9) else chr(92) + "t"}"}}'
+            f"{where}: one column, {name[:40]!r}, that {separator!r} seems to separate; pass "
+            f'reader_options={{"sep": "{separator if separator != chr(9) else chr(92) + "t"}"}}'
         )
 
 
@@ -187,24 +187,24 @@ def columns_of(frame: DataFrame, wanted: str | Sequence[str], what: str, exclude
     names = [wanted] if isinstance(wanted, str) else list(wanted or [])
     if not names or not all(isinstance(n, str) for n in names):
         raise ParameterError(f"{what}={wanted!r}: give a column name, a list of them or a pattern with *")
-    found: list[str] = []
+    columns: list[str] = []
     for name in names:
         plain = name[1:-1].replace("``", "`") if re.fullmatch(r"`(?:[^`]|``)+`", name) else name
         if name in known:
-            found.append(name)
+            columns.append(name)
         elif plain in known:
-            found.append(plain)
+            columns.append(plain)
         elif "*" in name:
             matched = [c for c in known if fnmatch.fnmatchcase(c, name.replace("[", "[[]")) and c not in exclude]
             if not matched:
                 raise DataError(f"{what}: no column matches {name!r}: {near(name, known)}")
-            found += matched
+            columns += matched
         else:
             raise DataError(f"{what}: no column {name!r}: {near(name, known)}")
-    twice = first_repeated(found)
+    twice = first_repeated(columns)
     if twice is not None:
         raise ParameterError(f"{what}: column {twice!r} is given twice; give each column once")
-    return found
+    return columns
 
 
 def _is_number(kind: DataType) -> bool:
@@ -337,8 +337,8 @@ def _not_a_number(source: DataFrame, name: str, kind: DataType) -> str:
     column = F.col(quoted(name))
     numeric = column.rlike(r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
     with reading():
-        found = source.where(column.isNotNull() & ~numeric).select(F.substring(column, 1, 41)).head()
-    return "" if found is None else f" (it holds {found[0][:40]!r})"
+        text = source.where(column.isNotNull() & ~numeric).select(F.substring(column, 1, 41)).head()
+    return "" if text is None else f" (it holds {text[0][:40]!r})"
 
 
 def _literal(text: str) -> str:

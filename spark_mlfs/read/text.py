@@ -60,10 +60,10 @@ def text(
     kind = source.schema[columns[0]].dataType
     if len(columns) != 1 or not isinstance(kind, StringType):
         raise DataError(f"text: column {columns[0]!r} is {kind.simpleString()}; give one string column")
-    taken = set(source.columns)
-    raw, counts = (_unused(n, taken) for n in ("_text", "_counts"))
+    used = set(source.columns)
+    raw, counts = (_unused(n, used) for n in ("_text", "_counts"))
     words = source.withColumn(raw, F.coalesce(F.col("`" + columns[0].replace("`", "``") + "`"), F.lit("")))
-    stages, kept = word_stages(raw, pattern, stop_words, taken)
+    stages, kept = word_stages(raw, pattern, stop_words, used)
     for stage in stages:
         words = stage.transform(words)
     if vocabulary is None:
@@ -92,25 +92,25 @@ def check_pattern(spark: SparkSession, pattern: str | None) -> None:
 
 
 def word_stages(
-    column: str, pattern: str | None = r"\W+", stop_words: str | Sequence[str] | None = None, taken: set[str] | None = None
+    column: str, pattern: str | None = r"\W+", stop_words: str | Sequence[str] | None = None, used: set[str] | None = None
 ) -> tuple[list, str]:
     """Spark ML's stages that make words of a text column, and the column the words are in."""
-    taken = set() if taken is None else taken
-    tokens = _unused("_tokens", taken)
+    used = set() if used is None else used
+    tokens = _unused("_tokens", used)
     if pattern is None:
         stages: list = [Tokenizer(inputCol=column, outputCol=tokens)]
     else:
         stages = [RegexTokenizer(inputCol=column, outputCol=tokens, pattern=pattern)]
     if stop_words is None:
         return stages, tokens
-    kept = _unused("_kept", taken)
+    kept = _unused("_kept", used)
     return [*stages, StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=_stop_words(stop_words))], kept
 
 
-def _unused(name: str, taken: set[str]) -> str:
-    while name in taken:
+def _unused(name: str, used: set[str]) -> str:
+    while name in used:
         name += "_"
-    taken.add(name)
+    used.add(name)
     return name
 
 

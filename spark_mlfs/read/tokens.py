@@ -50,7 +50,7 @@ class Tokens:
         return np.repeat(np.arange(len(self.per_row)), self.per_row)
 
     @property
-    def place(self) -> np.ndarray:
+    def position(self) -> np.ndarray:
         """Number of each token within its line."""
         return np.arange(len(self)) - np.repeat(self.first, self.per_row)
 

@@ -131,13 +131,13 @@ def merge(parts: list[tuple[np.ndarray, Vectors]]) -> Vectors:
     order = np.argsort(positions)
     lengths = np.concatenate([v.lengths for _, v in parts])
     starts = np.cumsum(lengths) - lengths
-    taken = lengths[order]
-    within = np.arange(taken.sum()) - np.repeat(np.cumsum(taken) - taken, taken)
-    stored = np.repeat(starts[order], taken) + within
+    merged_lengths = lengths[order]
+    within = np.arange(merged_lengths.sum()) - np.repeat(np.cumsum(merged_lengths) - merged_lengths, merged_lengths)
+    stored = np.repeat(starts[order], merged_lengths) + within
     return Vectors(
         parts[0][1].size,
         np.concatenate([v.dense for _, v in parts])[order],
-        taken,
+        merged_lengths,
         np.concatenate([v.indices for _, v in parts])[stored],
         np.concatenate([v.values for _, v in parts])[stored],
     )
@@ -149,12 +149,12 @@ def from_arrow(column: pa.Array) -> Vectors:
     fields = dict(zip([f.name for f in column.type], column.flatten(), strict=True))
     types = np.asarray(fields["type"].fill_null(1)).astype(bool)
     values, lengths = _flat(fields["values"])
-    given, _ = _flat(fields["indices"])
+    stored_indices, _ = _flat(fields["indices"])
     sizes = np.asarray(fields["size"].fill_null(0)).astype(np.int64)
     sizes[types] = lengths[types]
     indices = np.arange(len(values), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    if len(given):
-        indices[np.repeat(~types, lengths)] = given
+    if len(stored_indices):
+        indices[np.repeat(~types, lengths)] = stored_indices
     size = int(sizes[~null].max()) if (~null).any() else 0
     return Vectors(size, types, lengths, indices.astype(np.int32), values.astype(np.float64), null, sizes)
 

@@ -34,8 +34,8 @@ def java_version(java: str | Path) -> int | None:
         said = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
-    return int(found[1]) if found else None
+    version = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    return int(version[1]) if version else None
 
 
 def _own_java() -> Path | None:
@@ -43,9 +43,9 @@ def _own_java() -> Path | None:
     home = os.environ.get("JAVA_HOME")
     if home and (java_version(Path(home, "bin", "java")) or 0) >= MINIMUM_JAVA:
         return Path(home)
-    found = shutil.which("java")
-    if found and (java_version(found) or 0) >= MINIMUM_JAVA:
-        return Path(found).resolve().parents[1]
+    on_path = shutil.which("java")
+    if on_path and (java_version(on_path) or 0) >= MINIMUM_JAVA:
+        return Path(on_path).resolve().parents[1]
     return None
 
 
@@ -106,8 +106,8 @@ _temporary: dict[str, Path] = {}
 
 def _mine(folder: Path) -> bool:
     """Whether a path is a folder itself, no link, that this user owns and no other may write."""
-    found = os.lstat(folder)
-    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and not found.st_mode & 0o022
+    status = os.lstat(folder)
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o022
 
 
 def hash_text(text: str) -> int:

@@ -55,9 +55,9 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None) 
         return _send_package(SparkSession.builder.appName(name).getOrCreate())  # someone else chose the master
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the PATH's python3
-    found = os.environ.get("PYTHONPATH", "")
-    if str(PACKAGE.parent) not in found.split(os.pathsep):  # workers import the package by name
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE.parent), found)))
+    path = os.environ.get("PYTHONPATH", "")
+    if str(PACKAGE.parent) not in path.split(os.pathsep):  # workers import the package by name
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(PACKAGE.parent), path)))
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
     defaults = {
         "spark.driver.memory": f"{max(1024, min(memory // 2, 16384))}m",

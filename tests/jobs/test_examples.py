@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from spark_mlfs import cli
-from spark_mlfs.read.made import MADE
+from spark_mlfs.read.generated import GENERATED
 
 CONF = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf" / "runs"
 
@@ -16,10 +16,10 @@ def ran(*arguments) -> None:
     assert cli.main([str(a) for a in arguments]) == 0
 
 
-@pytest.mark.parametrize("kind", list(MADE))
+@pytest.mark.parametrize("kind", list(GENERATED))
 def test_rows_depend_on_seed_and_number_alone(spark, kind):
     def rows(*given, **more):
-        return sorted(map(str, MADE[kind](spark, *given, **more).collect()))
+        return sorted(map(str, GENERATED[kind](spark, *given, **more).collect()))
 
     assert rows(60, 3, num_partitions=1) == rows(60, 3, num_partitions=7)
     assert set(rows(20, 3)) < set(rows(60, 3)) and rows(20, 3) != rows(20, 4)
@@ -34,7 +34,7 @@ def test_from_raw_to_scored(spark, tmp_path, kind, config, column):
     ran("score", "--model", tmp_path / "run", "--data", tmp_path / "new", "--format", "parquet", "--id", "doc",
         "--output", tmp_path / "tags")  # fmt: skip
     found = {row.doc: set(row.tags) for row in spark.read.parquet(f"file://{tmp_path}/tags/data").collect()}
-    truth = MADE[kind](spark, 2000).where(F.col("doc") >= 1500).collect()  # rows that were not trained on
+    truth = GENERATED[kind](spark, 2000).where(F.col("doc") >= 1500).collect()  # rows that were not trained on
     both = sum(len(found[r.doc] & set(r.tags)) for r in truth)
     f1 = 2 * both / (sum(len(found[r.doc]) for r in truth) + sum(len(r.tags) for r in truth))
     assert len(found) == 2000 and f1 > 0.8, f1

@@ -14,31 +14,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 TOPICS = ("astronomy", "baking", "chess", "cycling", "gardening", "history", "law", "music", "photography", "sailing")
 WORDS_OF_A_TOPIC, COMMON_WORDS, WIDTH = 30, 800, 64
-_SYLLABLES = (
-    "ba",
-    "de",
-    "fi",
-    "go",
-    "ku",
-    "la",
-    "me",
-    "no",
-    "pi",
-    "ra",
-    "se",
-    "ti",
-    "vo",
-    "wa",
-    "zu",
-    "lin",
-    "tor",
-    "mar",
-    "sel",
-    "dan",
-)
+_SYLLABLES = "ba de fi go ku la me no pi ra se ti vo wa zu lin tor mar sel dan".split()
 
 
 def _word(number: int) -> str:
+    """A made-up word for each number."""
     out = ""
     while True:
         number, rest = divmod(number, len(_SYLLABLES))
@@ -50,27 +30,28 @@ def _word(number: int) -> str:
 def documents(spark: SparkSession, num_rows: int = 10_000, seed: int = 0, num_partitions: int | None = None) -> DataFrame:
     """``doc`` bigint, ``body`` string, ``tags`` array<string>: texts of 20 to 60 words, some from the vocabularies of one to
     three of ten topics, the rest common ones."""
-    return _rows(spark, num_rows, num_partitions).mapInArrow(
+    return _ids(spark, num_rows, num_partitions).mapInArrow(
         partial(_documents, seed=seed), "doc bigint, body string, tags array<string>"
     )
 
 
 def embeddings(spark: SparkSession, num_rows: int = 10_000, seed: int = 0, num_partitions: int | None = None) -> DataFrame:
     """``doc`` bigint, ``embedding`` array<float> of 64 numbers, ``tags`` array<string>: a direction for each topic, and noise."""
-    return _rows(spark, num_rows, num_partitions).mapInArrow(
+    return _ids(spark, num_rows, num_partitions).mapInArrow(
         partial(_embeddings, seed=seed), "doc bigint, embedding array<float>, tags array<string>"
     )
 
 
-MADE = {"documents": documents, "embeddings": embeddings}
+GENERATED = {"documents": documents, "embeddings": embeddings}
 
 
-def _rows(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
+def _ids(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
     parts = num_partitions or max(1, min(64, num_rows // 5000))
     return spark.range(0, num_rows, 1, parts)
 
 
-def _tags(rng: np.random.Generator) -> np.ndarray:
+def _topics(rng: np.random.Generator) -> np.ndarray:
+    """The topics of a row, one to three."""
     return np.sort(rng.choice(len(TOPICS), size=1 + rng.binomial(2, 0.3), replace=False))
 
 
@@ -85,17 +66,17 @@ def _documents(batches: Iterator[pa.RecordBatch], seed: int) -> Iterator[pa.Reco
         bodies, tags = [], []
         for i in ids:
             rng = np.random.default_rng([seed, i])
-            mine = _tags(rng)
+            topics = _topics(rng)
             length = int(rng.integers(20, 61))
             about = rng.random(length) < 0.25
-            topic = mine[rng.integers(0, len(mine), length)]
+            topic = topics[rng.integers(0, len(topics), length)]
             rank = np.minimum(rng.geometric(0.02, length) - 1, COMMON_WORDS - 1)
             words = [
                 of_topic[t][int(w) % (WORDS_OF_A_TOPIC + 1)] if a else common[int(r)]
                 for a, t, w, r in zip(about, topic, rng.integers(0, 1 << 30, length), rank, strict=True)
             ]
             bodies.append(" ".join(words).capitalize() + ".")
-            tags.append([TOPICS[t] for t in mine])
+            tags.append([TOPICS[t] for t in topics])
         yield pa.RecordBatch.from_arrays(
             [pa.array(ids, pa.int64()), pa.array(bodies), pa.array(tags, pa.list_(pa.string()))], names=["doc", "body", "tags"]
         )
@@ -109,9 +90,9 @@ def _embeddings(batches: Iterator[pa.RecordBatch], seed: int) -> Iterator[pa.Rec
         vectors, tags = [], []
         for i in ids:
             rng = np.random.default_rng([seed, i])
-            mine = _tags(rng)
-            vectors.append((direction[mine].sum(axis=0) + 1.5 * rng.normal(size=WIDTH)).astype(np.float32))
-            tags.append([TOPICS[t] for t in mine])
+            topics = _topics(rng)
+            vectors.append((direction[topics].sum(axis=0) + 1.5 * rng.normal(size=WIDTH)).astype(np.float32))
+            tags.append([TOPICS[t] for t in topics])
         yield pa.RecordBatch.from_arrays(
             [
                 pa.array(ids, pa.int64()),
