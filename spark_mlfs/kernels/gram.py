@@ -1,4 +1,4 @@
-"""Sufficient statistics of the regression family, and what a solver hands back.
+"""Sufficient statistics of the regression family: how they add up, and how they are scaled for a solver.
 
 Every regression method sees the data only through
 
