@@ -7,6 +7,7 @@ from functools import cached_property
 from math import comb
 
 import numpy as np
+import scipy.sparse as sp
 
 from .block import Block
 from .codec import Buffer, decode, encode
@@ -152,42 +153,60 @@ class Profile:
         return Profile(**fields)
 
 
+@dataclass
+class FeatureRanges:
+    """Of the features of one block: `low`, `high` (d,), `binary` (d,) whether they hold 0 and 1 only, `nonzero` cells that are
+    not zero, `stored` (d,) rows in which each is not zero, `in_row` (n,) features that are not zero in each row."""
+
+    low: np.ndarray
+    high: np.ndarray
+    binary: np.ndarray
+    nonzero: int
+    stored: np.ndarray
+    in_row: np.ndarray
+
+
+def _ranges_of_sparse(x: sp.csr_matrix) -> FeatureRanges:
+    n, d = x.shape
+    columns = x.tocsc()
+    low, high, binary = np.zeros(d), np.zeros(d), np.ones(d, bool)
+    counts = np.diff(columns.indptr)
+    filled = np.flatnonzero(counts)
+    if len(filled):
+        starts = columns.indptr[filled]
+        low[filled] = np.minimum.reduceat(columns.data, starts)
+        high[filled] = np.maximum.reduceat(columns.data, starts)
+        binary[filled] = np.logical_and.reduceat((columns.data == 1) | (columns.data == 0), starts)
+        partial = filled[counts[filled] < n]  # the zeros that are not stored count too
+        low[partial] = np.minimum(low[partial], 0)
+        high[partial] = np.maximum(high[partial], 0)
+    nonzero = int(np.count_nonzero(x.data))
+    return FeatureRanges(low, high, binary, nonzero, counts.astype(np.int64), np.diff(x.indptr).astype(np.int64))
+
+
+def _ranges_of_dense(x: np.ndarray) -> FeatureRanges:
+    n, d = x.shape
+    low, high = x.min(axis=0).astype(float), x.max(axis=0).astype(float)
+    binary = (low >= 0) & (high <= 1)
+    if x.dtype != np.uint8:
+        ends = ((low == 0) | (low == 1)) & ((high == 0) | (high == 1))
+        binary &= ends
+        some = np.flatnonzero(binary)
+        if len(some):
+            part = x[:, some] if len(some) < d else x
+            binary[some] = ((part == 0) | (part == 1)).all(axis=0)
+    nonzero = int(np.count_nonzero(x))
+    if nonzero < THIN * x.size:
+        filled = x != 0
+        return FeatureRanges(low, high, binary, nonzero, filled.sum(axis=0), filled.sum(axis=1))
+    # counted exactly only where it can matter: dense rows are counted in full tables
+    return FeatureRanges(low, high, binary, nonzero, np.full(d, n, np.int64), np.full(n, d, np.int64))
+
+
 def profile_block(block: Block, width: int) -> Profile:
     """The profile of one block whose rows tell `width` labels (0: not told)."""
-    x, d = block.x, block.d
-    if block.sparse:
-        columns = x.tocsc()
-        low, high, binary = np.zeros(d), np.zeros(d), np.ones(d, bool)
-        counts = np.diff(columns.indptr)
-        filled = np.flatnonzero(counts)
-        if len(filled):
-            starts = columns.indptr[filled]
-            low[filled] = np.minimum.reduceat(columns.data, starts)
-            high[filled] = np.maximum.reduceat(columns.data, starts)
-            binary[filled] = np.logical_and.reduceat((columns.data == 1) | (columns.data == 0), starts)
-            partial = filled[counts[filled] < block.n]  # the zeros that are not stored count too
-            low[partial] = np.minimum(low[partial], 0)
-            high[partial] = np.maximum(high[partial], 0)
-        nonzero = int(np.count_nonzero(x.data))
-        stored, in_row = counts.astype(np.int64), np.diff(x.indptr).astype(np.int64)
-    else:
-        low, high = x.min(axis=0).astype(float), x.max(axis=0).astype(float)
-        binary = (low >= 0) & (high <= 1)
-        if x.dtype == np.uint8:
-            binary &= high <= 1
-        else:
-            some = np.flatnonzero(binary & (((low != 0) & (low != 1)) | ((high != 0) & (high != 1))))
-            binary[some] = False
-            some = np.flatnonzero(binary)
-            if len(some):
-                part = x[:, some] if len(some) < d else x
-                binary[some] = ((part == 0) | (part == 1)).all(axis=0)
-        nonzero = int(np.count_nonzero(x))
-        if nonzero < THIN * x.size:
-            filled = x != 0
-            stored, in_row = filled.sum(axis=0), filled.sum(axis=1)
-        else:  # told exactly only where it can matter: dense rows are counted in full tables
-            stored, in_row = np.full(d, block.n, np.int64), np.full(block.n, d, np.int64)
+    features = _ranges_of_sparse(block.x) if block.sparse else _ranges_of_dense(block.x)
+    in_row = features.in_row
     labels = np.diff(block.label_indptr)
     unknown_labels = np.zeros(1, np.int64) if block.unknown_indptr is None else np.diff(block.unknown_indptr)
     q = max(width, int(block.label_indices.max(initial=-1)) + 1)
@@ -196,12 +215,12 @@ def profile_block(block: Block, width: int) -> Profile:
         unknown = np.bincount(block.unknown_indices, minlength=q).astype(np.int64)
     return Profile(
         block.n,
-        d,
+        block.d,
         q,
-        low,
-        high,
-        binary,
-        nonzero,
+        features.low,
+        features.high,
+        features.binary,
+        features.nonzero,
         np.bincount(block.label_indices, minlength=q).astype(np.int64),
         unknown,
         0 if block.unlabelled is None else len(block.unlabelled),
@@ -209,7 +228,7 @@ def profile_block(block: Block, width: int) -> Profile:
         block.nbytes,
         0,
         block.sparse,
-        stored=stored,
+        stored=features.stored,
         widest=int(in_row.max(initial=0)),
         most_labels=int(labels.max(initial=0)),
         most_unknown=int(unknown_labels.max(initial=0)),
