@@ -16,7 +16,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import DataError, SparkMlfsError
+from ..errors import DataError, SparkMlfsError, worker_errors
 from .folder import MANIFEST, local_path, on_a_full_disk, parents_of, spark_path
 from .lock import locked
 
@@ -150,7 +150,8 @@ class Journal:
         if self.folder is not None:
             return [entry for path in sorted((self.folder / kind).glob("*.json")) if (entry := _entry(path)) is not None]
         try:
-            rows = self.spark.read.option("recursiveFileLookup", "true").text(f"{self.place}/{kind}").collect()
+            with worker_errors():
+                rows = self.spark.read.option("recursiveFileLookup", "true").text(f"{self.place}/{kind}").collect()
         except Exception as error:
             if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
                 return []

@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError, SparkMlfsError
 from ..ml.classifiers import MultiLabelClassificationModel
+from ..read.faults import reading
 from ..read.lines import near
 from ..read.tables import quoted
 
@@ -85,7 +86,12 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
 
     for where in (path.rstrip("/"), path.rstrip("/") + "/pipeline"):
         try:
-            kind = json.loads(spark.read.text(f"{where}/metadata").first()[0])["class"]
+            with reading():
+                kind = str(json.loads(spark.read.text(f"{where}/metadata").first()[0])["class"])
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, SparkMlfsError):
+                raise
+            raise ParameterError(f"{where}/metadata is damaged, or not of a saved pipeline: save the pipeline again") from None
         except Exception as error:
             if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
                 continue

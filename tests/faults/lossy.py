@@ -1,105 +1,266 @@
-"""Counts, moments and a greedy ranking on a two-executor cluster in one machine, while a worker or an executor is killed.
+"""Every family of methods, and scoring, on a cluster of two executors in one machine, while something is lost in each stage.
 
-Run as a script with the kind of loss ("worker" or "executor"); prints one JSON line: what was killed, and whether everything
-came out as without the loss.
+A stage is a function that a job runs in tasks (`mapInArrow`, or row by row in a pipeline): which ones a family has is read off a
+run without a loss, so that a new stage is tried as soon as it is there. Run as a script with families and losses, both joined by
+commas; prints one JSON line a case: family, stage, loss, what was struck, and whether the answer is the one without a loss, to
+the last bit.
+
+    worker     the Python worker is killed in the middle of the stage
+    executor   the executor is killed there, with the cached blocks and shuffle files it holds
+    task       the task fails, and must be tried again on the other executor
+    slow       one partition takes seconds: Spark starts a second copy of the task
+    cache      both executors are killed between packing and the rest: no cached block is left
+    skew       nearly all rows lie in one partition, and some have none
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
+
+import psutil
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 
 from spark_mlfs import pipeline, read
-from spark_mlfs.blocks.pack import pack
-from spark_mlfs.engine.spark import SparkEngine
+from spark_mlfs.engine import spark as cluster
+from spark_mlfs.ml import rows as row_tasks
+from spark_mlfs.ml.classifiers import ESTIMATORS
+from spark_mlfs.pipeline import Request
+from spark_mlfs.scoring.corpus import score
+from spark_mlfs.scoring.scorer import Scorer
 from spark_mlfs.session.local import local_session
-from spark_mlfs.statistics.contingency import TwoWay
-from spark_mlfs.statistics.moments import GroupMoments
-from spark_mlfs.statistics.targets import Labels
+
+IN_A_STAGE = ("worker", "executor", "task", "slow")
+BETWEEN = ("cache", "skew")
+SLOW_SECONDS = 8
+
+Plan = dict[str, Any]  # stage, loss, driver (its process), note (a file that says what was struck)
+struck: Plan = {"stage": None, "loss": None}  # of the case under way
+seen: list[str] = []  # stages of the run under way
 
 
-def kill(loss: str, driver: int, note: str) -> None:
-    """Kill this Python worker, or the executor it works for, once; never a process that is not the driver's descendant."""
+def executor_of(process: psutil.Process) -> psutil.Process:
+    return next(p for p in process.parents() if "java" in p.name())
+
+
+def strike(plan: Plan) -> None:
+    """Does the case's damage, once; never to a process that is not the driver's descendant."""
+    me = psutil.Process()
+    context = TaskContext.get()
+    if plan["loss"] == "task" and os.path.exists(plan["note"]):
+        if context.attemptNumber() == 1:
+            with open(plan["note"], "a") as note:
+                note.write(f" {executor_of(me).pid}")
+        return
     try:
-        handle = os.open(note, os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+        handle = os.open(plan["note"], os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     except FileExistsError:
         return
-    import psutil
-
-    me = psutil.Process()
-    victim = me
-    if loss == "executor":
-        victim = next(p for p in me.parents() if "java" in p.name())
-        assert victim.pid != driver and driver in [p.pid for p in victim.parents()]
+    executor = executor_of(me)
+    assert plan["driver"] in [p.pid for p in executor.parents()] and executor.pid != plan["driver"]
+    victim = me if plan["loss"] == "worker" else executor
     os.write(handle, f"{victim.name()} {victim.pid}".encode())
     os.close(handle)
+    if plan["loss"] == "task":
+        raise RuntimeError("this task fails the first time")
+    if plan["loss"] == "slow":
+        time.sleep(SLOW_SECONDS)
+        return
     os.kill(victim.pid, signal.SIGKILL)
 
 
-@dataclass
-class LossyCounts(TwoWay):
-    """Two-way counts that lose a process on the way."""
+class LossyBatches:
+    """A stage over batches that is struck after its first batch."""
 
-    loss: str = ""
-    driver: int = 0
-    note: str = ""
+    def __init__(self, function: Callable, plan: Plan) -> None:
+        self.function, self.plan = function, plan
 
-    def key(self):
-        return "lossy", self.note
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        def watched() -> Iterator[Any]:
+            for batch in batches:
+                yield batch
+                strike(self.plan)
 
-    def partial(self, block, profile):
-        kill(self.loss, self.driver, self.note)
-        return super().partial(block, profile)
-
-
-@dataclass
-class LossyMoments(GroupMoments):
-    """Float sums by group of rows that lose a process on the way: the shuffle's output goes with it."""
-
-    loss: str = ""
-    driver: int = 0
-    note: str = ""
-
-    def key(self):
-        return "lossy moments", self.note
-
-    def partial(self, block, profile):
-        kill(self.loss, self.driver, self.note)
-        return super().partial(block, profile)
+        return self.function(watched())
 
 
-def main(loss: str) -> None:
-    conf = {"spark.master": "local-cluster[2,1,1024]", "spark.executor.memory": "1024m", "spark.ui.enabled": "false"}
-    spark = local_session("faults", conf | {"spark.sql.shuffle.partitions": "4"})
-    import psutil
+class LossyRows:
+    """A stage over rows that is struck after its first batch."""
 
-    driver = next(p for p in psutil.Process().children(recursive=True) if "java" in p.name()).pid
-    frame = read.planted(spark, 4000, 30, 5, seed=2, num_partitions=6)
-    folder = Path(tempfile.mkdtemp())
-    packed = pack(frame, row_id="id")
-    before = pipeline.rank(packed, [pipeline.Request.of("jmi", {}, 8)], small_bytes=0)[0].ranking
-    engine = SparkEngine(packed)
-    coding, target = engine.coding(), Labels(packed.profile.q)
-    counts, moments = engine.run(TwoWay(coding, target), GroupMoments(target))
-    lossy_counts, lossy_moments = (
-        engine.run(LossyCounts(coding, target, loss=loss, driver=driver, note=str(folder / "counts")), keep=False)[0],
-        engine.run(LossyMoments(target, loss=loss, driver=driver, note=str(folder / "moments")), keep=False)[0],
-    )
-    after = pipeline.rank(packed, [pipeline.Request.of("jmi", {}, 8)], small_bytes=0)[0].ranking
-    engine.release()
-    same = {
-        "counts": counts.table.tobytes() == lossy_counts.table.tobytes(),
-        "moments": moments.total.tobytes() == lossy_moments.total.tobytes(),
-        "ranking": bool(before.equals(after)),
+    def __init__(self, function: Callable, plan: Plan) -> None:
+        self.function, self.plan = function, plan
+
+    def __call__(self, rows: Any) -> Any:
+        out = self.function(rows)
+        strike(self.plan)
+        return out
+
+
+def name_of(function: Any) -> str:
+    function = getattr(function, "func", function)  # of a partial
+    return getattr(function, "__name__", None) or type(function).__name__
+
+
+def watch() -> None:
+    """Every stage is seen from here on, and the one under way is struck."""
+    kind = type(local_session().range(1))
+    whole, udf, compute = kind.mapInArrow, row_tasks.RowTask.udf, pipeline.compute
+
+    def map_in_arrow(self: DataFrame, function: Callable, *schema: Any, **more: Any) -> DataFrame:
+        name = name_of(function)
+        seen.append(name)
+        return whole(self, LossyBatches(function, dict(struck)) if name == struck["stage"] else function, *schema, **more)
+
+    def row_udf(self: Any, schema: str) -> Any:
+        seen.append("rows")
+        if struck["stage"] == "rows":
+            self.function = LossyRows(self.function, dict(struck))
+        return udf(self, schema)
+
+    def compute_after_a_loss(*args: Any, **more: Any) -> Any:
+        if struck["loss"] == "cache":
+            killed = executors()
+            for process in killed:
+                process.kill()
+            Path(struck["note"]).write_text(" ".join(f"{p.pid}" for p in killed))
+        return compute(*args, **more)
+
+    kind.mapInArrow, row_tasks.RowTask.udf, pipeline.compute = map_in_arrow, row_udf, compute_after_a_loss
+
+
+def executors() -> list[psutil.Process]:
+    """The executors of this driver."""
+    mine = psutil.Process().children(recursive=True)
+    return [p for p in mine if "java" in p.name() and any("CoarseGrainedExecutorBackend" in word for word in p.cmdline())]
+
+
+# ---- the families ----
+
+
+def digest(*parts: bytes) -> str:
+    return hashlib.sha256(b"|".join(parts)).hexdigest()
+
+
+def ranking(method: str, small_bytes: int = 0, **parameters: Any) -> Callable[[DataFrame], str]:
+    def run(frame: DataFrame) -> str:
+        request = Request.of(method, parameters, 6)
+        found = pipeline.rank(frame, [request], small_bytes=small_bytes)[0].ranking
+        return digest(found["index"].to_numpy().tobytes(), found["score"].to_numpy().tobytes())
+
+    return run
+
+
+def fitted(name: str) -> Callable[[DataFrame], str]:
+    def run(frame: DataFrame) -> str:
+        estimator = ESTIMATORS[name]()
+        estimator._small_bytes = lambda *_: 0  # on the executors, however small the data
+        model = estimator.fit(frame)
+        found = model.transform(frame.limit(50).orderBy("features")).select("rawPrediction").collect()
+        return digest(*sorted(row[0].toArray().tobytes() for row in found))
+
+    return run
+
+
+def scored(name: str) -> Callable[[DataFrame], str]:
+    """A corpus of four files by a model that was fitted without a loss."""
+    known: dict[str, Any] = {}
+
+    def run(frame: DataFrame) -> str:
+        folder = Path(tempfile.mkdtemp())
+        if not known:
+            struck_then = dict(struck)
+            struck.update(stage=None, loss=None)
+            known["model"], known["corpus"] = ESTIMATORS[name]().fit(frame), str(folder / "corpus")
+            corpus = frame.withColumn("doc", F.monotonically_increasing_id()).select("doc", "features")
+            corpus.repartition(4).write.parquet("file://" + known["corpus"])
+            struck.update(struck_then)
+        spark, out = frame.sparkSession, folder / "out"
+        manifest = score(spark, Scorer("", [known["model"]]), known["corpus"], "parquet", str(out), id="doc", all_scores=True)
+        rows = sorted(spark.read.parquet(f"file://{out}/data").drop("part").collect())
+        assert manifest["rows"] == len(rows) == len({row.doc for row in rows}) == frame.count()
+        assert [p.name for p in folder.iterdir() if p.name.startswith(".")] == []
+        return digest(repr([tuple(row) for row in rows]).encode())
+
+    return run
+
+
+FAMILIES: dict[str, Callable[[DataFrame], str]] = {
+    "counting": ranking("jmi"),
+    "counting by quantiles": ranking("mim", binning="quantile"),
+    "joint cells": ranking("cmi"),
+    "columns": ranking("ppt-cmi"),
+    "moments": ranking("f-statistic"),
+    "products": ranking("ridge"),
+    "neighbours": ranking("relieff"),
+    "one task": ranking("jmi", small_bytes=1 << 30),
+    "label by label": fitted("br-svm"),
+    "gathering": fitted("mlknn"),
+    "scoring": scored("mlknn"),
+}
+
+
+def skewed(frame: DataFrame) -> DataFrame:
+    """19 of 20 rows in one of six partitions, the others in one more."""
+    return frame.repartition(6, F.pmod(F.xxhash64("features"), F.lit(20)) == 0)
+
+
+def main(families: list[str], losses: list[str]) -> None:
+    conf = {
+        "spark.master": "local-cluster[2,1,1024]",
+        "spark.executor.memory": "1024m",
+        "spark.ui.enabled": "false",
+        "spark.log.level": "FATAL",
+        "spark.sql.shuffle.partitions": "4",
+        "spark.deploy.maxExecutorRetries": "-1",
+        # a task that failed goes to the other executor
+        "spark.excludeOnFailure.taskAndStage.enabled": "true",
+        "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor": "1",
+        "spark.excludeOnFailure.task.maxTaskAttemptsPerNode": "4",
+        "spark.excludeOnFailure.stage.maxFailedTasksPerExecutor": "9",
+        "spark.excludeOnFailure.stage.maxFailedExecutorsPerNode": "9",
+        "spark.speculation": str("slow" in losses).lower(),
+        "spark.speculation.minTaskRuntime": "3s",
     }
-    print(json.dumps({"killed": [(folder / n).read_text() for n in ("counts", "moments")], **same}))
+    spark = local_session("faults", conf)
+    cluster.DIRECT_BYTES = 1 << 10  # states of any size are merged on the executors
+    driver = next(p for p in psutil.Process().children(recursive=True) if "java" in p.name()).pid
+    notes = Path(tempfile.mkdtemp())
+    once = read.planted(spark, 1500, 24, 4, seed=2, num_partitions=4).drop("id")
+    rows = once.union(once.limit(200))  # rows that repeat get ids of their own
+    rows.write.parquet(f"file://{notes}/rows")
+    frame = spark.read.parquet(f"file://{notes}/rows").repartition(6, "features")
+    watch()
+    for family in families:
+        run = FAMILIES[family]
+        run(frame) if family == "scoring" else None  # its model
+        seen.clear()
+        expected = run(frame)
+        stages = [stage for stage in dict.fromkeys(seen)]
+        print(json.dumps({"family": family, "stages": stages}), flush=True)
+        cases = [(stage, loss) for loss in losses if loss in IN_A_STAGE for stage in stages]
+        between = () if family == "scoring" else BETWEEN
+        for number, (stage, loss) in enumerate([*cases, *((None, loss) for loss in losses if loss in between)]):
+            note = notes / f"{family}-{loss}-{number}"
+            struck.update(stage=stage, loss=loss, driver=driver, note=str(note))
+            started = time.time()
+            same = run(skewed(frame) if loss == "skew" else frame) == expected
+            struck.update(stage=None, loss=None)
+            said = note.read_text() if note.exists() else ""
+            seconds = round(time.time() - started, 1)
+            case = {"family": family, "stage": stage, "loss": loss, "struck": said, "same": same, "seconds": seconds}
+            print(json.dumps(case), flush=True)
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1].split(","), sys.argv[2].split(","))

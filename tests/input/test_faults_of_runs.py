@@ -3,6 +3,7 @@ a package."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import resource
@@ -25,6 +26,7 @@ from spark_mlfs.output import lock
 from spark_mlfs.output.folder import Output
 from spark_mlfs.output.journal import Journal
 from spark_mlfs.output.lock import locked
+from spark_mlfs.read import load
 
 # ---- rows are named as their owner knows them ----
 
@@ -74,6 +76,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from spark_mlfs.output.lock import locked
+from spark_mlfs.read import load
 with locked(Path(sys.argv[1]), "runs/tags"):
     print("held", flush=True)
     time.sleep(60)
@@ -317,3 +320,75 @@ def test_a_package_that_workers_lack_is_named(spark, tmp_path, monkeypatch):
     own = from_worker(RuntimeError("PythonException: ... ModuleNotFoundError: No module named 'spark_mlfs'\n"))
     assert isinstance(own, PlatformError) and str(own).endswith("or pass a zip of it (--py-files spark_mlfs.zip)")
     assert from_worker(ModuleNotFoundError("No module named 'spark_mlfs'")) is None  # the driver's own
+
+
+# ---- every action that the library starts ----
+
+ACTIONS = ("collect", "first", "toPandas", "toLocalIterator", "count")
+GUARDS = ("worker_errors", "reading", "on_a_full_disk")
+INSIDE = {  # functions that are called within such a block only
+    ("blocks/pack.py", "collect_profile"),
+    ("blocks/pack.py", "_collect_wide"),
+    ("ml/persistence.py", "_metadata"),
+    ("ml/persistence.py", "load_state"),
+    ("ml/selectors.py", "_load_data"),
+    ("scoring/corpus.py", "_count"),
+    ("cli/transform.py", "_write"),  # a command's errors are told by `cli.command.main`
+}
+
+
+def unguarded(tree, name):
+    """The actions in a module that no `with worker_errors()` surrounds."""
+    out = []
+
+    def visit(node, guarded, function):
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)):
+            function = getattr(node, "name", function)
+        if isinstance(node, ast.With):
+            calls = [item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call)]
+            guarded = guarded or any(getattr(call.func, "id", "") in GUARDS for call in calls)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ACTIONS:
+            collector = isinstance(node.func.value, ast.Name) and node.func.value.id == "gc"
+            if not (node.args or node.keywords or guarded or collector) and (name, function) not in INSIDE:
+                out.append(f"{name}:{node.lineno} {function}")
+        for child in ast.iter_child_nodes(node):
+            visit(child, guarded, function)
+
+    visit(tree, False, "")
+    return out
+
+
+def test_no_action_of_the_library_shows_sparks_own_error():
+    package = Path(__file__).resolve().parents[2] / "spark_mlfs"
+    found = [
+        line
+        for path in sorted(package.rglob("*.py"))
+        for line in unguarded(ast.parse(path.read_text()), str(path.relative_to(package)))
+    ]
+    assert not found
+    assert unguarded(ast.parse("def f(rows):\n    return rows.collect()"), "x.py") == ["x.py:2 f"]
+
+
+WRONG_ROWS = {
+    "csv": (
+        "k,a,b,y\n1,2,3,0\n2,Infinity,1,1\n",
+        {"features": ["a", "b"], "labels": ["y"], "id": "k"},
+        "row 2: feature 'a' is inf",
+    ),
+    "arff": ("@relation r\n@attribute a numeric\n@attribute y {0,1}\n@data\n1,0\n2,1,1\n", {"labels": -1}, r"d.arff:6: 3 values"),
+    "libsvm": ("1 1:2 2:1\n0 1:1 2:x\n", {"num_features": 2, "num_labels": 2}, "d.libsvm:2: "),
+}
+
+
+@pytest.mark.parametrize("format", WRONG_ROWS)
+def test_an_action_of_the_users_own_ends_in_the_librarys_line(spark, tmp_path, format):
+    """As `spark_mlfs.read` says: also one that needs no column, such as `count`."""
+    content, options, line = WRONG_ROWS[format]
+    (tmp_path / f"d.{format}").write_text(content)
+    frame = load(spark, str(tmp_path / f"d.{format}"), format, **options)
+    with pytest.raises(Exception) as raised:
+        frame.count()
+    assert not isinstance(raised.value, DataError)
+    with pytest.raises(DataError, match=line) as told, worker_errors():
+        frame.count()
+    assert str(raised.value).strip().endswith(str(told.value))
