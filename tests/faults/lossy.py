@@ -198,7 +198,7 @@ FAMILIES: dict[str, Callable[[DataFrame], str]] = {
     "counting": ranking("jmi"),
     "counting by quantiles": ranking("mim", binning="quantile"),
     "joint cells": ranking("cmi"),
-    "columns": ranking("ppt-cmi"),
+    "columns": ranking("ppt-cmi", estimator="knn"),
     "moments": ranking("f-statistic"),
     "products": ranking("ridge"),
     "neighbours": ranking("relieff"),
