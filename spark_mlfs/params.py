@@ -74,7 +74,7 @@ class Number:
 
     def __str__(self) -> str:
         if self.above and self.high is None:
-            return f"a number above {self.low:g}"
+            return f"a number above {number(self.low)}"
         return "a number" + _range(self.low, self.high, "above " if self.above else "")
 
 
@@ -123,12 +123,17 @@ class Optional:
         return f"{self.of}, or None"
 
 
+def number(value: float) -> str:
+    """A bound in words: whole numbers in full."""
+    return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:g}"
+
+
 def _range(low: float | None, high: float | None, prefix: str = "") -> str:
     if low is not None and high is not None:
-        return f" from {prefix}{low:g} to {high:g}"
+        return f" from {prefix}{number(low)} to {number(high)}"
     if low is not None:
-        return f", at least {low:g}"
-    return f", at most {high:g}" if high is not None else ""
+        return f", at least {number(low)}"
+    return f", at most {number(high)}" if high is not None else ""
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,9 @@ class MLkNNClassifier(ClassifierEstimator, entry="mlknn"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -106,9 +106,9 @@ class BRkNNClassifier(ClassifierEstimator, entry="brknn"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -153,7 +153,7 @@ class BRSVMClassifier(ClassifierEstimator, entry="br-svm"):
     tol : float, default 0.0001
         the solver's stopping tolerance (a number above 0)
     seed : int, default 0
-        seed of the solver's draws (a whole number from 0 to 2.14748e+09)
+        seed of the solver's draws (a whole number from 0 to 2147483647)
     labelSpecific : bool, default False
         each machine sees the features an extractor (lift, lift-rsm) made for its label
     scores : {"decision", "calibrated"}, default "decision"
@@ -173,9 +173,9 @@ class BRSVMClassifier(ClassifierEstimator, entry="br-svm"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -245,7 +245,7 @@ class ClassifierChainClassifier(ClassifierEstimator, entry="cc"):
     tol : float, default 0.0001
         the solver's stopping tolerance (a number above 0)
     seed : int, default 0
-        seed of the solver's draws (a whole number from 0 to 2.14748e+09)
+        seed of the solver's draws (a whole number from 0 to 2147483647)
     scaling : {"none", "standard", "minmax"}, default "none"
         what is done to the features first
     featuresCol : str, default "features"
@@ -261,9 +261,9 @@ class ClassifierChainClassifier(ClassifierEstimator, entry="cc"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only

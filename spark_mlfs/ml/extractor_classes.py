@@ -30,7 +30,7 @@ class LIFTExtractor(ExtractorEstimator, entry="lift"):
     maxIter : int, default 50
         iterations of k-means at most (a whole number, at least 1)
     seed : int, default 0
-        seed of the first centres (a whole number from 0 to 2.14748e+09)
+        seed of the first centres (a whole number from 0 to 2147483647)
     scaling : {"standard", "minmax", "none"}, default "standard"
         what is done to the features first
     featuresCol : str, default "features"
@@ -44,9 +44,9 @@ class LIFTExtractor(ExtractorEstimator, entry="lift"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -107,7 +107,7 @@ class LIFTRSMExtractor(ExtractorEstimator, entry="lift-rsm"):
     maxIter : int, default 50
         iterations of k-means at most (a whole number, at least 1)
     seed : int, default 0
-        seed of the first centres (a whole number from 0 to 2.14748e+09)
+        seed of the first centres (a whole number from 0 to 2147483647)
     scaling : {"standard", "minmax", "none"}, default "standard"
         what is done to the features first
     featuresCol : str, default "features"
@@ -121,9 +121,9 @@ class LIFTRSMExtractor(ExtractorEstimator, entry="lift-rsm"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -206,9 +206,9 @@ class MDDMExtractor(ExtractorEstimator, entry="mddm"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -271,9 +271,9 @@ class MLSIExtractor(ExtractorEstimator, entry="mlsi"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -326,7 +326,7 @@ class MLNBExtractor(ExtractorEstimator, entry="mlnb"):
     folds : int, default 10
         folds the loss is a mean of (a whole number from 2 to 60)
     seed : int, default 0
-        seed of the search (a whole number from 0 to 2.14748e+09)
+        seed of the search (a whole number from 0 to 2147483647)
     scaling : {"standard", "minmax", "none"}, default "standard"
         what is done to the features first
     featuresCol : str, default "features"
@@ -340,9 +340,9 @@ class MLNBExtractor(ExtractorEstimator, entry="mlnb"):
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only

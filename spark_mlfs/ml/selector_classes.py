@@ -60,15 +60,15 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -155,15 +155,15 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -250,15 +250,15 @@ class CMISelector(SelectorEstimator, entry="cmi"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -345,15 +345,15 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -446,15 +446,15 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -550,15 +550,15 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -640,15 +640,15 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -730,15 +730,15 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -820,15 +820,15 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -910,15 +910,15 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1002,15 +1002,15 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1095,15 +1095,15 @@ class ENMSelector(SelectorEstimator, entry="enm"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1185,15 +1185,15 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1281,15 +1281,15 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1382,15 +1382,15 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1468,15 +1468,15 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1544,15 +1544,15 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1618,15 +1618,15 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1700,15 +1700,15 @@ class SPECSelector(SelectorEstimator, entry="spec"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1776,7 +1776,7 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
     shuffle : bool, default True
         visit the anchors in seeded order (paper)
     seed : int, default 0
-        seed of the anchors and their order (a whole number from 0 to 2.14748e+09)
+        seed of the anchors and their order (a whole number from 0 to 2147483647)
     maxIter : int, default 100
         passes over the data at most (convex) (a whole number, at least 1)
     featuresCol : str, default "features"
@@ -1806,15 +1806,15 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -1898,7 +1898,7 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
     numAnchors : int | None, default None
         rows drawn as anchors; None: all up to 20,000 (a whole number, at least 1, or None)
     seed : int, default 0
-        seed of the anchors (a whole number from 0 to 2.14748e+09)
+        seed of the anchors (a whole number from 0 to 2147483647)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -1926,15 +1926,15 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2015,15 +2015,15 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2102,15 +2102,15 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2199,15 +2199,15 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2299,15 +2299,15 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2395,15 +2395,15 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2489,15 +2489,15 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2600,15 +2600,15 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2716,15 +2716,15 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2799,7 +2799,7 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
     sigma : float | None, default None
         width of the kernel; None: self-tuning (a number above 0, or None)
     seed : int, default 0
-        seed of the walks (a whole number from 0 to 2.14748e+09)
+        seed of the walks (a whole number from 0 to 2147483647)
     scaling : {"standard", "minmax", "none"}, default "standard"
         z-scores, ranges to [0, 1], or the features as they are
     maxIter : int, default 10000
@@ -2833,15 +2833,15 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only
@@ -2931,7 +2931,7 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
     sample : int, default 10000
         rows trained on at most (a whole number, at least 2)
     seed : int, default 0
-        seed of the sample, the start and the draws (a whole number from 0 to 2.14748e+09)
+        seed of the sample, the start and the draws (a whole number from 0 to 2147483647)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2959,15 +2959,15 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
     stabilityThreshold : float, default 0.6
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
-        seed of the knockoffs and of the half-samples (a whole number from 0 to 2.14748e+09)
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
-        largest statistic the driver takes, in bytes (a whole number, at least 1.04858e+06)
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
     workerBytes : int, default 1073741824
-        rows and statistics one worker process holds, in bytes (a whole number, at least 1.04858e+06)
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
     """
 
     @keyword_only

@@ -116,8 +116,8 @@ def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -
 
 def _fields(annotation: Any) -> Mapping[str, Any]:
     """The keys of a section, or of each of a list of sections."""
-    (kind,) = get_args(annotation) or (annotation,)
-    return kind.model_fields
+    kinds = get_args(annotation) or (annotation,)
+    return next((kind.model_fields for kind in kinds if hasattr(kind, "model_fields")), {})  # a plain value has none
 
 
 def reader_option(format: str, name: str, value: Any) -> Any:

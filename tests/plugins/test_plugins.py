@@ -94,7 +94,7 @@ def test_command_line(installed, spark, tmp_path, capsys):
     assert cli.main(["methods", "presence"]) == 0
     assert "exponent of the change" in capsys.readouterr().out
     output = tmp_path / "run"
-    command = ["select", "--format", "planted", "--option", "num_rows=300", "--method", "presence", "--set", "power=2"]
+    command = ["select", "--format", "planted", "--option", "num_rows=300", "--option", "num_features=20", "--option", "num_labels=3", "--method", "presence", "--set", "power=2"]
     assert cli.main([*command, "--num-features", "5", "--output", str(output)]) == 0
     manifest = json.loads((output / "manifest.json").read_text())
     assert manifest["method"]["name"] == "presence" and manifest["method"]["parameters"] == {"power": 2.0}
@@ -103,11 +103,10 @@ def test_command_line(installed, spark, tmp_path, capsys):
 
 def test_it_takes_part_in_comparisons(installed, spark):
     plan = {
-        "data": [{"name": "planted", "format": "planted", "options": {"num_rows": 240, "num_features": 20}}],
+        "data": [{"name": "planted", "format": "planted", "options": {"num_rows": 240, "num_features": 20, "num_labels": 3}}],
         "method": [{"name": "presence", "grid": {"power": [1.0, 2.0]}}, {"name": "mim"}],
         "classifier": [{"name": "brknn"}],
-        "protocol": {"folds": "3-fold"},
-        "run": {"sizes": ["5"]},
+        "protocol": {"folds": "3-fold", "sizes": [5]},
     }
     outcome = spark_mlfs.compare(spark, plan)
     assert not len(outcome.failed) and set(outcome.cells["method"]) >= {"presence", "mim"}
