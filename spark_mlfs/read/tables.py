@@ -238,7 +238,8 @@ def assemble(
     x, x_form, x_names = _features(source, feature_columns, kinds)
     y, y_form, y_names, y_type = _labels(source, label_columns, kinds, label_delimiter)
     if id is None:
-        row_id = F.xxhash64(*(F.col(quoted(c)) for c in feature_columns + label_columns))
+        cells = [F.col(quoted(c)) for c in feature_columns + label_columns]
+        row_id = F.xxhash64(*cells, F.array(*(c.isNull() for c in cells)))  # the hash of cells alone passes over nulls
     elif isinstance(kinds[id_columns[0]], IntegralType):
         row_id = F.col(quoted(id_columns[0])).cast("bigint")
     else:

@@ -163,3 +163,16 @@ def test_text(spark):
             text(spark, source, vocabulary=wrong, **arguments)
     with pytest.raises(DataError, match="no term of column 'body'"):
         text(spark, source, min_df=4, **arguments)
+
+
+def test_rows_that_differ_in_which_cell_is_null_have_ids_of_their_own(spark):
+    """Spark's hash of several columns passes over nulls: (null, 1) and (1, null) are one to it."""
+    from spark_mlfs import pipeline
+
+    rows = [(None, 1.0, 1), (1.0, None, 1), (2.0, 3.0, 0), (0.5, 4.0, 0), (0.1, 2.0, 1), (0.7, 7.0, 0)] * 3
+    source = spark.createDataFrame(rows, "a double, b double, y int")
+    frame = table(spark, source, ["a", "b"], ["y"], missing="mean")
+    ids = [row.id for row in frame.select("id").collect()]
+    assert len(set(ids)) == 6
+    (result,) = pipeline.rank(frame, [pipeline.Request.of("relieff", {"mode": "hamming", "k": 1})], row_id="id")
+    assert len(result.ranking) == 2
