@@ -135,22 +135,6 @@ def test_msfs_identities(case):
     assert agree(l21.msfs(gram, xlx, 0.0, 7.0, 1.0).weights, l21.csfs(gram, 7.0).weights, 1e-9)
 
 
-def test_sampled_walks_average_to_the_expected_ones():
-    X, Y = planted()
-    X, Y = X[:12], Y[:12]
-    P = graphs_msfs.transitions(graphs_msfs.similarity(oracle.standardise(X), Y))
-    rng = np.random.default_rng(0)
-    for walk in ("dfs", "bfs"):
-        mean = np.mean([graphs_msfs.sampled_visits(P, 5, walk, rng.random((12, 5))) for _ in range(800)], axis=0)
-        assert np.abs(mean - graphs_msfs.expected_visits(P, 5, walk)).max() < 0.25
-
-
-def test_xlx_is_the_quadratic_form_of_the_laplacian():
-    X, Y = planted()
-    S = graphs_msfs.neighbourhood(graphs_msfs.similarity(X, Y))
-    np.testing.assert_allclose(graphs_msfs.xlx(X, S), X.T @ graphs_msfs.laplacian(S) @ X, atol=1e-9)
-
-
 def test_omfs_both_solvers(case):
     X, Y, _ = case
     gram = GramStatistics.from_rows(X, Y).uncentred()
