@@ -111,7 +111,7 @@ class Engine:
                 raise BudgetError(
                     f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB on the driver, more "
                     f"than driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, "
-                    "or screen the features first (--screen chi2:10000)"
+                    "or screen the features first (--screen chi2:5000)"
                 )
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:

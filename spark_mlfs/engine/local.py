@@ -92,7 +92,7 @@ class LocalEngine(Engine):
             raise WorkerBudgetError(
                 f"{largest} over {self.num_features} features and {self.profile.n} rows needs {size >> 20} MB in one worker "
                 f"process, more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are "
-                "counted, or screen the features first (--screen chi2:10000)"
+                "counted, or screen the features first (--screen chi2:5000)"
             )
         return sizes
 

@@ -155,7 +155,7 @@ class SparkEngine(Engine):
                 raise BudgetError(
                     f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB in a worker process, "
                     f"more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are "
-                    "counted, or screen the features first (--screen chi2:10000)"
+                    "counted, or screen the features first (--screen chi2:5000)"
                 )
         return sizes
 
