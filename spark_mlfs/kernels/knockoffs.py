@@ -11,12 +11,13 @@ from .gram import GramStatistics
 
 @dataclass(frozen=True)
 class Sampler:
-    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the features `places` of a row.
+    """x̃ − centre = shift + (x − centre) `mean` + z `root`, z (rows, k) standard normal, for the features at
+    `positions` of a row.
 
     `shift` (k,), `mean` and `root` (k, k), in the units of the data; `s` (k,) and `shrinkage` for the record.
     """
 
-    places: np.ndarray
+    positions: np.ndarray
     shift: np.ndarray
     mean: np.ndarray
     root: np.ndarray

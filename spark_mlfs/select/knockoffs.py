@@ -45,20 +45,20 @@ class KnockoffGram(Statistic):
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
-        places = self.sampler.places
+        positions = self.sampler.positions
         x, _ = features_of(block, profile)
-        x = x[:, places] if len(places) < x.shape[1] else x
+        x = x[:, positions] if len(positions) < x.shape[1] else x
         x = x if isinstance(x, np.ndarray) else x.toarray()
-        z = normal(block.ids, profile.varying[places], self.seed)
-        made = self.sampler.draw(x, z)
+        z = normal(block.ids, profile.varying[positions], self.seed)
+        copies = self.sampler.draw(x, z)
         y = block.labels(profile.q).toarray() - centre_of_labels(profile)
         return {
-            "sum": made.sum(axis=0),
-            "cross": x.T @ made,
-            "squares": made.T @ made,
-            "xy": made.T @ y,
-            "low": made.min(axis=0, initial=np.inf),
-            "high": made.max(axis=0, initial=-np.inf),
+            "sum": copies.sum(axis=0),
+            "cross": x.T @ copies,
+            "squares": copies.T @ copies,
+            "xy": copies.T @ y,
+            "low": copies.min(axis=0, initial=np.inf),
+            "high": copies.max(axis=0, initial=-np.inf),
         }
 
     def merge(self, left: State, right: State) -> State:
@@ -66,7 +66,7 @@ class KnockoffGram(Statistic):
         return {name: how.get(name, np.add)(value, right[name]) for name, value in left.items()}
 
     def finish(self, state: State, profile: Profile) -> GramStatistics:
-        plain, k = self.plain, self.sampler.places
+        plain, k = self.plain, self.sampler.positions
         centre = plain.centre_x[k]
         first = GramStatistics(
             plain.n,
@@ -95,7 +95,7 @@ class KnockoffGram(Statistic):
         return joined(first, second, state["cross"])
 
     def state_bytes(self, profile: Profile) -> int:
-        k = len(self.sampler.places)
+        k = len(self.sampler.positions)
         return 8 * k * (2 * k + profile.q + 3) + envelope(6)
 
 
@@ -116,7 +116,7 @@ def against_knockoffs(rule: Rule, engine: Engine, method: Method, p: Mapping[str
         view = problem.view(both)
         solution = problem.solve(view)
     w = np.zeros(engine.num_features)
-    w[sampler.places] = knockoffs.statistic(view.expand(solution.weights))
+    w[sampler.positions] = knockoffs.statistic(view.expand(solution.weights))
     out = Evidence(rule, {"knockoff": over_all_features(engine, w)})
     out.facts = {
         "threshold": knockoffs.threshold(w, rule.level),

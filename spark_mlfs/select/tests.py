@@ -25,9 +25,9 @@ def g_tests(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) ->
     values = np.empty(engine.num_features)
     tests = thin = 0
     for first, last, counts in counting.two_way.chunks(copies=6):
-        found, rough = gtest.g_tests(logs, counts, q, counting.target.unknown(counts))
-        tests, thin = tests + int((~np.isnan(found)).sum()), thin + int(rough.sum())
-        values[first:last] = gtest.combine(found, rule.combination, n)
+        p_values, rough = gtest.g_tests(logs, counts, q, counting.target.unknown(counts))
+        tests, thin = tests + int((~np.isnan(p_values)).sum()), thin + int(rough.sum())
+        values[first:last] = gtest.combine(p_values, rule.combination, n)
     columns = {"p_value": over_all_features(engine, values)}
     if rule.mode != "fpr":
         columns["q_value"] = gtest.corrected(columns["p_value"], rule.mode)

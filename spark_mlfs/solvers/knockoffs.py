@@ -4,7 +4,7 @@ For x ~ N(μ, Σ), Σ a correlation matrix (v, v), S = diag(s) with 0 ≤ S ≤ 
 
     x̃ | x ~ N( μ + (I − SΣ⁻¹)(x − μ),  2S − SΣ⁻¹S )
 
-leave the joint second moments unchanged when x_j and x̃_j swap places, while cov(x_j, x̃_j) = 1 − s_j. A method run on [X, X̃]
+leave the joint second moments unchanged when x_j and x̃_j are swapped, while cov(x_j, x̃_j) = 1 − s_j. A method run on [X, X̃]
 gives W_j = ‖w_j‖ − ‖w̃_j‖; for a feature that says nothing beyond the others its sign is a fair coin, and the knockoff+ threshold
 
     T = min{ t > 0 : (1 + #{W_j ≤ −t}) / max(1, #{W_j ≥ t}) ≤ fdr }

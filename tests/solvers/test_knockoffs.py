@@ -26,19 +26,19 @@ def test_shrinkage_is_near_scikit_learns_and_vanishes():
     x[:, 1:] += x[:, :-1]
     x = (x - x.mean(axis=0)) / x.std(axis=0)
     R = x.T @ x / len(x)
-    found, share = shrunk(R, len(x))
+    sigma, share = shrunk(R, len(x))
     assert share == pytest.approx(oas(x)[1], rel=0.02)  # which leaves out the terms in 2/v
-    assert np.allclose(np.diag(found), 1) and np.allclose(found[0, 1:], (1 - share) * R[0, 1:])
+    assert np.allclose(np.diag(sigma), 1) and np.allclose(sigma[0, 1:], (1 - share) * R[0, 1:])
     assert shrunk(R, 240)[1] == 0 and np.array_equal(shrunk(R, 240)[0], R)
 
 
 def test_exact_copies_are_handled():
     x = np.random.default_rng(0).normal(size=(50, 4))
     x = np.column_stack([x, x[:, 0], -x[:, 1]])
-    found, share = shrunk(np.corrcoef(x, rowvar=False), 1e12)
-    assert np.linalg.eigvalsh(found)[0] >= 0.99e-6 and share < 1e-5
-    s = minimum_variance(found)
-    assert (s > 0).all() and np.linalg.eigvalsh(2 * found - np.diag(s))[0] > -1e-12
+    sigma, share = shrunk(np.corrcoef(x, rowvar=False), 1e12)
+    assert np.linalg.eigvalsh(sigma)[0] >= 0.99e-6 and share < 1e-5
+    s = minimum_variance(sigma)
+    assert (s > 0).all() and np.linalg.eigvalsh(2 * sigma - np.diag(s))[0] > -1e-12
 
 
 @settings(max_examples=15, deadline=None)
@@ -53,9 +53,9 @@ def test_s_is_the_optimum(seed, v):
         return (1 / s).sum() + np.trace(np.linalg.inv(A)) if np.linalg.eigvalsh(A)[0] > 0 else 1e12
 
     start = equicorrelated(sigma)
-    found = minimum_variance(sigma, 200, 1e-12)
+    optimum = minimum_variance(sigma, 200, 1e-12)
     best = minimize(objective, np.log(start * 0.9), method="Nelder-Mead", options={"maxiter": 8000, "fatol": 1e-10})
-    assert objective(np.log(found)) <= best.fun * (1 + 1e-6)
+    assert objective(np.log(optimum)) <= best.fun * (1 + 1e-6)
     before = np.inf
     for sweeps in range(4):
         s = minimum_variance(sigma, sweeps, 0.0)
@@ -70,15 +70,15 @@ def test_knockoffs_have_the_second_moments_they_must():
     x = (rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6))) * [1, 10, 0.1, 3, 1, 1] + 5
     x[:, 3] = 2.0
     view = GramStatistics.from_rows(x, np.zeros((300, 1))).centred()
-    made = sampler(view, np.full(6, 4.0))
-    assert made.places.tolist() == [0, 1, 2, 4, 5]
-    sd = x[:, made.places].std(axis=0)
+    drawing = sampler(view, np.full(6, 4.0))
+    assert drawing.positions.tolist() == [0, 1, 2, 4, 5]
+    sd = x[:, drawing.positions].std(axis=0)
     sigma, _ = shrunk(view.G / view.n, view.n)
     cov = sigma * np.outer(sd, sd)
-    assert np.allclose(made.mean.T @ cov @ made.mean + made.root.T @ made.root, cov)
-    assert np.allclose(cov @ made.mean, cov - np.diag(made.s) * np.outer(sd, sd))
-    mean = x[:, made.places].mean(axis=0) - 4.0
-    assert np.allclose(made.draw(mean[None], np.zeros((1, 5))), mean)
+    assert np.allclose(drawing.mean.T @ cov @ drawing.mean + drawing.root.T @ drawing.root, cov)
+    assert np.allclose(cov @ drawing.mean, cov - np.diag(drawing.s) * np.outer(sd, sd))
+    mean = x[:, drawing.positions].mean(axis=0) - 4.0
+    assert np.allclose(drawing.draw(mean[None], np.zeros((1, 5))), mean)
 
 
 @settings(max_examples=100, deadline=None)
@@ -88,8 +88,7 @@ def test_knockoffs_have_the_second_moments_they_must():
 def test_threshold_is_its_definition(seed, m, fdr, shift):
     w = np.round(np.random.default_rng(seed).normal(size=m) + shift, 1)
     allowed = [t for t in set(np.abs(w)) - {0.0} if (1 + sum(w <= -t)) / max(1, sum(w >= t)) <= fdr]
-    found = threshold(np.append(w, np.nan), fdr)
-    assert found == (min(allowed) if allowed else np.inf)
+    assert threshold(np.append(w, np.nan), fdr) == (min(allowed) if allowed else np.inf)
 
 
 def test_statistic_changes_sign_when_a_pair_is_swapped():
@@ -114,9 +113,9 @@ def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
     effect[true] = 0.25 * rng.normal(size=(relevant, q)) * (2 if binary else 1)
     y = (x @ effect + rng.normal(size=(n, q)) > 0.3).astype(float)
     plain = GramStatistics.from_rows(x, y)
-    made = sampler(plain.centred(), plain.centre_x)
+    drawing = sampler(plain.centred(), plain.centre_x)
     first = x - plain.centre_x
-    second = made.draw(first, rng.normal(size=first.shape))
+    second = drawing.draw(first, rng.normal(size=first.shape))
     copies = GramStatistics.from_rows(second, y, centre_x=np.zeros(d))
     both = joined(plain, copies, first.T @ second)
     w = statistic(solve(both.centred()).weights)
@@ -132,17 +131,17 @@ def test_false_discoveries_are_held_and_features_found(solve, binary):
     """40 planted runs, 20 of 100 correlated features relevant to five labels: mean share of false ones at most 1.2 times the
     target of 0.1, power 0.7; W of an irrelevant feature is no more often positive than negative (a
     little less: Σ is estimated from the same rows)."""
-    found = np.array([run(seed, solve, binary=binary) for seed in range(40)])
-    false, power, positive = found.mean(axis=0)
-    assert false <= 0.12, found[:, 0]
+    runs = np.array([run(seed, solve, binary=binary) for seed in range(40)])
+    false, power, positive = runs.mean(axis=0)
+    assert false <= 0.12, runs[:, 0]
     assert power >= 0.7, power
     assert 0.42 < positive < 0.5 + 4 * 0.5 / np.sqrt(40 * 80)
 
 
 def test_copies_of_relevant_features_are_told_apart():
     """Ten irrelevant features are relevant ones plus noise, correlated with them at 0.96: any marginal test passes them."""
-    found = np.array([run(seed, lambda view: l21.csfs(view, 1.0), n=2500, d=80, copies=10) for seed in range(40)])
-    assert found[:, 0].mean() <= 0.12 and found[:, 1].mean() >= 0.6, found.mean(axis=0)
+    runs = np.array([run(seed, lambda view: l21.csfs(view, 1.0), n=2500, d=80, copies=10) for seed in range(40)])
+    assert runs[:, 0].mean() <= 0.12 and runs[:, 1].mean() >= 0.6, runs.mean(axis=0)
 
 
 def test_what_is_wrong_is_told():
