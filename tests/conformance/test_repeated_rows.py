@@ -145,9 +145,22 @@ def test_repeated_rows_over_jobs_give_the_same_bits(case, name, method):
     same_bits(many, this.get("bare")[method])
 
 
+# one of each kind of sum, draw and neighbour
+FAMILIES = ("ridge", "rfs", "f-statistic", "spec", "gmba", "relieff", "msfs", "mifs")
+
+
+@pytest.mark.parametrize("parts", [1, 2, 13])
+def test_partitions_of_repeated_rows_do_not_matter(case, parts):
+    """Everything that is not a count, over thousands of rows in several blocks; counts are integers anyway."""
+    this = case("imdb")
+    many = rank(this.table.frame.repartition(parts), "imdb", FAMILIES, small_bytes=0)
+    for method in FAMILIES:
+        same_bits(many[method], this.get("bare")[method])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("parts", [1, 2, 13])
-def test_partitions_of_repeated_rows_do_not_matter(case, method, parts):
+def test_partitions_do_not_matter_to_any_method(case, method, parts):
     this = case("imdb")
     same_bits(this.get(f"distributed {parts}")[method], this.get("bare")[method])
 
