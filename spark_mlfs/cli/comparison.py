@@ -6,11 +6,13 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
-from .shared import OK, Stages, inputs, load_model, session, set_values
+from .shared import OK, Stages, inputs, load_model, reader_options_of, session, set_values
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from ..evaluate.compare import Outcome
-    from ..evaluate.plan import Comparison
+    from ..evaluate.plan import Comparison, DataSet
     from ..evaluate.trials import Candidate
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.folder import Place
@@ -51,7 +53,7 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
         output.check(spark=spark)
         saved = load_model(model)[0] if model else None
         if saved is not None:
-            candidates = [_saved_ranking(saved), *candidates]
+            candidates = [_saved_ranking(spark, saved, plan), *candidates]
         journal = Journal.beside(spark, plan.run.output, "comparing", settings_of(plan, candidates))
         with journal.running("trials"):
             resumed = journal.open()
@@ -61,7 +63,7 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
             with stages.stage("trials"):
                 outcome = run(spark, plan, journal, candidates, stages.report)
             if saved is not None:
-                _check_data(saved, outcome, plan)
+                _note_training_rows(saved, outcome, plan)
             with stages.stage("tables and page"):
                 target = Place(spark, journal.place, journal.folder, "overwrite")
                 trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
@@ -72,17 +74,42 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
     return OK
 
 
-def _saved_ranking(model: MultiLabelSelectorModel) -> Candidate:
+def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Comparison) -> Candidate:
+    """The saved ranking in terms of the data's own columns: its features are found by name where both sides have names, else
+    the widths must agree. `DataError` for missing, further or differently many features."""
+    from ..evaluate.compare import open_data
     from ..evaluate.trials import Candidate
+    from ..ml.rows import unmatched
+    from ..read.faults import reading
+    from ..schema import FEATURES, attribute_names
 
-    ranking = model.ranking.sort_values("rank")
-    return Candidate("the saved ranking", order=tuple(int(i) for i in ranking["index"]))
+    (data,) = plan.data
+    data.options = reader_options_of(model, data.format or "", data.options)
+    frame, _ = open_data(spark, data)
+    slots = attribute_names(frame, FEATURES)
+    order = model.ranking.sort_values("rank")["index"].to_numpy()
+    if slots is None or not model.summary.get("named"):
+        with reading():
+            first = frame.select(FEATURES).first() if slots is None else None
+        width = len(slots) if slots is not None else len(first[0]) if first is not None and first[0] is not None else None
+        if width is not None and width != model.numFeatures:
+            raise DataError(f"{_path_of(data)}: has {width} features, the selection was fitted on {model.numFeatures}")
+        return Candidate("the saved ranking", order=tuple(int(i) for i in order))
+    names = model.ranking.sort_values("index")["name"].to_numpy()
+    problem = unmatched(names, order, slots)
+    if problem is not None:
+        raise DataError(f"{_path_of(data)}: {problem}")
+    where = {name: index for index, name in enumerate(slots)}
+    return Candidate("the saved ranking", order=tuple(where[names[i]] for i in order))
 
 
-def _check_data(model: MultiLabelSelectorModel, outcome: Outcome, plan: Comparison) -> None:
-    """`DataError` where a saved ranking is of other features; a note where it was made from these rows."""
-    if (outcome.data["features"] != model.numFeatures).any():
-        raise DataError(f"the saved ranking has {model.numFeatures} features, the data {int(outcome.data['features'].iloc[0])}")
+def _path_of(data: DataSet) -> str:
+    path = data.path or data.name
+    return path if isinstance(path, str) else path[0]
+
+
+def _note_training_rows(model: MultiLabelSelectorModel, outcome: Outcome, plan: Comparison) -> None:
+    """A note where a saved ranking was made from these rows."""
     fingerprint = model.summary.get("fingerprint")
     if fingerprint is not None and fingerprint in set(outcome.data["fingerprint"]):
         plan.notes += "\n\nThe saved ranking was made from these very rows, test rows included: what is measured is too good."

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -224,3 +224,13 @@ def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:
             if "PATH_NOT_FOUND" not in cause and "does not exist" not in cause:
                 damaged = damaged or error
     raise damaged or ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")
+
+
+def reader_options_of(model: MultiLabelSelectorModel, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a reader whose features are to be those of a saved selection."""
+    out = dict(options)
+    if format == "libsvm" and not {"num_features", "feature_names"} & set(out):
+        out["num_features"] = model.numFeatures  # a small corpus need not reach the last feature
+    if format == "text":  # the corpus has words of its own: count the ones the selection was made among
+        out.setdefault("vocabulary", list(model.ranking.sort_values("index")["name"]))
+    return out

@@ -7,7 +7,19 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
-from .shared import OK, Stages, data_arguments, data_flags, inputs, load_model, number, output_arguments, require, session
+from .shared import (
+    OK,
+    Stages,
+    data_arguments,
+    data_flags,
+    inputs,
+    load_model,
+    number,
+    output_arguments,
+    reader_options_of,
+    require,
+    session,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -143,16 +155,8 @@ def _load_corpus(
     from .. import read
     from ..read.tables import FORMATS, open_table
 
-    if format == "libsvm" and not {"num_features", "feature_names"} & set(options):
-        options["num_features"] = model.numFeatures  # a small corpus need not reach the last feature
-    further = dict(options)
-    content = "features"
-    if format == "text":
-        content = "text"
-        if "vocabulary" not in further:  # the corpus has words of its own: count the ones the selection was made among
-            further["vocabulary"] = list(model.ranking.sort_values("index")["name"])
-    elif format not in FORMATS:
-        content = ""
+    further = reader_options_of(model, format, options)
+    content = "text" if format == "text" else "features" if format in FORMATS else ""
     if content not in options or "labels" in options or path is None:
         return read.load(spark, path, format, **further), True
     source = further.pop("source", "table") if format == "text" else format

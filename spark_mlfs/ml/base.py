@@ -21,6 +21,7 @@ from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..classify.base import Classifier
 from ..engine.base import Cost, Engine
+from ..errors import DataError
 from ..extract.base import Extractor
 from ..registry import Registry
 from ..schema import attribute_names
@@ -208,10 +209,14 @@ class StateModel(Saved, HasFeaturesCol):
         return copied
 
     def _positions(self, dataset: DataFrame) -> np.ndarray | None:
-        """Where the training features are in `dataset`: None where they are in their order."""
+        """Where the training features are in `dataset`: None where they are in their order, or one side has no names."""
         column = self.getFeaturesCol()
         names = attribute_names(dataset, column) if column in dataset.columns else None
-        if names is None or not self._extra.get("named"):
+        if names is None:
+            return None
+        if not self._extra.get("named"):
+            if len(names) != self.numFeatures:
+                raise DataError(f"{column!r} has {len(names)} features, the model was fitted on {self.numFeatures}")
             return None
         trained = self.featureNames
         if names == trained:

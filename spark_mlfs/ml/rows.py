@@ -20,15 +20,28 @@ from ..errors import DataError, ParameterError
 
 
 def feature_positions(names: np.ndarray, indices: np.ndarray, slots: Sequence[str], column: str) -> np.ndarray:
-    """Where the features names[indices] are among `slots`, the names of a frame's column."""
+    """Where the features names[indices] are among `slots`, the names of a frame's column. `DataError` where one of them is not
+    there, or where there is one that is none of `names`."""
+    problem = unmatched(names, indices, slots)
+    if problem is not None:
+        raise DataError(f"{column!r} {problem}")
     where = {name: index for index, name in enumerate(slots)}
-    missing = [names[i] for i in indices if names[i] not in where]
+    return np.array([where[names[i]] for i in indices], np.int64)
+
+
+def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> str | None:
+    """What is wrong with `slots` as the names of the features names[indices] and others of `names`, naming the first; None where
+    nothing is."""
+    known = set(slots)
+    missing = [names[i] for i in indices if names[i] not in known]
     if missing:
-        some = ", ".join(map(repr, missing[:3]))
-        raise DataError(
-            f"{column!r} lacks {len(missing)} of the features it was fitted on ({some}…); give the frame the training features"
-        )
-    return np.array([where[names[i]] for i in indices])
+        return f"lacks {len(missing)} of the features it was fitted on, {missing[0]!r} first; give it the training features"
+    trained = set(names)
+    further = [name for name in slots if name not in trained]
+    if further:
+        count = f"{len(further)} feature{'s' if len(further) > 1 else ''}"
+        return f"has {count} it was not fitted on, {further[0]!r} first; leave them out"
+    return None
 
 
 # ---- functions of rows ----
@@ -41,11 +54,9 @@ def model_rows(column: pa.Array, vectors: bool, width: int, positions: np.ndarra
     if problem is not None:
         what, _, slot = problem
         raise DataError(f"a row cannot be used: {what if slot is None else f'its feature {slot} {what}'}")
-    if positions is not None and positions.max(initial=-1) < x.shape[1]:
-        x = x[:, positions]
-    elif x.shape[1] != width or positions is not None:
+    if x.shape[1] != width:
         raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {width}")
-    return x
+    return x if positions is None else x[:, positions]
 
 
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
