@@ -198,8 +198,8 @@ def _binary(rows: np.ndarray, what: str) -> np.ndarray:
 
 def _fixed(shares: np.ndarray) -> np.ndarray:
     """(2,) high and low halves of the sum of shares in [0, 1]."""
-    whole = np.rint(shares * (1 << 2 * _HALF)).astype(np.int64)
-    return np.array([(whole >> _HALF).sum(), (whole & ((1 << _HALF) - 1)).sum()], np.int64)
+    fixed = np.rint(shares * (1 << 2 * _HALF)).astype(np.int64)
+    return np.array([(fixed >> _HALF).sum(), (fixed & ((1 << _HALF) - 1)).sum()], np.int64)
 
 
 def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: str) -> Sums:

@@ -1,7 +1,7 @@
 """Whether methods differ over data sets: ranks, Friedman's test, critical differences, Wilcoxon's test with Holm's correction.
 
-Symbols: N data sets (rows), k methods (columns), r_ij rank of method j on data set i (1 is best, of a tie the mean of the
-places), R_j = mean_i r_ij. Everything follows Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7
+Symbols: N data sets (rows), k methods (columns), r_ij rank of method j on data set i (1 is best, of a tie the mean
+rank), R_j = mean_i r_ij. Everything follows Demšar, "Statistical comparisons of classifiers over multiple data sets", JMLR 7
 (2006); quantiles come from SciPy. A value that is missing, or fewer than two data sets or methods, is a `DataError`.
 """
 
@@ -38,17 +38,17 @@ class Friedman:
 
 
 def _table(values: Any) -> np.ndarray:
-    found = np.asarray(values, np.float64)
-    if found.ndim != 2 or min(found.shape) < 2:
-        raise DataError(f"values of shape {found.shape}: give at least two data sets (rows) and two methods (columns)")
-    if not np.isfinite(found).all():
-        row, column = np.argwhere(~np.isfinite(found))[0]
+    table = np.asarray(values, np.float64)
+    if table.ndim != 2 or min(table.shape) < 2:
+        raise DataError(f"values of shape {table.shape}: give at least two data sets (rows) and two methods (columns)")
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
         raise DataError(f"the value of method {column} on data set {row} is missing; leave out what was not run everywhere")
-    return found
+    return table
 
 
 def ranks(values: Any, larger_is_better: bool = True) -> np.ndarray:
-    """(N, k) ranks r_ij of the methods on each data set; ties get the mean of their places.
+    """(N, k) ranks r_ij of the methods on each data set; ties get their mean rank.
 
     Values count as equal after rounding to 12 significant digits: what differs less is rounding.
     """
@@ -133,12 +133,12 @@ def cliques(mean_ranks: Sequence[float], difference: float) -> list[list[int]]:
     all others is in none. The bars of a critical difference diagram."""
     r = np.asarray(mean_ranks, np.float64)
     order = np.argsort(r, kind="stable")
-    found: list[tuple[int, int]] = []
+    groups: list[tuple[int, int]] = []
     for first in range(len(order)):
         last = int(np.searchsorted(r[order] - r[order[first]], difference, side="left")) - 1
-        if last > first and (not found or last > found[-1][1]):
-            found.append((first, last))
-    return [[int(i) for i in order[a : z + 1]] for a, z in found]
+        if last > first and (not groups or last > groups[-1][1]):
+            groups.append((first, last))
+    return [[int(i) for i in order[a : z + 1]] for a, z in groups]
 
 
 def holm(p_values: Sequence[float]) -> np.ndarray:
@@ -172,6 +172,6 @@ def wilcoxon_holm(
         statistic, p = (0.0, 1.0) if not gain.any() else stats.wilcoxon(gain, zero_method="zsplit")
         wins, losses = int((gain > 0).sum()), int((gain < 0).sum())
         lines.append((named[a], named[b], wins, losses, len(gain) - wins - losses, float(statistic), float(p)))
-    found = pd.DataFrame(lines, columns=["first", "second", "wins", "losses", "ties", "statistic", "p"])
-    found["p_holm"] = holm(found["p"].to_numpy())
-    return found
+    pairwise = pd.DataFrame(lines, columns=["first", "second", "wins", "losses", "ties", "statistic", "p"])
+    pairwise["p_holm"] = holm(pairwise["p"].to_numpy())
+    return pairwise

@@ -35,10 +35,10 @@ def indicator(selections: Sequence[Sequence[int]], features: int) -> np.ndarray:
     """(M, d) 0/1 matrix of M lists of selected features."""
     z = np.zeros((len(selections), features), np.int8)
     for row, chosen in enumerate(selections):
-        places = np.asarray(list(chosen), np.int64)
-        if len(places) and (places.min() < 0 or places.max() >= features):
-            raise DataError(f"selection {row} names feature {int(places.max())}; features count from 0 to {features - 1}")
-        z[row, places] = 1
+        indices = np.asarray(list(chosen), np.int64)
+        if len(indices) and (indices.min() < 0 or indices.max() >= features):
+            raise DataError(f"selection {row} names feature {int(indices.max())}; features count from 0 to {features - 1}")
+        z[row, indices] = 1
     return z
 
 
@@ -97,8 +97,8 @@ def rank_agreement(rankings: Any) -> Agreement:
     if len(flat):
         raise DataError(f"run {int(flat[0])} gives every feature one rank; it cannot be correlated with the others")
     first, second = np.triu_indices(len(r), 1)
-    places = stats.rankdata(r, axis=1)
+    ranks = stats.rankdata(r, axis=1)
     return Agreement(
-        float(np.corrcoef(places)[first, second].mean()),
+        float(np.corrcoef(ranks)[first, second].mean()),
         float(np.mean([stats.kendalltau(r[a], r[b]).statistic for a, b in zip(first, second, strict=True)])),
     )

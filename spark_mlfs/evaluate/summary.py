@@ -73,11 +73,11 @@ def summary(cells: pd.DataFrame, kind: str, metric: str, judge: str, methods: Se
     return Summary(*(getattr(values, how)().unstack("method").reindex(**shape) for how in ("mean", "std")))
 
 
-def best(found: Summary, metric: str) -> pd.DataFrame:
+def best(summary: Summary, metric: str) -> pd.DataFrame:
     """Which entries are the best of their row, to four decimals; all features do not compete."""
-    table = found.mean.drop(columns=ALL_FEATURES, errors="ignore").round(4)
+    table = summary.mean.drop(columns=ALL_FEATURES, errors="ignore").round(4)
     top = table.max(axis=1) if LARGER[metric] else table.min(axis=1)
-    return table.eq(top, axis=0).reindex(columns=found.mean.columns, fill_value=False)
+    return table.eq(top, axis=0).reindex(columns=summary.mean.columns, fill_value=False)
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class Test:
     wilcoxon: pd.DataFrame
 
 
-def test_of(found: Summary, metric: str, control: str | None = None) -> Test | str:
+def test_of(summary: Summary, metric: str, control: str | None = None) -> Test | str:
     """Tests over the data sets on which every method ran, without the line of all features; or why there are none."""
-    table = found.mean.drop(columns=ALL_FEATURES, errors="ignore").dropna()
+    table = summary.mean.drop(columns=ALL_FEATURES, errors="ignore").dropna()
     if table.shape[1] < 2:
         return "Tests need two methods."
     if table.shape[0] < 2:
@@ -122,8 +122,8 @@ def mean_ranks(cells: pd.DataFrame, plan: Any, judge: str, methods: Sequence[str
         for metric in LARGER_IS_BETTER:
             table = summary(cells, kind, metric, judge, methods).mean.drop(columns=ALL_FEATURES, errors="ignore").dropna()
             if min(table.shape) >= 1 and table.shape[1] >= 2:
-                found = ranks_of(np.vstack([table.to_numpy()] * 2), LARGER[metric])[: len(table)]
-                lines.append({"metrics": kind, "metric": metric} | dict(zip(table.columns, found.mean(axis=0), strict=True)))
+                ranks = ranks_of(np.vstack([table.to_numpy()] * 2), LARGER[metric])[: len(table)]
+                lines.append({"metrics": kind, "metric": metric} | dict(zip(table.columns, ranks.mean(axis=0), strict=True)))
     return pd.DataFrame(lines)
 
 
@@ -132,9 +132,9 @@ def curves(cells: pd.DataFrame, kind: str, metric: str, judge: str, data: str) -
     mine = of_kind(cells, kind, judge)
     mine = mine[(mine["data"] == data) & (mine["size"] != EXTRACTED)]
     table = mine.groupby(["features", "method"], sort=True)[metric].mean().unstack("method")
-    whole = float(table[ALL_FEATURES].dropna().iloc[0]) if ALL_FEATURES in table else None
+    of_all = float(table[ALL_FEATURES].dropna().iloc[0]) if ALL_FEATURES in table else None
     table = table.drop(columns=ALL_FEATURES, errors="ignore").dropna(how="all")
-    return table, whole
+    return table, of_all
 
 
 def stability(rankings: pd.DataFrame, cells: pd.DataFrame, data: pd.DataFrame) -> pd.DataFrame:
@@ -148,14 +148,14 @@ def stability(rankings: pd.DataFrame, cells: pd.DataFrame, data: pd.DataFrame) -
             continue
         for count in sorted(sizes[name]):
             if count < widths[name]:
-                found: Stability = nogueira(indicator([h[:count] for h in heads], widths[name]))
-                lines.append((name, method, int(count), found.value, found.low, found.high, found.runs))
+                index: Stability = nogueira(indicator([h[:count] for h in heads], widths[name]))
+                lines.append((name, method, int(count), index.value, index.low, index.high, index.runs))
     return pd.DataFrame(lines, columns=["data", "method", "features", "stability", "low", "high", "runs"])
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What inner folds found for two parameters, or one parameter and the number of features, others at their mean."""
+    """Means over inner folds for two parameters, or one parameter and the number of features, others at their mean."""
 
     data: str
     method: str
@@ -208,12 +208,12 @@ def published(path: str | None) -> pd.DataFrame | None:
     if path is None:
         return None
     try:
-        found = pd.read_csv(Path(path), comment="#")
+        table = pd.read_csv(Path(path), comment="#")
     except (OSError, ValueError) as error:
         raise ParameterError(f"published = {path!r} cannot be read as CSV: {error}") from None
-    missing = {"data", "method", "metrics", "metric", "value"} - set(found.columns)
+    missing = {"data", "method", "metrics", "metric", "value"} - set(table.columns)
     if missing:
         raise ParameterError(f"{path}: column {sorted(missing)[0]!r} is missing; it needs data, method, metrics, metric, value")
-    if "spread" not in found:
-        found["spread"] = np.nan
-    return found
+    if "spread" not in table:
+        table["spread"] = np.nan
+    return table
