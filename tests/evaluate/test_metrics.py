@@ -73,17 +73,17 @@ def test_batches_add_up_to_the_same_bits():
     truth, predicted, scores = arrays(1, 200, 7, 4, 0.4)
     scores = scores + np.random.default_rng(0).normal(size=scores.shape)
     for kind in ("standard", "msfs-2022"):
-        whole = Sums.of(truth, predicted, scores, kind)
+        at_once = Sums.of(truth, predicted, scores, kind)
         for cuts in ([0, 7, 7, 200], list(range(201))):
             parts = [Sums.of(truth[a:z], predicted[a:z], scores[a:z], kind) for a, z in zip(cuts[:-1], cuts[1:], strict=True)]
             total = parts[-1]
             for part in parts[-2::-1]:
                 total = Sums.decode(part.encode()) + total
-            assert total.metrics() == whole.metrics() and total.tail() == whole.tail()
+            assert total.metrics() == at_once.metrics() and total.tail() == at_once.tail()
     with pytest.raises(ParameterError, match="do not add up"):
-        Sums.of(truth, predicted, scores) + whole
+        Sums.of(truth, predicted, scores) + at_once
     with pytest.raises(DataError, match="do not add up"):
-        whole + Sums.of(truth[:, :3], predicted[:, :3], scores[:, :3], "msfs-2022")
+        at_once + Sums.of(truth[:, :3], predicted[:, :3], scores[:, :3], "msfs-2022")
 
 
 def naive_msfs(truth, predicted):
@@ -91,7 +91,7 @@ def naive_msfs(truth, predicted):
     rows = [(t, z) for t, z in zip(truth, predicted, strict=True) if 0 < t.sum() < len(t)]
     if not rows:
         return None
-    found = []
+    by_row = []
     for t, z in rows:
         q, best = len(t), max(z[j] for j in range(len(t)) if not t[j])
         loss = sum(1 for j in range(q) if t[j] and z[j] <= best) / (t.sum() * (q - t.sum()))
@@ -99,8 +99,8 @@ def naive_msfs(truth, predicted):
         coverage = max(q - 1 - ascending.index(j) for j in range(q) if t[j])
         precision = np.mean([sum(1 for i in range(q) if t[i] and z[i] >= z[j]) / sum(z >= z[j]) for j in range(q) if t[j]])
         first = max(range(q), key=lambda j: (z[j], -j))
-        found.append([np.mean(t != z), loss, not t[first], coverage, precision])
-    return dict(zip(("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision"), np.mean(found, 0), strict=True))
+        by_row.append([np.mean(t != z), loss, not t[first], coverage, precision])
+    return dict(zip(("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision"), np.mean(by_row, 0), strict=True))
 
 
 @settings(max_examples=60, deadline=None)
@@ -119,8 +119,8 @@ def test_the_msfs_papers_base_row(data_dir):
     assert len(x) == 391 and len(z) == 202
     model = MLkNN(7).fit(x, y)
     labels, scores = model.predict(z), model.posterior(z)
-    found = evaluate(u, labels, scores, "msfs-2022")
-    got = [found[name] for name in ("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision")]
+    values = evaluate(u, labels, scores, "msfs-2022")
+    got = [values[name] for name in ("hammingLoss", "rankingLoss", "oneError", "coverage", "averagePrecision")]
     assert [round(v, 4) for v in got] == [0.2979, 0.1824, 0.4257, 3.005, 0.5381]
     assert evaluate(u, labels, scores)["averagePrecision"] == pytest.approx(
         sk.label_ranking_average_precision_score(u, scores), rel=1e-12
@@ -209,9 +209,9 @@ def test_in_a_cross_validator(spark, data_dir):
     grid = ParamGridBuilder().addGrid(stage.k, [1, 15]).build()
     evaluator = MultiLabelEvaluator(metricName="hammingLoss")
     search = CrossValidator(estimator=stage, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, seed=3)
-    found = search.fit(frame)
-    few, many = found.avgMetrics
-    assert few != many and found.bestModel.summary["parameters"]["k"] == (1 if few < many else 15)
+    best = search.fit(frame)
+    few, many = best.avgMetrics
+    assert few != many and best.bestModel.summary["parameters"]["k"] == (1 if few < many else 15)
     frame.unpersist()
 
 
@@ -225,8 +225,8 @@ def test_wrong_shapes_are_told():
 def test_label_statistics():
     """Rows {0}, {0, 1}, {0, 1}, {} of three labels, and the last never occurring."""
     sets = Labelsets(np.arange(3), np.array([1, 2, 1]), np.array([0, 1, 3, 3]), np.array([0, 0, 1]))
-    found = label_statistics(sets, 3)
-    assert found == {"pmc": 0.5, "cardinality": 1.25, "density": 1.25 / 3, "distinctLabelsets": 3, "meanIR": 1.25}
+    values = label_statistics(sets, 3)
+    assert values == {"pmc": 0.5, "cardinality": 1.25, "density": 1.25 / 3, "distinctLabelsets": 3, "meanIR": 1.25}
 
 
 def test_label_statistics_of_the_msfs_papers_table(data_dir):
@@ -234,9 +234,9 @@ def test_label_statistics_of_the_msfs_papers_table(data_dir):
     y = np.concatenate([emotions(data_dir, name)[1] for name in ("train", "test")])
     distinct, counts = np.unique(y, axis=0, return_counts=True)
     rows = sp.csr_matrix(distinct)
-    found = label_statistics(Labelsets(np.arange(len(counts)), counts, rows.indptr, rows.indices), 6)
-    assert [round(found[name], 4) for name in ("pmc", "cardinality", "density")] == [0.6998, 1.8685, 0.3114]
-    assert found["distinctLabelsets"] == 27
+    values = label_statistics(Labelsets(np.arange(len(counts)), counts, rows.indptr, rows.indices), 6)
+    assert [round(values[name], 4) for name in ("pmc", "cardinality", "density")] == [0.6998, 1.8685, 0.3114]
+    assert values["distinctLabelsets"] == 27
 
 
 def test_tags_are_judged_by_the_names_of_the_predictions(spark):
@@ -249,7 +249,7 @@ def test_tags_are_judged_by_the_names_of_the_predictions(spark):
     frame = spark.createDataFrame(rows, ["labels", "prediction", "rawPrediction"])
     known = [0, 1, 2, 4]
     hot = np.array([[float(n in truth[i]) for n in names] for i in known])
-    found = evaluate_frame(with_names(frame, "prediction", names))
-    assert found == pytest.approx(evaluate(hot, predicted[known], predicted[known] + 0.1))
+    values = evaluate_frame(with_names(frame, "prediction", names))
+    assert values == pytest.approx(evaluate(hot, predicted[known], predicted[known] + 0.1))
     with pytest.raises(ParameterError, match="does not name its labels"):
         evaluate_frame(frame)

@@ -53,8 +53,8 @@ def engine_of(x, y, ids):
     return LocalEngine(profile_block(block, y.shape[1]), [block])
 
 
-def evidence(x, y, ids, name, rule, **given):
-    request = pipeline.Request.of(name, given, rule=rule)
+def evidence(x, y, ids, name, rule, **parameters):
+    request = pipeline.Request.of(name, parameters, rule=rule)
     return rule.outcome(engine_of(x, y, ids), request.implementation, request.parameters)
 
 
@@ -67,7 +67,7 @@ def test_p_values_from_rows_with_unknown_labels(sparse, binning):
     """SciPy's G-test on the oracle's codes, over the rows in which the label is known, Cauchy combined, Benjamini–Hochberg."""
     x, y, ids = data(sparse=sparse)
     y[np.random.default_rng(1).random(y.shape) < 0.2] = np.nan
-    found = evidence(x, y, ids, "mim", Rule("fdr", 0.05), num_bins=4, binning=binning)
+    tests = evidence(x, y, ids, "mim", Rule("fdr", 0.05), num_bins=4, binning=binning)
     codes = discretise(x, 4, binning)
     p = np.full(D, np.nan)
     for f in range(D):
@@ -79,12 +79,12 @@ def test_p_values_from_rows_with_unknown_labels(sparse, binning):
                 each.append(stats.chi2_contingency(table, correction=False, lambda_="log-likelihood").pvalue)
         if f != 9:
             p[f] = stats.cauchy.sf(np.mean(1 / np.tan(np.pi * np.minimum(each, 1 - 1 / N))))
-    assert np.allclose(found.columns["p_value"], p, rtol=1e-6, atol=1e-14, equal_nan=True)
+    assert np.allclose(tests.columns["p_value"], p, rtol=1e-6, atol=1e-14, equal_nan=True)
     tested = ~np.isnan(p)
-    assert np.allclose(found.columns["q_value"][tested], stats.false_discovery_control(p[tested]), rtol=1e-6, atol=1e-14)
-    assert np.array_equal(found.passed[tested], stats.false_discovery_control(p[tested]) <= 0.05)
-    assert not found.passed[9] and found.passed[:RELEVANT].sum() >= 5
-    assert found.facts["features_tested"] == D - 1 and found.facts["tests"] == Q * (D - 1)
+    assert np.allclose(tests.columns["q_value"][tested], stats.false_discovery_control(p[tested]), rtol=1e-6, atol=1e-14)
+    assert np.array_equal(tests.passed[tested], stats.false_discovery_control(p[tested]) <= 0.05)
+    assert not tests.passed[9] and tests.passed[:RELEVANT].sum() >= 5
+    assert tests.facts["features_tested"] == D - 1 and tests.facts["tests"] == Q * (D - 1)
 
 
 @pytest.mark.parametrize("scaling", ["standard", "minmax", "none"])
@@ -92,7 +92,7 @@ def test_knockoffs_from_rows(scaling):
     """The same knockoffs drawn on the whole matrix, and ridge on [X, X̃] by the naive solver."""
     x, y, ids = data()
     rule = Rule("knockoffs", 0.2, seed=7)
-    found = evidence(x, y, ids, "ridge", rule, alpha=2.0, scaling=scaling)
+    against = evidence(x, y, ids, "ridge", rule, alpha=2.0, scaling=scaling)
     v = np.flatnonzero(x.std(axis=0) > 0)
     plain = GramStatistics.from_rows(x[:, v], y)
     drawing = sampler(plain.centred(), plain.centre_x)
@@ -101,8 +101,8 @@ def test_knockoffs_from_rows(scaling):
     w = np.full(D, np.nan)
     w[v] = statistic(naive.ridge((both - both.mean(axis=0)) / scale, y, 2.0)[0])
     w[9] = np.nan
-    assert np.allclose(found.columns["knockoff"], w, atol=1e-7, equal_nan=True)
-    assert found.passed[:RELEVANT].all() and found.facts["knockoffs_above"] == (w < 0).sum()
+    assert np.allclose(against.columns["knockoff"], w, atol=1e-7, equal_nan=True)
+    assert against.passed[:RELEVANT].all() and against.facts["knockoffs_above"] == (w < 0).sum()
 
 
 def test_knockoffs_leave_rows_with_unknown_labels_out():
@@ -119,10 +119,10 @@ def test_knockoffs_leave_rows_with_unknown_labels_out():
 
 
 def test_half_samples_are_complementary_pairs_of_thirty_groups():
-    found = halves(0)
-    assert found.shape == (2 * PAIRS, 60) and (found.sum(axis=1) == 30).all()
-    assert (found[::2] != found[1::2]).all()
-    assert len(np.unique(found, axis=0)) == 2 * PAIRS and (halves(1) != found).any()
+    pairs = halves(0)
+    assert pairs.shape == (2 * PAIRS, 60) and (pairs.sum(axis=1) == 30).all()
+    assert (pairs[::2] != pairs[1::2]).all()
+    assert len(np.unique(pairs, axis=0)) == 2 * PAIRS and (halves(1) != pairs).any()
 
 
 def test_frequencies_of_ridge_from_rows():
@@ -130,7 +130,7 @@ def test_frequencies_of_ridge_from_rows():
     rare = np.zeros(N)
     rare[np.flatnonzero(group_of(ids) == 3)[:2]] = 1  # constant in every half-sample without group 3
     x[:, 11] = rare
-    found = evidence(x, y, ids, "ridge", Rule("stability", 0.6, 9, seed=2), alpha=1.5)
+    stable = evidence(x, y, ids, "ridge", Rule("stability", 0.6, 9, seed=2), alpha=1.5)
     times = np.zeros(D)
     for half in halves(2):
         rows = half[group_of(ids)]
@@ -139,15 +139,15 @@ def test_frequencies_of_ridge_from_rows():
         size = np.linalg.norm(naive.ridge(z, y[rows], 1.5)[0], axis=1)
         times[v[np.argsort(-size, kind="stable")[:9]]] += 1
     times[9] = np.nan
-    assert np.array_equal(found.columns["frequency"], times / (2 * PAIRS), equal_nan=True)
-    assert found.passed[:RELEVANT].all()
-    assert found.facts["expected_false_at_most"] == pytest.approx(81 / (0.2 * (D - 1)))
+    assert np.array_equal(stable.columns["frequency"], times / (2 * PAIRS), equal_nan=True)
+    assert stable.passed[:RELEVANT].all()
+    assert stable.facts["expected_false_at_most"] == pytest.approx(81 / (0.2 * (D - 1)))
 
 
 @pytest.mark.parametrize("name", ["chi2", "jmi"])
 def test_frequencies_of_other_methods_are_those_of_runs_on_half_of_the_rows(name):
     x, y, ids = data(n=200)
-    found = evidence(x, y, ids, name, Rule("stability", 0.7, 5))
+    stable = evidence(x, y, ids, name, Rule("stability", 0.7, 5))
     times = np.zeros(D)
     for half in halves(0):
         rows = half[group_of(ids)]
@@ -156,15 +156,15 @@ def test_frequencies_of_other_methods_are_those_of_runs_on_half_of_the_rows(name
         best = scores.path.picks if scores.path else np.argsort(-scores.values, kind="stable")
         times[engine.profile.varying[best[:5]]] += 1
     times[9] = np.nan
-    assert np.array_equal(found.columns["frequency"], times / (2 * PAIRS), equal_nan=True)
+    assert np.array_equal(stable.columns["frequency"], times / (2 * PAIRS), equal_nan=True)
 
 
 def test_a_score_of_zero_is_no_choice():
     """Lasso with a large penalty has fewer than K features: the others are not chosen by their index."""
     x, y, ids = data()
-    found = evidence(x, y, ids, "lasso", Rule("stability", 0.6, 20), alpha=0.08)
-    assert found.facts["mean_chosen"] < 15
-    assert np.nanmax(found.columns["frequency"][RELEVANT:]) < 0.6
+    stable = evidence(x, y, ids, "lasso", Rule("stability", 0.6, 20), alpha=0.08)
+    assert stable.facts["mean_chosen"] < 15
+    assert np.nanmax(stable.columns["frequency"][RELEVANT:]) < 0.6
 
 
 def test_stability_keeps_few_features_of_noise():
@@ -239,9 +239,9 @@ SCHEMA = T.StructType(
 def frame(spark):
     x, y, ids = data()
     rows = [(int(i), Vectors.dense(a), [float(v) for v in a], Vectors.dense(b)) for i, a, b in zip(ids, x, y, strict=True)]
-    made = spark.createDataFrame(rows, SCHEMA).persist()
-    yield made
-    made.unpersist()
+    persisted = spark.createDataFrame(rows, SCHEMA).persist()
+    yield persisted
+    persisted.unpersist()
 
 
 def test_one_answer_whatever_the_partitioning(frame):
@@ -252,19 +252,19 @@ def test_one_answer_whatever_the_partitioning(frame):
         pipeline.Request.of("ridge", rule=Rule("knockoffs", 0.2)),
         pipeline.Request.of("lasso", rule=Rule("stability", 0.6, 8)),
     ]
-    found = []
+    by_partitioning = []
     for partitions, small in ((2, 1 << 40), (5, 0)):
         packed = pack(frame.repartition(partitions), row_id="id")
-        found.append(pipeline.rank(packed, requests, small_bytes=small))
+        by_partitioning.append(pipeline.rank(packed, requests, small_bytes=small))
         packed.release()
-        assert all(result.distributed == (not small) for result in found[-1])
-    for results in found[1:]:
-        for one, other in zip(found[0], results, strict=True):
+        assert all(result.distributed == (not small) for result in by_partitioning[-1])
+    for results in by_partitioning[1:]:
+        for one, other in zip(by_partitioning[0], results, strict=True):
             pd.testing.assert_frame_equal(one.ranking, other.ranking, check_exact=True)
             assert one.evidence.facts == other.evidence.facts
-    tests, copies, halves_ = found[0]
+    tests, copies, halves_ = by_partitioning[0]
     assert len(tests.scores.path.picks) == tests.evidence.kept == len(tests.kept)  # no more picks than features that passed
-    for result in found[0]:
+    for result in by_partitioning[0]:
         direct = evidence(x, y, ids, result.request.method, result.request.extras[0])
         assert all(np.allclose(direct.columns[k], v, equal_nan=True) for k, v in result.evidence.columns.items())
         order = result.ranking["index"]

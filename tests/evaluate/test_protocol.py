@@ -124,11 +124,11 @@ def test_stratification_equals_the_papers_algorithm(seed, n, q, folds, share):
     rng = np.random.default_rng(seed)
     y, ids = (rng.random((n, q)) < share).astype(int), rng.permutation(5 * n)[:n]
     shares = tuple(np.full(folds, 1 / folds)) if seed % 2 else (0.3, 0.7)
-    found = stratify(ids, sp.csr_matrix(y), shares, seed)
+    stratified = stratify(ids, sp.csr_matrix(y), shares, seed)
     hashes = mix(ids, seed)
     order = np.argsort(hashes)
     want = iterative_stratification([set(np.flatnonzero(y[i])) for i in order], shares, [int(h) for h in hashes[order]])
-    split = [Split("", 0, fold, found).of(ids[order]) for fold in range(len(shares))]
+    split = [Split("", 0, fold, stratified).of(ids[order]) for fold in range(len(shares))]
     assert np.argmax(split, axis=0).tolist() == want
 
 
@@ -154,8 +154,8 @@ def test_stratified_folds_have_even_labels(data):
 
 def test_rows_of_one_id_stay_together():
     ids = np.array([5, 5, 5, 9, 11, 12])
-    found = Split("", 0, 0, stratify(ids, sp.csr_matrix(np.eye(6)[:, :4]), (0.5, 0.5), 1)).of(ids)
-    assert len(set(found[:3])) == 1 and found.sum() == 3
+    first_fold = Split("", 0, 0, stratify(ids, sp.csr_matrix(np.eye(6)[:, :4]), (0.5, 0.5), 1)).of(ids)
+    assert len(set(first_fold[:3])) == 1 and first_fold.sum() == 3
 
 
 def test_many_rows_are_stratified_by_labelset(spark, data, monkeypatch):
@@ -202,10 +202,10 @@ def test_training_rows_are_profiled_on_their_own(spark, data):
             pipeline.rank(part, requests, small_bytes=small), pipeline.rank(other, requests, small_bytes=small), strict=True
         ):
             assert a.ranking.equals(b.ranking)
-    told = protocol.with_test_column(frame.repartition(3), split).select("id", "is_test").toPandas().set_index("id")["is_test"]
-    assert (told[ids].to_numpy() == mask).all()
-    for made in (part, rest, other):
-        made.release()
+    marks = protocol.with_test_column(frame.repartition(3), split).select("id", "is_test").toPandas().set_index("id")["is_test"]
+    assert (marks[ids].to_numpy() == mask).all()
+    for division in (part, rest, other):
+        division.release()
 
 
 def test_too_few_rows_are_told(spark):
@@ -233,19 +233,19 @@ def test_deviates_are_standard_normal_and_of_the_cell_alone():
 def test_noise_is_a_share_of_the_spread(spark, sparse):
     ids, x, y = example(1, sparse=sparse)
     frame = frame_of(spark, ids, x, y, sparse)
-    found = []
+    by_partitioning = []
     for parts in (1, 4):
         packed = pack(frame.repartition(parts), row_id="id")
-        made = noisy(packed, 0.15, seed=7)
-        blocks = [Block.decode(bytes(row.block)) for row in made.frame.where("block is not null").collect()]
+        with_noise = noisy(packed, 0.15, seed=7)
+        blocks = [Block.decode(bytes(row.block)) for row in with_noise.frame.where("block is not null").collect()]
         rows = {int(i): row for b in blocks for i, row in zip(b.ids, b.dense(), strict=True)}
-        found.append(np.array([rows[i] for i in ids]))
-        assert made.profile.sparse == sparse
-        np.testing.assert_array_equal(made.profile.high, found[-1].max(axis=0))
+        by_partitioning.append(np.array([rows[i] for i in ids]))
+        assert with_noise.profile.sparse == sparse
+        np.testing.assert_array_equal(with_noise.profile.high, by_partitioning[-1].max(axis=0))
         packed.release()
-        made.release()
-    np.testing.assert_array_equal(found[0], found[1])
-    noise = found[0] - x
+        with_noise.release()
+    np.testing.assert_array_equal(by_partitioning[0], by_partitioning[1])
+    noise = by_partitioning[0] - x
     if sparse:
         assert (noise[x == 0] == 0).all()
     assert (noise[:, 5] == 0).all()

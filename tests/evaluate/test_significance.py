@@ -44,17 +44,17 @@ DEMSAR = np.array(
 
 def test_demsars_example():
     """His text: mean ranks 3.143, 2.000, 2.893, 1.964; F on (3, 39) degrees; CD 1.25 (Nemenyi) and 1.16 (Bonferroni–Dunn)."""
-    found = friedman(DEMSAR, larger_is_better=False)
-    np.testing.assert_allclose(found.ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
-    np.testing.assert_allclose(found.chi2, stats.friedmanchisquare(*DEMSAR.T).statistic, rtol=1e-12)
+    test = friedman(DEMSAR, larger_is_better=False)
+    np.testing.assert_allclose(test.ranks, [3.143, 2.000, 2.893, 1.964], atol=5e-4)
+    np.testing.assert_allclose(test.chi2, stats.friedmanchisquare(*DEMSAR.T).statistic, rtol=1e-12)
     # he does not correct for ties: χ² = 9.28, F = 3.69
-    plain = 12 * 14 / 20 * ((found.ranks**2).sum() - 4 * 25 / 4)
+    plain = 12 * 14 / 20 * ((test.ranks**2).sum() - 4 * 25 / 4)
     assert round(plain, 2) == 9.28 and round(13 * plain / (14 * 3 - plain), 2) == 3.69
     assert round(critical_difference(4, 14), 2) == 1.25
     assert critical_difference(4, 14, test="bonferroni-dunn") == pytest.approx(1.16, abs=0.01)  # printed without rounding up
     # "the difference between the best and the worst is already smaller than that"
-    assert cliques(found.ranks, critical_difference(4, 14)) == [[3, 1, 2, 0]]
-    assert cliques(found.ranks, 1.16) == [[3, 1, 2], [1, 2, 0]]
+    assert cliques(test.ranks, critical_difference(4, 14)) == [[3, 1, 2, 0]]
+    assert cliques(test.ranks, 1.16) == [[3, 1, 2], [1, 2, 0]]
 
 
 def test_the_msfs_papers_critical_difference():
@@ -80,24 +80,24 @@ def test_bonferroni_dunn_quantiles_are_the_published_ones(k, five, ten):
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 12), k=st.integers(3, 9), levels=st.sampled_from([2, 4, 10**6]))
 def test_friedman_equals_scipy(seed, n, k, levels):
     values = np.random.default_rng(seed).integers(0, levels, (n, k)) / levels
-    found = friedman(values)
+    test = friedman(values)
     with np.errstate(all="ignore"):
         want = stats.friedmanchisquare(*values.T)
     if not np.isfinite(want.statistic):  # all tied everywhere
-        assert (found.chi2, found.p, found.f, found.f_p) == (0, 1, 0, 1)
+        assert (test.chi2, test.p, test.f, test.f_p) == (0, 1, 0, 1)
         return
-    assert found.chi2 == pytest.approx(want.statistic, rel=1e-9, abs=1e-9)
-    assert found.p == pytest.approx(want.pvalue, rel=1e-9, abs=1e-12)
+    assert test.chi2 == pytest.approx(want.statistic, rel=1e-9, abs=1e-9)
+    assert test.p == pytest.approx(want.pvalue, rel=1e-9, abs=1e-12)
     # Iman and Davenport's F is the two-way analysis of variance of the ranks
     r = stats.rankdata(-values, axis=1)
     between = n * ((r.mean(axis=0) - (k + 1) / 2) ** 2).sum()
     within = ((r - (k + 1) / 2) ** 2).sum() - between
     if within < 1e-9:
-        assert found.f == np.inf and found.f_p == 0
+        assert test.f == np.inf and test.f_p == 0
     else:
-        assert found.f == pytest.approx(between / within * (n - 1), rel=1e-9, abs=1e-9)
-        assert found.f_p == pytest.approx(stats.f.sf(found.f, k - 1, (k - 1) * (n - 1)))
-    np.testing.assert_allclose(friedman(1 - values, larger_is_better=False).ranks, found.ranks)
+        assert test.f == pytest.approx(between / within * (n - 1), rel=1e-9, abs=1e-9)
+        assert test.f_p == pytest.approx(stats.f.sf(test.f, k - 1, (k - 1) * (n - 1)))
+    np.testing.assert_allclose(friedman(1 - values, larger_is_better=False).ranks, test.ranks)
 
 
 def test_ranks_ignore_rounding():
@@ -118,10 +118,10 @@ def test_nemenyi_p_values():
 @given(st.lists(st.integers(2, 20), min_size=2, max_size=9), st.sampled_from([0.4, 1.0, 3.0, 30.0]))
 def test_cliques_hold_exactly_the_pairs_that_do_not_differ(doubled, difference):
     r = np.array(doubled) / 2
-    found = cliques(r, difference)
-    together = {(a, b) for group in found for a in group for b in group if a < b}
+    groups = cliques(r, difference)
+    together = {(a, b) for group in groups for a in group for b in group if a < b}
     assert together == {(a, b) for a in range(len(r)) for b in range(a + 1, len(r)) if abs(r[a] - r[b]) < difference}
-    assert not any(set(a) < set(b) for a in found for b in found)
+    assert not any(set(a) < set(b) for a in groups for b in groups)
 
 
 def test_holm():
@@ -133,16 +133,16 @@ def test_holm():
 def test_wilcoxon_equals_scipy(control):
     values = np.random.default_rng(2).integers(0, 12, (14, 4)) / 12 + np.array([0, 0.1, 0.2, 0.5])
     values[3, 1] = values[3, 0]
-    found = wilcoxon_holm(values, list("abcd"), control)
+    table = wilcoxon_holm(values, list("abcd"), control)
     pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)] if control is None else [(1, 0), (1, 2), (1, 3)]
     want = [stats.wilcoxon(values[:, a], values[:, b], zero_method="zsplit").pvalue for a, b in pairs]
-    assert list(found["first"] + found["second"]) == ["abcd"[a] + "abcd"[b] for a, b in pairs]
-    np.testing.assert_allclose(found["p"], want, rtol=1e-9)
+    assert list(table["first"] + table["second"]) == ["abcd"[a] + "abcd"[b] for a, b in pairs]
+    np.testing.assert_allclose(table["p"], want, rtol=1e-9)
     step = [min(1.0, max(p * (len(want) - sorted(want).index(p)) for p in want if p <= mine)) for mine in want]
-    np.testing.assert_allclose(found["p_holm"], step, rtol=1e-9)
-    assert found["ties"][0] >= 1 and (found["wins"] + found["losses"] + found["ties"] == 14).all()
+    np.testing.assert_allclose(table["p_holm"], step, rtol=1e-9)
+    assert table["ties"][0] >= 1 and (table["wins"] + table["losses"] + table["ties"] == 14).all()
     lower = wilcoxon_holm(-values, list("abcd"), control, larger_is_better=False)
-    assert lower.equals(found)
+    assert lower.equals(table)
 
 
 def test_equal_methods_do_not_differ():

@@ -25,8 +25,8 @@ def naive(z):
 def test_by_hand():
     """Runs {0,1}, {0,2} of four: p = (1, ½, ½, 0), k̄ = 2: Φ = 1 − 2 · ⅛ / ¼ = 0."""
     assert nogueira(indicator([[0, 1], [0, 2]], 4)).value == pytest.approx(0)
-    found = nogueira(indicator([[0, 1], [0, 1], [0, 1]], 5))
-    assert (found.value, found.low, found.high, found.kept) == (1, 1, 1, 2)
+    same = nogueira(indicator([[0, 1], [0, 1], [0, 1]], 5))
+    assert (same.value, same.low, same.high, same.kept) == (1, 1, 1, 2)
     # the two halves of four features, chosen in turn: every pair is as far apart as can be
     assert nogueira(indicator([[0, 1], [2, 3]], 4)).value == pytest.approx(-1)
 
@@ -35,12 +35,12 @@ def test_by_hand():
 @given(seed=st.integers(0, 10**6), m=st.integers(2, 9), d=st.integers(2, 12), share=st.sampled_from([0.1, 0.5, 0.9]))
 def test_equal_to_the_naive_form(seed, m, d, share):
     z = (np.random.default_rng(seed).random((m, d)) < share).astype(int)
-    found = nogueira(z)
+    stability = nogueira(z)
     if z.sum() in (0, m * d):
-        assert np.isnan([found.value, found.low, found.high]).all()
+        assert np.isnan([stability.value, stability.low, stability.high]).all()
         return
-    assert found.value == pytest.approx(naive(z.tolist()), abs=1e-12)
-    assert found.low <= found.value <= found.high and found.value <= 1 + 1e-12
+    assert stability.value == pytest.approx(naive(z.tolist()), abs=1e-12)
+    assert stability.low <= stability.value <= stability.high and stability.value <= 1 + 1e-12
 
 
 @settings(max_examples=30, deadline=None)
@@ -58,11 +58,11 @@ def test_the_interval_covers_the_truth():
     rng = np.random.default_rng(1)
     p = rng.beta(0.4, 0.8, 40)
     truth = 1 - np.mean(p * (1 - p)) / (p.mean() * (1 - p.mean()))
-    found = [nogueira(rng.random((60, 40)) < p) for _ in range(400)]
-    covered = np.mean([f.low <= truth <= f.high for f in found])
+    runs = [nogueira(rng.random((60, 40)) < p) for _ in range(400)]
+    covered = np.mean([f.low <= truth <= f.high for f in runs])
     assert 0.9 <= covered <= 0.985
-    assert np.mean([f.variance for f in found]) == pytest.approx(np.var([f.value for f in found]), rel=0.25)
-    assert found[0].high - found[0].low > nogueira(rng.random((600, 40)) < p).high - nogueira(rng.random((600, 40)) < p).low
+    assert np.mean([f.variance for f in runs]) == pytest.approx(np.var([f.value for f in runs]), rel=0.25)
+    assert runs[0].high - runs[0].low > nogueira(rng.random((600, 40)) < p).high - nogueira(rng.random((600, 40)) < p).low
 
 
 @settings(max_examples=20, deadline=None)
@@ -70,10 +70,10 @@ def test_the_interval_covers_the_truth():
 def test_rank_agreement_equals_scipy(seed, m, d, levels):
     r = np.random.default_rng(seed).integers(0, levels, (m, d)).astype(float)
     r[:, 0], r[:, 1] = -1, levels  # no run ranks all alike
-    found = rank_agreement(r)
+    agreement = rank_agreement(r)
     pairs = list(itertools.combinations(r, 2))
-    assert found.spearman == pytest.approx(np.mean([stats.spearmanr(a, b).statistic for a, b in pairs]))
-    assert found.kendall == pytest.approx(np.mean([stats.kendalltau(a, b).statistic for a, b in pairs]))
+    assert agreement.spearman == pytest.approx(np.mean([stats.spearmanr(a, b).statistic for a, b in pairs]))
+    assert agreement.kendall == pytest.approx(np.mean([stats.kendalltau(a, b).statistic for a, b in pairs]))
 
 
 def test_what_is_wrong_is_told():
