@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,9 +11,13 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from ..errors import DataError
+
 State = dict[str, Any]  # arrays, CSR matrices and plain values by name
 Buffer = bytes | bytearray | memoryview
 _ALIGN = 16
+_KINDS = frozenset("biufcSU")  # of the dtypes that are encoded
+_DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
 def encode(state: State) -> bytearray:
@@ -69,15 +74,31 @@ def binary_cells(batch: pa.RecordBatch, name: str) -> Iterator[memoryview]:
 
 
 def decode(data: Buffer) -> State:
-    """The inverse of `encode`; the arrays are read-only views into `data`, nothing is copied."""
+    """The inverse of `encode`; the arrays are read-only views into `data`, nothing is copied.
+
+    `DataError` for bytes that `encode` did not write, as far as the header tells: sizes, dtypes and offsets are checked, values
+    are not.
+    """
     view = memoryview(data)
+    try:
+        return _decode(view)
+    except _DAMAGE as error:
+        said = " ".join(str(error).split())[:80]
+        raise DataError(f"a state is damaged: its {view.nbytes} bytes are not as they were encoded ({said})") from None
+
+
+def _decode(view: memoryview) -> State:
     size = int.from_bytes(view[:8], "little")
-    header = json.loads(bytes(view[8 : 8 + size]))
     start = -(-(8 + size) // _ALIGN) * _ALIGN
+    if start > view.nbytes:
+        raise ValueError("cut off in the header")
+    header = json.loads(bytes(view[8 : 8 + size]))
 
     def get(spec: list) -> np.ndarray:
-        dtype, shape, at = np.dtype(spec[0]), spec[1], spec[2]
-        count = int(np.prod(shape, dtype=np.int64))
+        kind, shape, at = spec
+        dtype, count = np.dtype(kind), math.prod(shape)
+        if type(kind) is not str or dtype.kind not in _KINDS or count < 0 or at < 0:
+            raise ValueError("an array of no size or type that is encoded")
         return np.frombuffer(view, dtype, count, start + at).reshape(shape) if count else np.zeros(shape, dtype)
 
     state: State = {}
@@ -86,7 +107,10 @@ def decode(data: Buffer) -> State:
             state[name] = get(spec["a"])
         elif "s" in spec:
             values, indices, indptr, shape = spec["s"]
-            state[name] = sp.csr_matrix((get(values), get(indices), get(indptr)), shape=shape)
+            parts = get(values), get(indices), get(indptr)
+            if parts[1].dtype.kind != "i" or parts[2].dtype.kind != "i":
+                raise ValueError("indices that are no whole numbers")
+            state[name] = sp.csr_matrix(parts, shape=shape)
         else:
             state[name] = spec["v"]
     return state

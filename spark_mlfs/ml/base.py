@@ -228,7 +228,11 @@ class StateModel(Saved, HasFeaturesCol):
         return {"learned": self._extra}
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
-        self.state, self._extra = load_state(spark, path), metadata["learned"]
+        self._extra = dict(metadata["learned"])
+        for name in ("feature_names", "label_names"):
+            if not isinstance(self._extra[name], list):
+                raise ValueError(f"{name} is no list")
+        self.state = load_state(spark, path)
 
 
 # ---- estimators of models made of arrays ----

@@ -4,18 +4,46 @@ from __future__ import annotations
 
 import importlib
 import json
+import zlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from pyspark.errors import AnalysisException
+import pandas as pd
+import scipy.sparse as sp
+from pyspark.errors import AnalysisException, PySparkException
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
 from pyspark.sql import SparkSession
 
 from ..blocks.codec import State, decode, encode
-from ..errors import ParameterError, worker_errors
+from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
 
 PACKAGE = __name__.partition(".")[0]
+FORMAT = 1  # of all that is saved: it grows where an earlier version could not read what a later one writes
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
+PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
+AGAIN = "copy the whole folder again, or save it again"
+
+
+def stamp() -> dict[str, Any]:
+    """What every saved thing says of itself: its format, and the version of the library that wrote it."""
+    return {"format": FORMAT, "spark_mlfs": attribute(PACKAGE, "__version__")}
+
+
+def check_stamp(saved: Mapping[str, Any], where: str) -> None:
+    """`ParameterError` where the saved thing at `where` is of a newer format than this version reads. One without a stamp is
+    older than stamps."""
+    number, writer = saved.get("format"), saved.get("spark_mlfs")
+    if number is None:
+        return
+    if not isinstance(number, int):
+        raise ParameterError(f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}")
+    if number > FORMAT:
+        version = writer if isinstance(writer, str) and len(writer) < 40 else None
+        raise ParameterError(
+            f"{where} was saved by spark_mlfs {version or 'of a later version'} in format {number}, this is spark_mlfs "
+            f"{stamp()['spark_mlfs']}, which reads formats up to {FORMAT}: install spark_mlfs {version or 'of that version'}"
+        )
 
 
 class Writer(MLWriter):
@@ -33,7 +61,7 @@ class Writer(MLWriter):
         spark, instance = self.sparkSession, self.instance
         mode = "overwrite" if self.shouldOverwrite else "error"
         extra = instance._save_data(spark, f"{path}/data", mode) if hasattr(instance, "_save_data") else None
-        extra = {"class": class_path(type(instance)), **json.loads(json.dumps(extra or {}, default=plain))}
+        extra = {"class": class_path(type(instance)), **stamp(), **json.loads(json.dumps(extra or {}, default=plain))}
         metadata = DefaultParamsWriter._get_metadata_to_save(instance, spark, extraMetadata=extra)
         spark.createDataFrame([(metadata,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
 
@@ -51,21 +79,38 @@ class Reader(MLReader):
         with worker_errors():
             metadata = self._metadata(spark, path)
             instance = self._class(path, metadata["class"])()
-            instance._resetUid(metadata["uid"])
-            DefaultParamsReader.getAndSetParams(instance, metadata)
-            if hasattr(instance, "_save_data"):
-                instance._load_data(spark, f"{path}/data", metadata)
+            try:
+                instance._resetUid(metadata["uid"])
+                DefaultParamsReader.getAndSetParams(instance, metadata)
+                if hasattr(instance, "_save_data"):
+                    instance._load_data(spark, f"{path}/data", metadata)
+            except SparkMlfsError:
+                raise
+            except AnalysisException as error:
+                own = from_worker(error)
+                raise own or ParameterError(f"{path}/data is not there, or holds no Parquet: {AGAIN}") from None
+            except (KeyError, TypeError, ValueError, AttributeError) as error:
+                what = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
+                raise ParameterError(f"{path}/metadata is damaged ({what}): {AGAIN}") from None
+            except PySparkException as error:
+                raise from_worker(error) or ParameterError(f"{path} cannot be loaded: {AGAIN}") from error
         return instance
 
     def _metadata(self, spark: SparkSession, path: str) -> dict[str, Any]:
         try:
             (text,) = spark.read.text(f"{path}/metadata").first() or ("",)
-            metadata = json.loads(text)
-            return metadata | {"class": str(metadata["class"]), "uid": str(metadata["uid"])}
-        except (AnalysisException, ValueError, TypeError, KeyError) as error:
+        except AnalysisException as error:
             raise ParameterError(
                 f"{path!r} holds nothing that {self.cls.__name__} saved (no metadata to read): give the folder that was saved to"
             ) from error
+        try:
+            metadata = json.loads(text)
+            metadata = {**metadata, "class": str(metadata["class"]), "uid": str(metadata["uid"])}
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            what = f"it lacks {error}" if isinstance(error, KeyError) else "it is cut off, or no JSON of a saved stage"
+            raise ParameterError(f"{path}/metadata is damaged ({what}): {AGAIN}") from None
+        check_stamp(metadata, path)
+        return metadata
 
     def _class(self, path: str, name: str) -> type:
         """The class a path holds."""
@@ -104,13 +149,47 @@ def plain(value: Any) -> Any:
 
 
 def save_state(spark: SparkSession, path: str, state: State, mode: str = "error") -> None:
-    """A dict of arrays as Parquet: its encoding (`blocks.codec.encode`) cut into pieces of 16 MB."""
+    """A dict of arrays as Parquet: its encoding (`blocks.codec.encode`) cut into pieces of 16 MB, each with its checksum."""
     data = bytes(encode(state))
-    pieces = [(i, data[a : a + PIECE_BYTES]) for i, a in enumerate(range(0, len(data), PIECE_BYTES))]
-    spark.createDataFrame(pieces, "piece int, state binary").coalesce(1).write.mode(mode).parquet(path)
+    parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
+    rows = [(i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)]
+    spark.createDataFrame(rows, PIECES).coalesce(1).write.mode(mode).parquet(path)
 
 
 def load_state(spark: SparkSession, path: str) -> State:
-    """The inverse of `save_state`."""
-    pieces = sorted(spark.read.parquet(path).toLocalIterator(), key=lambda row: row.piece)
-    return decode(b"".join(bytes(row.state) for row in pieces))
+    """The inverse of `save_state`. `DataError` for pieces that are absent or damaged, `ParameterError` for a newer format."""
+    frame = spark.read.parquet(path)
+    if not {"piece", "state"} <= set(frame.columns):
+        raise DataError(f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}")
+    rows = sorted((row.asDict() for row in frame.toLocalIterator()), key=lambda row: (row["piece"] is None, row["piece"]))
+    for row in rows:
+        check_stamp(row, path)
+    count = max([len(rows), 1, *(row.get("pieces") or 0 for row in rows)])
+    numbers = [row["piece"] for row in rows]
+    absent = next((i for i in range(count) if i not in numbers), None)
+    if absent is not None or len(rows) > count:
+        raise DataError(f"{path}: piece {(absent or 0) + 1} of {count} is not there: {AGAIN}")
+    for row in rows:
+        if row["state"] is None or row.get("checksum") not in (None, zlib.crc32(row["state"])):
+            raise DataError(f"{path}: piece {row['piece'] + 1} of {count} is damaged: {AGAIN}")
+    try:
+        state = decode(b"".join(bytes(row["state"]) for row in rows))
+        for value in state.values():
+            if sp.issparse(value):
+                value.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}: {AGAIN}") from None
+    return state
+
+
+def load_ranking(spark: SparkSession, path: str) -> pd.DataFrame:
+    """A saved ranking, best first. `DataError` where it is no ranking of every feature."""
+    frame = spark.read.parquet(path)
+    absent = [name for name in ("rank", "index", "name", "score") if name not in frame.columns]
+    if absent:
+        raise DataError(f"{path} holds no saved ranking (it has no column {absent[0]!r}): {AGAIN}")
+    ranking = frame.toPandas().sort_values("rank", ignore_index=True)
+    every = np.arange(len(ranking))
+    if not len(ranking) or not (ranking["rank"] == every + 1).all() or not (np.sort(ranking["index"]) == every).all():
+        raise DataError(f"{path} holds no whole ranking: rows are absent, or there twice: {AGAIN}")
+    return ranking

@@ -34,6 +34,7 @@ from ..select.rules import Rule, passing
 from .base import MultiLabelEstimator, Saved
 from .classes import EstimatorClasses
 from .params import FITTING, declare
+from .persistence import load_ranking
 from .rows import feature_positions
 from .shared import ScreeningAccessors, SelectionAccessors
 from .source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
@@ -249,8 +250,8 @@ class MultiLabelSelectorModel(Saved, _Selection):
         return {"selection": self._extra}
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
-        self._extra = metadata["selection"]
-        self._ranking = spark.read.parquet(path).toPandas().sort_values("rank", ignore_index=True)
+        self._extra = dict(metadata["selection"])
+        self._ranking = load_ranking(spark, path)
 
 
 # ---- estimators ----

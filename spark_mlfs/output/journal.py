@@ -17,6 +17,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, SparkMlfsError, worker_errors
+from ..ml.persistence import check_stamp, stamp
 from .folder import MANIFEST, local_path, on_a_full_disk, parents_of, spark_path
 from .lock import locked
 
@@ -87,12 +88,15 @@ class Journal:
 
     def open(self, *but: str) -> bool:
         """Takes up what an earlier run left with the same settings (those of `but` aside); False where there is nothing, or
-        something else."""
+        something else. `ParameterError` where a newer version left it."""
         found = self.get("_settings")
-        mine = {k: v for k, v in self.settings.items() if k not in but}
-        if not found or {k: v for k, v in found[0].items() if k not in but} != mine:
+        aside = {*but, *stamp()}
+        mine = {k: v for k, v in self.settings.items() if k not in aside}
+        if found:
+            check_stamp(found[0], str(self.folder or self.place))
+        if not found or {k: v for k, v in found[0].items() if k not in aside} != mine:
             return False
-        self.parts = {entry["part"]: entry for entry in self.get("_parts")}
+        self.parts = {entry["part"]: entry for entry in self.get("_parts") if isinstance(entry.get("part"), int)}
         self._mine = True
         return True
 
@@ -102,7 +106,7 @@ class Journal:
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
-        self.put("_settings", 0, self.settings)
+        self.put("_settings", 0, {**self.settings, **stamp()})
 
     def write(self, number: int, frame: DataFrame) -> str:
         """The rows of a part, whole or not at all; where they are."""
@@ -148,7 +152,8 @@ class Journal:
     def get(self, kind: str) -> list[dict[str, Any]]:
         """All entries of a kind."""
         if self.folder is not None:
-            return [entry for path in sorted((self.folder / kind).glob("*.json")) if (entry := _entry(path)) is not None]
+            texts = [path.read_bytes() for path in sorted((self.folder / kind).glob("*.json"))]
+            return [entry for text in texts if (entry := _entry(text)) is not None]
         try:
             with worker_errors():
                 rows = self.spark.read.option("recursiveFileLookup", "true").text(f"{self.place}/{kind}").collect()
@@ -156,7 +161,7 @@ class Journal:
             if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
                 return []
             raise
-        return [json.loads(row.value) for row in rows]
+        return [entry for row in rows if (entry := _entry(row.value)) is not None]
 
     def clear(self) -> None:
         """Takes the markers away, where they are on this machine: a run that is complete needs them no more."""
@@ -165,12 +170,13 @@ class Journal:
                 shutil.rmtree(self.folder / kind, ignore_errors=True)
 
 
-def _entry(path: Path) -> dict[str, Any] | None:
+def _entry(text: str | bytes) -> dict[str, Any] | None:
     """What an entry says; None where it is damaged: what it noted is done again."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
+        entry = json.loads(text)
+    except (ValueError, RecursionError):
         return None
+    return entry if isinstance(entry, dict) else None
 
 
 def publish(output: str, folder: Path | None, append: bool) -> None:

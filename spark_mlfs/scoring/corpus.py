@@ -186,7 +186,10 @@ def score(
         planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
         held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
         held |= {name for names in planned.values() for name in names}
-        inputs = source(spark, path, format, dict(options or {}), held, parts)
+        reader_options = dict(options or {})
+        if format == "libsvm" and not {"num_features", "feature_names"} & set(reader_options):
+            reader_options["num_features"] = scorer.width  # a part need not reach the last feature
+        inputs = source(spark, path, format, reader_options, held, parts)
         columns = _kept(inputs.shown, id, keep)
         scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
         if not resumed:  # only now: a command that is refused leaves what an earlier one did

@@ -12,7 +12,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ..errors import DataError, ParameterError, SparkMlfsError
+from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
+from ..ml.base import Saved
 from ..ml.classifiers import MultiLabelClassificationModel
 from ..read.faults import reading
 from ..read.lines import near
@@ -25,6 +26,11 @@ class Scorer:
 
     path: str
     stages: list[Any]
+
+    @property
+    def width(self) -> int | None:
+        """How many features the first stage that was fitted on features takes."""
+        return next((stage.numFeatures for stage in self.stages if isinstance(stage, Saved)), None)
 
     @property
     def classifier(self) -> MultiLabelClassificationModel:
@@ -82,8 +88,6 @@ def _columns_read(stages: Sequence[Any]) -> list[str]:
 
 def load_scorer(spark: SparkSession, path: str) -> Scorer:
     """The pipeline at `path`, at ``path/pipeline``, or a single classifier there."""
-    from pyspark.ml import PipelineModel
-
     for where in (path.rstrip("/"), path.rstrip("/") + "/pipeline"):
         try:
             with reading():
@@ -96,7 +100,7 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
             if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
                 continue
             raise
-        stages = _stages(PipelineModel.load(where)) if kind.endswith("PipelineModel") else None
+        stages = _stages(_pipeline(where)) if kind.endswith("PipelineModel") else None
         if stages is None and kind.endswith("MultiLabelClassificationModel"):
             stages = [MultiLabelClassificationModel.load(where)]
         if stages and isinstance(stages[-1], MultiLabelClassificationModel):
@@ -107,6 +111,22 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
     raise ParameterError(
         f"no saved pipeline at {path}; give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
     )
+
+
+def _pipeline(where: str) -> Any:
+    """The pipeline model saved at `where`; `ParameterError` where it or a stage of it is damaged or absent."""
+    from pyspark.ml import PipelineModel
+
+    try:
+        with worker_errors():
+            return PipelineModel.load(where)
+    except SparkMlfsError:
+        raise
+    except Exception as error:  # pyspark's reader of stages lets through whatever goes wrong
+        said = " ".join(str(error).split("\n")[0].split())[:160]
+        raise ParameterError(
+            f"{where} cannot be loaded, a stage is absent or damaged ({said}): copy the whole folder again, or save it again"
+        ) from None
 
 
 def _stages(pipeline: Any) -> list[Any]:

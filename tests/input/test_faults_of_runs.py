@@ -331,7 +331,7 @@ INSIDE = {  # functions that are called within such a block only
     ("blocks/pack.py", "_collect_wide"),
     ("ml/persistence.py", "_metadata"),
     ("ml/persistence.py", "load_state"),
-    ("ml/selectors.py", "_load_data"),
+    ("ml/persistence.py", "load_ranking"),
     ("scoring/corpus.py", "_count"),
     ("cli/transform.py", "_write"),  # a command's errors are told by `cli.command.main`
 }

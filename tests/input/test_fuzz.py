@@ -7,16 +7,20 @@ most get past the first character.
 from __future__ import annotations
 
 import importlib
+import json
 import time
 import tracemalloc
+import warnings
 from unittest import mock
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from spark_mlfs.blocks.codec import decode, encode
 from spark_mlfs.cli.config import configure
 from spark_mlfs.errors import SparkMlfsError
 from spark_mlfs.read.arff import Plan, _parse, label_names_of_xml, labels_of_relation, parse_header
@@ -256,6 +260,78 @@ def test_toml(tmp_path_factory, text):
         assert len(str(error)) < 900
         return
     assert config.data.format == "csv" and config.run.output == "out"
+
+
+# ---- saved states ----
+
+STATE = {
+    "x": np.arange(12, dtype=np.float32).reshape(3, 4),
+    "bits": np.arange(9, dtype=np.uint8),
+    "s": sp.random(5, 7, 0.4, format="csr", random_state=0),
+    "none": np.zeros((0, 3)),
+    "k": 3,
+    "names": ["a", "b"],
+}
+ENCODED = bytes(encode(STATE))
+HEADER_END = 8 + int.from_bytes(ENCODED[:8], "little")
+SPECS = json.loads(ENCODED[8:HEADER_END])
+SPEC = st.recursive(
+    st.one_of(
+        st.sampled_from(["<f8", "<f4", "|u1", "<i4", "<i8", "|b1", "|O8", "<U3", "|V4", "<M8[s]", "i4,i4", "", "a", "s", "v"]),
+        st.integers(-3, 12), st.sampled_from([1 << 31, 1 << 40, 1 << 62, 1 << 70, -(1 << 63)]),
+        st.none(), st.booleans(), st.floats(),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["a", "s", "v", "x"]), inner, max_size=2),
+        st.tuples(inner, st.lists(inner, max_size=3), inner).map(list),
+    ),
+    max_leaves=12,
+)  # fmt: skip
+
+
+def check_decoded(data: bytes) -> None:
+    """A state whose arrays lie within the bytes, or the library's own error."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            state = decode(data)
+    except SparkMlfsError as error:
+        assert str(error).startswith("a state is damaged: ") and len(str(error)) < 300
+        return
+    assert all(isinstance(name, str) for name in state)
+    for value in state.values():
+        if isinstance(value, np.ndarray):
+            assert value.nbytes <= len(data) and value.dtype.kind in "biufcSU"
+        elif sp.issparse(value):
+            assert value.data.nbytes + value.indices.nbytes + value.indptr.nbytes <= 3 * len(data) + 64
+            assert value.indptr[0] == 0 and value.indptr[-1] <= len(value.indices) and len(value.indptr) == value.shape[0] + 1
+
+
+@FUZZ
+@given(st.lists(st.tuples(st.integers(0, len(ENCODED) - 1), st.integers(0, 255)), min_size=1, max_size=6), st.integers(0, 40))
+def test_bytes_of_a_saved_state(changes, cut):
+    data = bytearray(ENCODED[: len(ENCODED) - cut])
+    for at, byte in changes:
+        if at < len(data):
+            data[at] = byte
+    check_decoded(bytes(data))
+
+
+@FUZZ
+@given(st.sampled_from(sorted(SPECS)), SPEC, st.sampled_from(["a", "s", "v", None]))
+def test_header_of_a_saved_state(name, spec, kind):
+    head = json.dumps({**SPECS, name: spec if kind is None else {kind: spec}}).encode()
+    start = -(-(8 + len(head)) // 16) * 16
+    body = ENCODED[-(-HEADER_END // 16) * 16 :]
+    check_decoded(len(head).to_bytes(8, "little") + head.ljust(start - 8) + body)
+
+
+@FUZZ
+@given(st.binary(max_size=200))
+def test_any_bytes_as_a_saved_state(content):
+    with pytest.raises(SparkMlfsError, match="^a state is damaged: "):
+        decode(content)
 
 
 # ---- time and memory grow with the length ----

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+import scipy.sparse as sp
 from pyspark.ml.linalg import Vectors
 
 import spark_mlfs
 from spark_mlfs import cli
-from spark_mlfs.errors import DataError
+from spark_mlfs.blocks.codec import encode
+from spark_mlfs.errors import DataError, ParameterError, SparkMlfsError
+from spark_mlfs.ml import persistence
+from spark_mlfs.ml.persistence import load_state, save_state
+from spark_mlfs.output.journal import Journal
 from spark_mlfs.schema import with_names
 
 D, NAMES = 6, [f"x{j}" for j in range(6)]
@@ -151,3 +162,365 @@ def test_vectors_wider_than_their_names_are_refused(spark, kind):
         model.transform(lying).select(output).collect()
     with pytest.raises(DataError, match="'features' has 5 features, the model was fitted on 6"):
         estimator().fit(vectors(spark, D)).transform(vectors(spark, 5, NAMES[:5]))
+
+
+# ---- what is saved, and comes back damaged ----
+
+Damage = Callable[[Path], object]
+
+
+def part(folder: Path) -> Path:
+    (found,) = folder.glob("part-*")
+    return found
+
+
+def rewritten(file: Path, content: bytes, checked: bool = False) -> None:
+    """Other content; with `checked` Hadoop's own checksum beside it stays, and tells."""
+    if not checked:
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    file.write_bytes(content)
+
+
+def metadata(**changes: Any) -> Damage:
+    """Entries of the metadata changed; None takes one away."""
+
+    def damage(folder: Path) -> None:
+        file = part(folder / "metadata")
+        entries = {**json.loads(file.read_text()), **changes}
+        rewritten(file, json.dumps({k: v for k, v in entries.items() if v is not None}).encode())
+
+    return damage
+
+
+def text_of_metadata(change: Callable[[bytes], bytes], checked: bool = False) -> Damage:
+    return lambda folder: rewritten(part(folder / "metadata"), change(part(folder / "metadata").read_bytes()), checked)
+
+
+def bytes_of_data(change: Callable[[bytes], bytes], checked: bool = False) -> Damage:
+    return lambda folder: rewritten(part(folder / "data"), change(part(folder / "data").read_bytes()), checked)
+
+
+def rows_of_data(change: Callable[[list[dict[str, Any]]], list[dict[str, Any]]]) -> Damage:
+    """The Parquet file written anew with other rows."""
+
+    def damage(folder: Path) -> None:
+        file = part(folder / "data")
+        table = pa.Table.from_pylist(change(pq.read_table(file).to_pylist()))
+        pq.write_table(table, file)
+        file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+    return damage
+
+
+def gone(name: str) -> Damage:
+    return lambda folder: shutil.rmtree(folder / name)
+
+
+def emptied(name: str) -> Damage:
+    def damage(folder: Path) -> None:
+        shutil.rmtree(folder / name)
+        (folder / name).mkdir()
+
+    return damage
+
+
+def flipped(data: bytes, at: int = -9) -> bytes:
+    out = bytearray(data)
+    out[at] ^= 0x5A
+    return bytes(out)
+
+
+def only(row: dict[str, Any], *names: str) -> dict[str, Any]:
+    return {name: row[name] for name in names}
+
+
+def with_state(change: Callable[[bytes], bytes]) -> Damage:
+    """A state without a checksum, as an earlier version wrote it."""
+    return rows_of_data(lambda rows: [only(row, "piece") | {"state": change(row["state"])} for row in rows])
+
+
+CUT = r"metadata is damaged \(it is cut off, or no JSON of a saved stage\): copy the whole folder again, or save it again"
+NEWER = (
+    r"was saved by spark_mlfs 7.1.0 in format 2, this is spark_mlfs [\d.]+, which reads formats up to 1: install spark_mlfs 7.1.0"
+)
+WIDE = encode({"projection": sp.csr_matrix((np.ones(2), np.array([0, 9], np.int32), np.array([0, 2], np.int32)), shape=(1, 10))})
+WIDE = bytes(WIDE).replace(b"[1, 10]", b"[1, 5] ")
+
+# which model, what is done to it, what is told
+DAMAGED: dict[str, tuple[str, Damage, str]] = {
+    "metadata cut off": ("selector", text_of_metadata(lambda b: b[: len(b) // 2]), CUT),
+    "metadata cut off, checksum beside it": ("selector", text_of_metadata(lambda b: b[:40], True), r"/metadata/part-.*damaged"),
+    "metadata empty": ("extractor", text_of_metadata(lambda b: b""), CUT),
+    "metadata of other bytes": ("classifier", text_of_metadata(lambda b: bytes(range(256)) * 4), CUT),
+    "metadata a list": ("classifier", text_of_metadata(lambda b: b"[1, 2]"), CUT),
+    "metadata nested deep": ("classifier", text_of_metadata(lambda b: b"[" * 200_000), CUT),
+    "no metadata": ("selector", gone("metadata"), r"holds nothing that \w+ saved \(no metadata to read\)"),
+    "metadata without a file": ("selector", emptied("metadata"), CUT),
+    "no class": ("selector", metadata(**{"class": None}), r"metadata is damaged \(it lacks 'class'\)"),
+    "class of another package": (
+        "selector", metadata(**{"class": "sklearn.svm.SVC"}),
+        r"holds a SVC, not a \w+: call sklearn.svm.SVC",
+    ),
+    "class of no package": ("extractor", metadata(**{"class": "nowhere.at.All"}), r"holds a All, not a MultiLabelExtractorModel"),
+    "class of another kind": ("extractor", metadata(**{"class": "spark_mlfs.MIMSelector"}), r"holds a MIMSelector, not a"),
+    "class a number": ("extractor", metadata(**{"class": 5}), r"holds a 5, not a MultiLabelExtractorModel"),
+    "no uid": ("classifier", metadata(uid=None), r"metadata is damaged \(it lacks 'uid'\)"),
+    "no parameters": ("classifier", metadata(paramMap=None), r"metadata is damaged \(it lacks 'paramMap'\)"),
+    "parameters a text": ("classifier", metadata(paramMap="x"), r"metadata is damaged"),
+    "unknown parameter": ("selector", metadata(paramMap={"none": 1}), r"metadata is damaged|'none'"),
+    "parameter of another type": (
+        "selector", metadata(paramMap={"numTopFeatures": "many"}),
+        r"numTopFeatures|metadata is damaged",
+    ),
+    "nothing learned": ("extractor", metadata(learned=None), r"metadata is damaged \(it lacks 'learned'\)"),
+    "learned without names": (
+        "extractor", metadata(learned={"named": True}),
+        r"metadata is damaged \(it lacks 'feature_names'\)",
+    ),
+    "names a text": ("classifier", metadata(learned={"feature_names": "abc", "label_names": []}), r"feature_names is no list"),
+    "nothing selected": ("selector", metadata(selection=None), r"metadata is damaged \(it lacks 'selection'\)"),
+    "newer format": ("selector", metadata(format=2, spark_mlfs="7.1.0"), NEWER),
+    "newer format, extractor": ("extractor", metadata(format=2, spark_mlfs="7.1.0"), NEWER),
+    "newer format, classifier": ("classifier", metadata(format=2, spark_mlfs="7.1.0"), NEWER),
+    "newer format of nobody": ("classifier", metadata(format=3, spark_mlfs=None), r"of a later version in format 3, this is"),
+    "format a text": ("selector", metadata(format="one"), r"is damaged \(its format is 'one', not a number\)"),
+    "no data": ("selector", gone("data"), r"/data is not there, or holds no Parquet"),
+    "no data of a state": ("classifier", gone("data"), r"/data is not there, or holds no Parquet"),
+    "data without a file": ("extractor", emptied("data"), r"/data is not there, or holds no Parquet"),
+    "data cut off": ("selector", bytes_of_data(lambda b: b[: len(b) // 2]), r"/data/part-\S+: no Parquet file, or a damaged one"),
+    "data cut off, checksum beside it": (
+        "extractor", bytes_of_data(lambda b: b[: len(b) // 2], True),
+        r"/data/part-\S+: .*damaged",
+    ),
+    "data of other bytes": ("classifier", bytes_of_data(lambda b: b"no Parquet at all" * 9), r"/data/part-\S+: no Parquet file"),
+    "data garbled in the middle": (
+        "selector", bytes_of_data(lambda b: b[:20] + bytes(c ^ 0x5A for c in b[20:300]) + b[300:]), r"/data/part-\S+: .*damaged",
+    ),
+    "ranking without scores": (
+        "selector", rows_of_data(lambda rows: [only(row, "rank", "index", "name") for row in rows]), r"no column 'score'",
+    ),
+    "ranking of another table": (
+        "selector", rows_of_data(lambda rows: [{"a": 1}]),
+        r"no saved ranking \(it has no column 'rank'\)",
+    ),
+    "ranking cut": ("selector", rows_of_data(lambda rows: rows[1:]), r"/data holds no whole ranking"),
+    "ranking twice": ("selector", rows_of_data(lambda rows: rows + rows), r"/data holds no whole ranking"),
+    "state of another table": (
+        "extractor", rows_of_data(lambda rows: [{"a": 1}]),
+        r"/data holds no saved state \(its columns are a\)",
+    ),
+    "state without its second piece": (
+        "extractor", rows_of_data(lambda rows: [row | {"pieces": 2} for row in rows]), r"/data: piece 2 of 2 is not there",
+    ),
+    "state without its first piece": (
+        "extractor", rows_of_data(lambda rows: [row | {"piece": 1} for row in rows]), r"/data: piece 1 of 1 is not there",
+    ),
+    "a piece twice": ("extractor", rows_of_data(lambda rows: rows * 2), r"/data: piece \d of \d is not there"),
+    "a null state": (
+        "classifier", rows_of_data(lambda rows: [row | {"state": None} for row in rows]),
+        r"piece 1 of 1 is damaged",
+    ),
+    "one byte of a state": (
+        "classifier", rows_of_data(lambda rows: [row | {"state": flipped(row["state"])} for row in rows]),
+        r"/data: piece 1 of 1 is damaged",
+    ),
+    "newer state": (
+        "classifier", rows_of_data(lambda rows: [row | {"format": 2, "spark_mlfs": "7.1.0"} for row in rows]), "/data " + NEWER,
+    ),
+    "old state, cut off": ("extractor", with_state(lambda b: b[:-64]), r"/data: a state is damaged: .*as they were encoded"),
+    "old state, cut off in the header": ("extractor", with_state(lambda b: b[:20]), r"cut off in the header"),
+    "old state, empty": ("extractor", with_state(lambda b: b""), r"/data: a state is damaged"),
+    "old state, no header": ("extractor", with_state(lambda b: bytes(len(b))), r"/data: a state is damaged"),
+    "old state, another type": (
+        "extractor", with_state(lambda b: b.replace(b'"<f8"', b'"|O8"', 1)),
+        r"/data: a state is damaged",
+    ),
+    "old state, indices too large": ("extractor", with_state(lambda b: WIDE), r"/data: .*indices"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def saved(spark, tmp_path_factory) -> Path:
+    """A fitted model of each kind."""
+    folder = tmp_path_factory.mktemp("models")
+    for kind, (estimator, _) in MODELS.items():
+        estimator().fit(vectors(spark, D, NAMES)).save(str(folder / kind))
+    return folder
+
+
+CLASSES = {
+    "selector": spark_mlfs.MultiLabelSelectorModel,
+    "extractor": spark_mlfs.MultiLabelExtractorModel,
+    "classifier": spark_mlfs.MultiLabelClassificationModel,
+}
+
+
+def one_line(told: str, line: str) -> None:
+    assert re.search(line, told), told
+    assert "\n" not in told and len(told) < 500
+    assert not re.search(r"Traceback|org\.apache|java\.|Py4J|SQLSTATE", told), told
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_model_is_refused(spark, saved, tmp_path, name):
+    kind, damage, line = DAMAGED[name]
+    folder = tmp_path / kind
+    shutil.copytree(saved / kind, folder)
+    assert CLASSES[kind].load(str(folder)).numFeatures == D
+    damage(folder)
+    with pytest.raises(SparkMlfsError) as raised:
+        CLASSES[kind].load(str(folder))
+    one_line(str(raised.value), line)
+    assert str(folder) in str(raised.value)
+
+
+def test_what_an_earlier_version_saved_is_loaded(spark, saved, tmp_path):
+    """Without a format anywhere, and without checksums."""
+    for kind, cls in CLASSES.items():
+        folder = tmp_path / kind
+        shutil.copytree(saved / kind, folder)
+        metadata(format=None, spark_mlfs=None)(folder)
+        if kind != "selector":
+            with_state(lambda state: state)(folder)
+        old, new = cls.load(str(folder)), cls.load(str(saved / kind))
+        frame = vectors(spark, D, NAMES)
+        output = MODELS[kind][1]
+        assert old.transform(frame).select(output).collect() == new.transform(frame).select(output).collect()
+
+
+def test_what_is_saved_says_its_format(spark, saved):
+    for kind in MODELS:
+        entries = json.loads(part(saved / kind / "metadata").read_text())
+        assert (entries["format"], entries["spark_mlfs"]) == (persistence.FORMAT, spark_mlfs.__version__)
+        if kind != "selector":
+            row = pq.read_table(part(saved / kind / "data")).to_pylist()[0]
+            assert (row["format"], row["spark_mlfs"]) == (persistence.FORMAT, spark_mlfs.__version__)
+
+
+def test_a_state_of_several_pieces_comes_back(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(persistence, "PIECE_BYTES", 1000)
+    rng = np.random.default_rng(0)
+    state = {
+        "a": rng.normal(size=(50, 9)),
+        "s": sp.random(20, 30, 0.2, format="csr", random_state=1),
+        "k": 3,
+        "e": np.zeros((0, 4)),
+    }
+    save_state(spark, str(tmp_path / "state"), state)
+    found = load_state(spark, str(tmp_path / "state"))
+    assert list(found) == list(state) and found["k"] == 3 and found["e"].shape == (0, 4)
+    assert (found["a"] == state["a"]).all() and (found["s"] != state["s"]).nnz == 0
+    file = part(tmp_path / "state")
+    rows = pq.read_table(file).to_pylist()
+    assert len(rows) == rows[0]["pieces"] > 4
+    pq.write_table(pa.Table.from_pylist([row for row in rows if row["piece"] != 2]), file)
+    file.with_name(f".{file.name}.crc").unlink()
+    with pytest.raises(DataError, match=rf"state: piece 3 of {len(rows)} is not there"):
+        load_state(spark, str(tmp_path / "state"))
+
+
+# ---- the same by command ----
+
+
+def stage(number: int) -> Callable[[Path], Path]:
+    return lambda run: sorted((run / "pipeline" / "stages").iterdir())[number]
+
+
+def whole(run: Path) -> Path:
+    return run / "pipeline"
+
+
+def model(run: Path) -> Path:
+    return run / "model"
+
+
+# the command, the folder of the run that is damaged, what is done to it, what is told
+COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
+    "transform, metadata cut off": ("transform", model, text_of_metadata(lambda b: b[:99]), r"run/model/" + CUT),
+    "transform, newer": ("transform", model, metadata(format=2, spark_mlfs="7.1.0"), r"run/model " + NEWER),
+    "transform, no data": ("transform", model, gone("data"), r"run/model/data is not there"),
+    "transform, no metadata": ("transform", model, gone("metadata"), r"no saved selection at \S+/run; give the model/ folder"),
+    "transform, ranking without names": (
+        "transform", model, rows_of_data(lambda rows: [only(row, "rank", "index") for row in rows]), r"has no column 'name'",
+    ),
+    "evaluate, newer": ("evaluate", model, metadata(format=2, spark_mlfs="7.1.0"), r"run/model " + NEWER),
+    "evaluate, damaged data": ("evaluate", model, bytes_of_data(lambda b: b[:60]), r"run/model/data/part-\S+: no Parquet file"),
+    "score, pipeline cut off": ("score", whole, text_of_metadata(lambda b: b[:99]), r"run/pipeline/metadata is damaged"),
+    "score, pipeline of other bytes": (
+        "score", whole, text_of_metadata(lambda b: bytes(range(256))),
+        r"pipeline/metadata is damaged",
+    ),
+    "score, pipeline a list": ("score", whole, text_of_metadata(lambda b: b"[]"), r"pipeline/metadata is damaged"),
+    "score, pipeline gone": ("score", whole, gone("metadata"), r"no saved pipeline at \S+/run; give the folder"),
+    "score, stages gone": ("score", whole, gone("stages"), r"run/pipeline cannot be loaded, a stage is absent or damaged"),
+    "score, uids gone": ("score", whole, metadata(paramMap={"language": "Python"}), r"run/pipeline cannot be loaded, a stage is"),
+    "score, gatherer cut off": ("score", stage(0), text_of_metadata(lambda b: b[:50]), r"run/pipeline cannot be loaded, a stage"),
+    "score, stage cut off": (
+        "score", stage(1), text_of_metadata(lambda b: b[:50]),
+        r"stages/1_\S+/metadata is damaged|cannot be loaded",
+    ),
+    "score, stage newer": ("score", stage(2), metadata(format=2, spark_mlfs="7.1.0"), r"stages/2_\S+ " + NEWER),
+    "score, stage of no package": (
+        "score", stage(2), metadata(**{"class": "nowhere.at.All"}),
+        r"cannot be loaded, a stage is absent",
+    ),
+    "score, classifier without data": ("score", stage(2), gone("data"), r"stages/2_\S+/data is not there, or holds no Parquet"),
+    "score, classifier garbled": (
+        "score", stage(2), rows_of_data(lambda rows: [row | {"state": flipped(row["state"])} for row in rows]),
+        r"stages/2_\S+/data: piece 1 of 1 is damaged",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_tells_which_file_is_damaged(home, run, tmp_path, name):
+    command, folder, damage, line = COMMANDS[name]
+    shutil.copytree(home / "run", tmp_path / "run")
+    damage(folder(tmp_path / "run"))
+    flags = ["--model", tmp_path / "run", "--data", home / "train.csv", "--format", "csv", "--output", tmp_path / "out"]
+    if command == "score":
+        flags += ["--id", "k"]
+    else:
+        flags += ["--features", "x*", "--labels-col", "y*", "--id", "k"]
+    code, err = run(command, *flags)
+    assert code == 2, err
+    assert len(err.splitlines()) == 1 and err.startswith("spark-mlfs: error: "), err
+    one_line(err.strip(), line)
+    assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+# ---- journals of runs that were cut short ----
+
+
+def test_a_journal_of_a_newer_version_is_left_alone(tmp_path):
+    settings = {"tool": "spark_mlfs", "job": "score", "model": "m"}
+
+    def journal() -> Journal:
+        return Journal.beside(None, str(tmp_path / "out"), "scoring", dict(settings))
+
+    first = journal()
+    first.start()
+    first.done(0, {"rows": 3})
+    assert journal().open()
+    file = tmp_path / ".out.scoring" / "_settings" / "0.json"
+    written = json.loads(file.read_text())
+    assert written == {**settings, "format": persistence.FORMAT, "spark_mlfs": spark_mlfs.__version__}
+    file.write_text(json.dumps(settings))  # of a version before formats
+    assert journal().open()
+    file.write_text(json.dumps(written | {"spark_mlfs": "0.0.9"}))  # another version, the same format
+    assert journal().open()
+    file.write_text(json.dumps(written | {"format": 2, "spark_mlfs": "7.1.0"}))
+    with pytest.raises(ParameterError, match=rf"^{re.escape(str(tmp_path))}/.out.scoring {NEWER}"), journal().running():
+        journal().open()
+    assert sorted(p.name for p in (tmp_path / ".out.scoring").iterdir()) == ["_parts", "_settings"]
+
+
+@pytest.mark.parametrize("entry", ["", "{", "[]", "5", "null", '{"part": "x"}', "[" * 100_000, '{"rows": 3}'])
+def test_a_damaged_entry_of_a_journal_is_done_again(tmp_path, entry):
+    journal = Journal.beside(None, str(tmp_path / "out"), "scoring", {"job": "score"})
+    journal.start()
+    for number in (0, 1):
+        journal.done(number, {"rows": number})
+    (tmp_path / ".out.scoring" / "_parts" / "0.json").write_text(entry)
+    again = Journal.beside(None, str(tmp_path / "out"), "scoring", {"job": "score"})
+    assert again.open() and again.parts == {1: {"part": 1, "rows": 1}}
