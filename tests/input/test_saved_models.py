@@ -164,6 +164,70 @@ def test_vectors_wider_than_their_names_are_refused(spark, kind):
         estimator().fit(vectors(spark, D)).transform(vectors(spark, 5, NAMES[:5]))
 
 
+def predictions(spark, out: Path) -> dict[Any, tuple[list[str], list[float]]]:
+    rows = spark.read.parquet(str(out / "data")).collect()
+    return {row["id"]: (row["tags"], [round(v, 9) for v in row["scores"]]) for row in rows}
+
+
+def test_score_finds_the_features_of_a_vector_column_by_name(spark, run, tmp_path):
+    x, _ = numbers(40)
+    y = [Vectors.dense((row[:2] > 0) * 1.0) for row in x]
+
+    def corpus(name: str, names: list[str] | None, columns: np.ndarray) -> Path:
+        rows = [(i, Vectors.dense(row), y[i]) for i, row in enumerate(columns)]
+        frame = spark.createDataFrame(rows, ["id", "features", "labels"]).coalesce(1)
+        (with_names(frame, "features", names) if names else frame).write.parquet(str(tmp_path / name))
+        return tmp_path / name
+
+    train = corpus("train", NAMES, x)
+    table = ["--format", "parquet", "--features", "features", "--labels-col", "labels", "--id", "id"]
+    code, err = run(
+        "select", "--data", train, *table, "--method", "mim", "--num-features", 3, "--classifier", "mlknn", "--classifier-set",
+        "k=3", "--output", tmp_path / "run",
+    )  # fmt: skip
+    assert code == 0, err
+
+    def scored(data: Path, out: str) -> tuple[int, str]:
+        return run(
+            "score", "--model", tmp_path / "run", "--data", data, "--format", "parquet", "--id", "id", "--output", tmp_path / out
+        )
+
+    assert scored(train, "as")[0] == 0
+    assert scored(corpus("turned", NAMES[::-1], x[:, ::-1]), "back")[0] == 0
+    assert predictions(spark, tmp_path / "as") == predictions(spark, tmp_path / "back")
+    for name, names, columns, line in (
+        ("others", [f"z{j}" for j in range(D)], x, r"'features' lacks 3 of the features it was fitted on, 'x\d' first"),
+        ("more", [*NAMES, "x6"], np.hstack([x, x[:, :1]]), r"'features' has 1 feature it was not fitted on, 'x6' first"),
+        ("wide", None, np.hstack([x, x]), r"a vector in 'features' has not the 6 entries the selection was fitted on"),
+    ):
+        code, err = scored(corpus(name, names, columns), f"out of {name}")
+        assert code == 2 and re.search(line, err) and len(err.splitlines()) == 1, err
+        assert not (tmp_path / f"out of {name}").exists() and not list(tmp_path.glob(".*"))
+
+
+def test_score_of_libsvm_parts_that_do_not_reach_the_last_feature(spark, run, tmp_path):
+    """The width is the model's, not that of the file."""
+    x, y = numbers(60)
+
+    def line(i: int) -> str:
+        labels = ",".join(str(j) for j in np.flatnonzero(y[i])) or "0"
+        return labels + " " + " ".join(f"{j + 1}:{v}" for j, v in enumerate(x[i]) if i < 40 or j < 2)
+
+    (tmp_path / "train.svm").write_text("\n".join(line(i) for i in range(40)) + "\n")
+    (tmp_path / "new.svm").write_text("\n".join(line(i) for i in range(40, 60)) + "\n")
+    code, err = run(
+        "select", "--data", tmp_path / "train.svm", "--format", "libsvm", "--method", "mim", "--num-features", 4, "--classifier",
+        "mlknn", "--classifier-set", "k=3", "--output", tmp_path / "run",
+    )  # fmt: skip
+    assert code == 0, err
+    base = ["--model", tmp_path / "run", "--data", tmp_path / "new.svm", "--format", "libsvm"]
+    code, err = run("score", *base, "--output", tmp_path / "out")
+    assert code == 0, err
+    assert len(predictions(spark, tmp_path / "out")) == 20
+    code, err = run("score", *base, "--option", "num_features=9", "--output", tmp_path / "other")
+    assert code == 2 and "'features' has 3 features it was not fitted on, 'f7' first" in err, err
+
+
 # ---- what is saved, and comes back damaged ----
 
 Damage = Callable[[Path], object]
