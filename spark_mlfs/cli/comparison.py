@@ -24,12 +24,17 @@ def run_arguments(group: Any) -> None:
     """The flags of [run], beside those of the output."""
     group.add_argument("--parallelism", metavar="N", help="trials at a time (default: the cores of this machine, at most 8)")
     group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
+    group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
 
 
 def run_section(args: argparse.Namespace) -> dict[str, Any]:
     """The [run] section as the flags give it."""
     return set_values(
-        output=args.output, overwrite=args.overwrite or None, parallelism=args.parallelism, driver_bytes=args.driver_bytes
+        output=args.output,
+        overwrite=args.overwrite or None,
+        parallelism=args.parallelism,
+        driver_bytes=args.driver_bytes,
+        worker_bytes=args.worker_bytes,
     )
 
 

@@ -1,28 +1,36 @@
 """Runs a comparison: every data set, method, split and classifier of a plan, trial by trial, so that a run cut short goes on.
 
-`run` returns a `Comparison` of tables; what they mean is in `Outcome`. Every finished trial is in the journal before the next one
-starts, whole or not at all.
+`run` returns the tables; what they mean is in `Outcome`. All data sets are read before the first trial, so that a missing file or
+a bad row of the last one does not end a run of hours. Every finished trial is in the journal before the next one starts, whole or
+not at all.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
 
 from .. import read
+from ..blocks.block import Block
+from ..blocks.codec import State, envelope
 from ..blocks.folds import Split
 from ..blocks.pack import Packed, pack
+from ..blocks.profile import Profile
 from ..engine.base import SMALL_BYTES
-from ..errors import DataError
+from ..errors import DataError, SparkMlfsError
 from ..output.journal import Journal
 from ..pipeline import compute
+from ..read.faults import notice
 from ..schema import FEATURES, ID, LABELS
+from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
 from .metrics import LARGER_IS_BETTER, label_statistics
 from .plan import FILES, Comparison, DataSet
@@ -32,11 +40,12 @@ from .trials import Candidate, Trial, run_trials
 Progress = Callable[[str, int, int], None]
 TAILS = ("tailMicroF1", "tailMacroF1", "headMicroF1", "headMacroF1")
 METRICS = (*LARGER_IS_BETTER, *TAILS)
+NAMES_TOLD = 3  # of labels that no training row has
 
 
 @dataclass
 class Outcome:
-    """What a comparison found.
+    """The results of a comparison as tables.
 
     `cells`     a row for every data set, method, classifier, split, size and kind of metrics: the metrics, seconds, whether the
     size
@@ -70,86 +79,107 @@ class Outcome:
         return summary(self.cells, metrics or kind, metric or name, judge, self.methods).mean
 
 
-class Memory:
+class ForgetfulJournal:
     """A journal that forgets: for a comparison made from Python."""
 
     def __init__(self) -> None:
         self.parts: dict[int, dict[str, Any]] = {}
-        self._kept: dict[str, list[dict[str, Any]]] = {}
+        self.total = 0
+        self._entries: dict[str, list[dict[str, Any]]] = {}
 
     def get(self, kind: str) -> list[dict[str, Any]]:
-        return self._kept.get(kind, [])
+        return self._entries.get(kind, [])
 
     def put(self, kind: str, number: int, entry: dict[str, Any]) -> None:
-        self._kept.setdefault(kind, []).append(entry)
+        self._entries.setdefault(kind, []).append(entry)
 
     def done(self, number: int, entry: dict[str, Any]) -> None:
         self.parts[number] = {"part": number, **entry}
 
 
-@dataclass(frozen=True)
-class _Describe:
-    """Label statistics, in a task or over the cluster."""
-
-    q: int
-
-    def __call__(self, engine: Any) -> tuple[dict[str, float], Any]:
-        (sets,) = engine.run(LabelsetCounts())
-        return label_statistics(sets, self.q), engine.cost
-
-
 def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]:
     """What must agree for a run to be taken up again."""
     what = plan.model_dump(mode="json", include={"data", "method", "extractor", "classifier", "protocol"})
-    given = [list(c.order) if c.order is not None else None for c in candidates]
-    return json.loads(json.dumps({"tool": "spark_mlfs", "job": "compare", **what, "orders": given}))
+    orders = [list(c.order) if c.order is not None else None for c in candidates]
+    return json.loads(json.dumps({"tool": "spark_mlfs", "job": "compare", **what, "orders": orders}))
+
+
+# ---- the run ----
 
 
 def run(
     spark: SparkSession,
     plan: Comparison,
-    journal: Journal | Memory,
+    journal: Journal | ForgetfulJournal,
     candidates: list[Candidate] | None = None,
     progress: Progress | None = None,
     small_bytes: int = SMALL_BYTES,
 ) -> Outcome:
-    """All trials of a checked plan that the journal does not hold yet, then everything it holds."""
+    """All trials of a checked plan that the journal does not hold yet, then everything it holds. The blocks of all data sets are
+    kept meanwhile, by Spark on disk where memory is short, until their trials are done."""
     candidates = plan.candidates() if candidates is None else candidates
-    design = plan.design()
     splits = 1 if plan.protocol.folds == FILES else Protocol.of(plan.protocol.folds, plan.protocol.seed).count
-    total = len(plan.data) * splits * len(candidates)
-    parallelism = plan.run.parallelism or min(8, os.cpu_count() or 2)
+    each = splits * len(candidates)
+    journal.total = len(plan.data) * each
     described = {entry["name"] for entry in journal.get("_data")}
-    for place, data in enumerate(plan.data):
-        first = place * splits * len(candidates)
-        missing = [n for n in range(first, first + splits * len(candidates)) if n not in journal.parts]
-        if not missing and data.name in described:
-            continue
-        frame, split = open_data(spark, data)
-        packed = pack(frame, FEATURES, LABELS, ID)
-        try:
-            if plan.protocol.noise:
-                clean, packed = packed, noisy(packed, plan.protocol.noise, plan.protocol.seed)
-                clean.release()
-            if data.name not in described:
-                journal.put("_data", place, describe(packed, data.name))
-            divided = [split] if split else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed)
-            trials = {}
-            for number in missing:
-                which, who = divmod(number - first, len(candidates))
-                trials[number] = Trial(candidates[who], divided[which], design)
-
-            def done(number: int, found: dict[str, Any], trials: dict = trials, name: str = data.name) -> None:
-                trial = trials[number]
-                about = {"data": name, "method": trial.candidate.title, "split": trial.split.name, "repeat": trial.split.repeat}
-                journal.done(number, about | {"fold": trial.split.fold} | found)
-                if progress:
-                    progress(f"trials ({name})", len(journal.parts), total)
-
-            run_trials(packed, trials, done, parallelism, small_bytes, plan.run.driver_bytes)
-        finally:
-            packed.release()
+    left = _trials_left(plan, journal, each, described)
+    frames = {}
+    for position in left:
+        with _naming(plan, position):
+            frames[position] = open_data(spark, plan.data[position])
+    budgets = {"small_bytes": small_bytes, "driver_bytes": plan.run.driver_bytes, "worker_bytes": plan.run.worker_bytes}
+    parallelism = plan.run.parallelism or min(8, os.cpu_count() or 2)
+    packed: dict[int, Packed] = {}
+    try:
+        for position, (frame, split) in frames.items():
+            name = plan.data[position].name
+            with _naming(plan, position):
+                packed[position] = _pack(frame, plan, budgets)
+                if name not in described:
+                    journal.put("_data", position, describe(packed[position], name, split, **budgets))
+        _tell_unseen_labels(journal.get("_data"))
+        for position, numbers in left.items():
+            split = frames[position][1]
+            divided = [split] if split else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
+            trials = _trials(plan, candidates, divided, numbers)
+            done = _Note(journal, plan.data[position].name, trials, progress)
+            run_trials(packed[position], trials, done, parallelism, **budgets)
+            packed.pop(position).release()
+    finally:
+        for rows in packed.values():
+            rows.release()
     return outcome(journal, plan, candidates)
+
+
+def _trials_left(plan: Comparison, journal: Journal | ForgetfulJournal, each: int, described: set[str]) -> dict[int, list[int]]:
+    """The numbers of the trials, `each` a data set, that are still to be run, by the data set's position in the plan; a data set
+    that is not among the `described` is there, too."""
+    left = {}
+    for position, data in enumerate(plan.data):
+        numbers = [n for n in range(position * each, (position + 1) * each) if n not in journal.parts]
+        if numbers or data.name not in described:
+            left[position] = numbers
+    return left
+
+
+def _trials(plan: Comparison, candidates: list[Candidate], splits: list[Split], numbers: list[int]) -> dict[int, Trial]:
+    """The trials of these numbers: a data set's run split by split, candidate by candidate."""
+    design, trials = plan.design(), {}
+    for number in numbers:
+        which, who = divmod(number % (len(splits) * len(candidates)), len(candidates))
+        trials[number] = Trial(candidates[who], splits[which], design)
+    return trials
+
+
+@contextmanager
+def _naming(plan: Comparison, position: int) -> Iterator[None]:
+    """What is wrong with one of several data sets is told with its name."""
+    try:
+        yield
+    except SparkMlfsError as error:
+        if len(plan.data) == 1:
+            raise
+        raise type(error)(f"{plan.data[position].name}: {error}") from None
 
 
 def open_data(spark: SparkSession, data: DataSet) -> tuple[DataFrame, Split | None]:
@@ -160,74 +190,199 @@ def open_data(spark: SparkSession, data: DataSet) -> tuple[DataFrame, Split | No
     return marked(train, read.load(spark, data.test_path, data.format or "", **data.options), ID)
 
 
-def describe(packed: Packed, name: str) -> dict[str, Any]:
-    """Sizes and label statistics of a data set."""
+def _pack(frame: DataFrame, plan: Comparison, budgets: dict[str, int]) -> Packed:
+    """The packed rows of a data set, with the noise of the plan."""
+    packed = pack(frame, FEATURES, LABELS, ID)
+    if not plan.protocol.noise:
+        return packed
+    try:
+        return noisy(packed, plan.protocol.noise, plan.protocol.seed, **budgets)
+    finally:
+        packed.release()
+
+
+@dataclass(frozen=True)
+class _Note:
+    """Takes the results of a data set's trials down."""
+
+    journal: Journal | ForgetfulJournal
+    data: str
+    trials: dict[int, Trial]
+    progress: Progress | None
+
+    def __call__(self, number: int, result: dict[str, Any]) -> None:
+        candidate, split = self.trials[number].candidate, self.trials[number].split
+        about = {"data": self.data, "method": candidate.title, "split": split.name, "repeat": split.repeat, "fold": split.fold}
+        self.journal.done(number, about | result)
+        if self.progress:
+            self.progress(f"trials ({self.data})", len(self.journal.parts), self.journal.total)
+
+
+# ---- what the data are ----
+
+
+@dataclass
+class LabelsByPart(Statistic):
+    """(q, 2) how many training rows and how many test rows have each label, of rows that came in files of their own (`marked`).
+    State: 16·q bytes."""
+
+    split: Split
+    layout = "rows"
+
+    def key(self) -> Hashable:
+        return "labels by part", self.split.name
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        tested = np.repeat(self.split.of(block), np.diff(block.label_indptr))
+        counts = [np.bincount(block.label_indices[tested == part], minlength=profile.q) for part in (False, True)]
+        return {"counts": np.column_stack(counts).astype(np.int64)}
+
+    def finish(self, state: State, profile: Profile) -> np.ndarray:
+        return state["counts"]
+
+    def state_bytes(self, profile: Profile) -> int:
+        return 16 * profile.q + envelope(1)
+
+
+@dataclass(frozen=True)
+class _Describe:
+    """Label statistics, and `LabelsByPart` where the rows came divided; in a task or over the cluster."""
+
+    q: int
+    split: Split | None
+
+    def __call__(self, engine: Any) -> tuple[tuple[dict[str, float], np.ndarray | None], Any]:
+        parts = [] if self.split is None else [LabelsByPart(self.split)]
+        sets, *counts = engine.run(LabelsetCounts(), *parts)
+        return (label_statistics(sets, self.q), counts[0] if counts else None), engine.cost
+
+
+def describe(packed: Packed, name: str, split: Split | None = None, **budgets: int) -> dict[str, Any]:
+    """Sizes and label statistics of a data set; with the `split` it came with, which labels no training row has."""
     profile = packed.profile
-    found, _, _ = compute(packed, _Describe(profile.q))
+    (about_labels, counts), _, _ = compute(packed, _Describe(profile.q, split), **budgets)
     return {
         "name": name,
         "rows": profile.n,
         "features": profile.d,
         "labels": profile.q,
-        **found,
+        **about_labels,
         "label_names": packed.label_names,
         "feature_names": packed.feature_names,
         "fingerprint": f"{profile.fingerprint:016x}",
+        "unseen": None if counts is None else unseen_labels(counts, packed.label_names),
     }
 
 
-def outcome(journal: Journal | Memory, plan: Comparison, candidates: list[Candidate]) -> Outcome:
+def unseen_labels(counts: np.ndarray, names: Sequence[str]) -> dict[str, Any] | None:
+    """The labels of test rows that no training row has: how many of how many, their share of all labels of the test rows, and the
+    first names; None where there are none. `counts` (q, 2) training and test rows of each label."""
+    train, test = counts.T
+    unseen = np.flatnonzero((train == 0) & (test > 0))
+    if not len(unseen):
+        return None
+    share = float(test[unseen].sum() / test.sum())
+    return {"labels": len(unseen), "of": int((test > 0).sum()), "share": share, "names": [names[j] for j in unseen[:NAMES_TOLD]]}
+
+
+def _tell_unseen_labels(entries: list[dict[str, Any]]) -> None:
+    """A notice for every data set whose test rows have labels that nothing can be learned of."""
+    for entry in entries:
+        if unseen := entry.get("unseen"):
+            count, of, names = unseen["labels"], unseen["of"], ", ".join(map(repr, unseen["names"]))
+            notice(
+                f"{entry['name']}: {count} of the {of} labels of the test rows ({100 * count / of:.3g} %) are on no training row "
+                f"({names}{', …' if count > len(unseen['names']) else ''}): no classifier can learn them, and they are "
+                f"{100 * unseen['share']:.3g} % of what is to be predicted"
+            )
+
+
+# ---- the tables ----
+
+
+def outcome(journal: Journal | ForgetfulJournal, plan: Comparison, candidates: list[Candidate]) -> Outcome:
     """Everything a journal holds as tables."""
     entries = [journal.parts[number] for number in sorted(journal.parts)]
     data = sorted(journal.get("_data"), key=lambda entry: [d.name for d in plan.data].index(entry["name"]))
-    names = {entry["name"]: entry for entry in data}
+    by_name = {entry["name"]: entry for entry in data}
     failed = [{k: e[k] for k in ("data", "method", "split", "error")} for e in entries if "error" in e]
-    entries = [e for e in entries if "error" not in e]
-    if not entries:
+    results = [e for e in entries if "error" not in e]
+    if not results:
         raise DataError("no trial could be run: " + (failed[0]["error"] if failed else "the plan is empty"))
-    cells, trials, choices, rankings = [], [], [], []
-    labels: dict[tuple[str, str, str], Any] = {}
-    for e in entries:
-        about = {k: e[k] for k in ("data", "method", "split", "repeat", "fold")}
-        chosen = json.dumps(e["parameters"], sort_keys=True) if e["parameters"] else ""
-        trials.append(
-            about
-            | {"training_rows": e["rows"][0], "test_rows": e["rows"][1], "choose_seconds": e["seconds"]["choose"]}
-            | {"select_seconds": e["seconds"]["select"], "wall_seconds": e["wall"], "parameters": chosen}
-            | {"size": e["chosen_size"], "converged": e["converged"], "dimensions": json.dumps(e.get("dimensions", []))}
-        )
-        for cell in e["cells"]:
-            shared = {"classifier": cell["classifier"], "size": cell["size"], "features": cell["count"], "chosen": cell["chosen"]}
-            for kind in plan.protocol.metrics:
-                row = about | shared | {"metrics": kind} | {name: cell[kind][name] for name in METRICS}
-                cells.append(row | {"fit_seconds": cell["fit"], "predict_seconds": cell["predict"]})
-            if "labels" in cell and plan.protocol.metrics:
-                key = (e["data"], e["method"], cell["classifier"])
-                counts = pd.DataFrame(cell["labels"], index=["true_positives", "predicted", "actual"])
-                labels[key] = labels[key] + counts if key in labels else counts
-        for choice in e["choices"]:
-            sizes = [str(s) for s in plan.protocol.choose.sizes] or list(plan.design().sizes)
-            for size, value in zip(sizes, choice["values"], strict=True):
-                told = json.dumps(choice["parameters"], sort_keys=True)
-                choices.append(about | {"parameters": told, "size": size, "value": value})
-        features = names[e["data"]]["feature_names"]
-        rankings += [about | {"rank": r + 1, "index": f, "name": features[f]} for r, f in enumerate(e["order"])]
-    per_label = []
-    for (d, m, c), counts in labels.items():
-        given = names[d]["label_names"]
-        per_label += [
-            {"data": d, "method": m, "classifier": c, "label": given[j], **{k: int(v) for k, v in counts[j].items()}}
-            for j in counts.columns
-        ]
-    keep = [{k: v for k, v in entry.items() if k not in ("label_names", "feature_names")} for entry in data]
+    apart = ("label_names", "feature_names", "unseen")
     return Outcome(
-        pd.DataFrame(cells),
-        pd.DataFrame(trials),
-        pd.DataFrame(choices, columns=["data", "method", "split", "repeat", "fold", "parameters", "size", "value"]),
-        pd.DataFrame(rankings, columns=["data", "method", "split", "repeat", "fold", "rank", "index", "name"]),
-        pd.DataFrame(per_label),
-        pd.DataFrame(keep),
+        pd.DataFrame([line for result in results for line in _cells_of(result, plan)]),
+        pd.DataFrame([_trial_of(result) for result in results]),
+        pd.DataFrame([line for result in results for line in _choices_of(result, plan)], columns=[*ABOUT, *CHOICE]),
+        pd.DataFrame([line for result in results for line in _rankings_of(result, by_name)], columns=[*ABOUT, *RANKED]),
+        pd.DataFrame(_labels_of(results, plan, by_name)),
+        pd.DataFrame([{k: v for k, v in entry.items() if k not in apart} for entry in data]),
         pd.DataFrame(failed, columns=["data", "method", "split", "error"]),
         [c.title for c in candidates],
         plan,
     )
+
+
+ABOUT = ("data", "method", "split", "repeat", "fold")
+CHOICE = ("parameters", "size", "value")
+RANKED = ("rank", "index", "name")
+LABEL_COUNTS = ("true_positives", "predicted", "actual")
+Line = dict[str, Any]
+
+
+def _about(result: Line) -> Line:
+    return {name: result[name] for name in ABOUT}
+
+
+def _trial_of(result: Line) -> Line:
+    seconds, parameters = result["seconds"], result["parameters"]
+    return {
+        **_about(result),
+        "training_rows": result["rows"][0],
+        "test_rows": result["rows"][1],
+        "choose_seconds": seconds["choose"],
+        "select_seconds": seconds["select"],
+        "wall_seconds": result["wall"],
+        "parameters": json.dumps(parameters, sort_keys=True) if parameters else "",
+        "size": result["chosen_size"],
+        "converged": result["converged"],
+        "dimensions": json.dumps(result.get("dimensions", [])),
+    }
+
+
+def _cells_of(result: Line, plan: Comparison) -> Iterator[Line]:
+    for cell in result["cells"]:
+        shared = {"classifier": cell["classifier"], "size": cell["size"], "features": cell["count"], "chosen": cell["chosen"]}
+        for kind in plan.protocol.metrics:
+            line = _about(result) | shared | {"metrics": kind} | {name: cell[kind][name] for name in METRICS}
+            yield line | {"fit_seconds": cell["fit"], "predict_seconds": cell["predict"]}
+
+
+def _choices_of(result: Line, plan: Comparison) -> Iterator[Line]:
+    sizes = [str(s) for s in plan.protocol.choose.sizes] or list(plan.design().sizes)
+    for choice in result["choices"]:
+        parameters = json.dumps(choice["parameters"], sort_keys=True)
+        for size, value in zip(sizes, choice["values"], strict=True):
+            yield _about(result) | {"parameters": parameters, "size": size, "value": value}
+
+
+def _rankings_of(result: Line, data: dict[str, Line]) -> Iterator[Line]:
+    names = data[result["data"]]["feature_names"]
+    for position, feature in enumerate(result["order"]):
+        yield _about(result) | {"rank": position + 1, "index": feature, "name": names[feature]}
+
+
+def _labels_of(results: list[Line], plan: Comparison, data: dict[str, Line]) -> list[Line]:
+    """The counts of each label, summed over the splits."""
+    sums: dict[tuple[str, str, str], np.ndarray] = {}
+    for result in results if plan.protocol.metrics else []:
+        for cell in result["cells"]:
+            if "labels" in cell:
+                key = (result["data"], result["method"], cell["classifier"])
+                sums[key] = sums.get(key, 0) + np.asarray(cell["labels"])
+    return [
+        {"data": name, "method": method, "classifier": classifier, "label": label}
+        | {count: int(v) for count, v in zip(LABEL_COUNTS, values, strict=True)}
+        for (name, method, classifier), counts in sums.items()
+        for label, values in zip(data[name]["label_names"], counts.T, strict=True)
+    ]

@@ -6,7 +6,7 @@
     [[extractor]]   name, title, parameters
     [[classifier]]  name, title, parameters
     [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
-    [run]           output, overwrite, parallelism, driver_bytes
+    [run]           output, overwrite, parallelism, driver_bytes, worker_bytes
 
 `conf/runs/compare.toml` explains each key.
 """
@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from .. import params
 from ..classify import CLASSIFIERS
-from ..engine.base import DRIVER_BYTES
+from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..methods import METHODS
@@ -30,6 +30,7 @@ from ..read import READERS
 from ..read.toml import Data, Section, explain, read_toml, reader_option
 from .metrics import KINDS
 from .split import Protocol
+from .summary import published
 from .trials import ALL_FEATURES, Candidate, Choosing, Design, Judge, size_of
 
 FILES = "files"  # the protocol of data that come as training and test files
@@ -70,7 +71,7 @@ class ClassifierEntry(Section):
 
 
 class Choose(Section):
-    """How a grid's best cell is found."""
+    """How the best cell of a grid is chosen."""
 
     metric: str = "averagePrecision"
     metrics: str = "standard"
@@ -97,7 +98,8 @@ class Run(Section):
     output: str | None = None
     overwrite: bool = False
     parallelism: int | None = Field(None, ge=1, description="trials at a time; as many as this machine has cores, at most 8")
-    driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20)
+    driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20, description="largest statistic the driver takes, in bytes")
+    worker_bytes: int = Field(WORKER_BYTES, ge=1 << 20, description="rows and statistics one worker process holds, in bytes")
 
 
 class Comparison(BaseModel):
@@ -120,6 +122,7 @@ class Comparison(BaseModel):
         self._check_titles(at)
         self._check_data(at)
         self._check_protocol(at)
+        published(self.published)
         self.candidates()
         self.design()
         return self
@@ -211,14 +214,18 @@ def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
 
 
 def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Comparison:
-    """The comparison a TOML file describes; `over` lays keys of [run] over the file's."""
+    """The comparison a TOML file describes; `over` lays keys of [run], from flags, over the file's."""
     layer = read_toml(file)
     if over:
+        try:
+            Run.model_validate(dict(over))
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ParameterError(explain({**first, "loc": ("run", *first["loc"])}, None, Comparison)) from None
         layer = {**layer, "run": {**layer.get("run", {}), **over}}
-    plan = comparison(layer, file)
-    if plan.published is not None:
-        plan.published = str(Path(file).parent / plan.published)
-    return plan
+    if isinstance(layer.get("published"), str):
+        layer = {**layer, "published": str(Path(file).parent / layer["published"])}
+    return comparison(layer, file)
 
 
 __all__ = ["Comparison", "comparison", "read_comparison"]

@@ -56,13 +56,13 @@ class Protocol:
     @staticmethod
     def of(text: str, seed: int = 0) -> Protocol:
         """ "5-fold", "10x5-fold", "30x50/50", "70/30", "stratified 5-fold"; raises `ParameterError` for anything else."""
-        found = _WORDS.match(text.strip().lower())
-        if not found:
+        words = _WORDS.match(text.strip().lower())
+        if not words:
             raise ParameterError(
                 f"protocol {text!r} is not known; write K-fold, RxK-fold or RxTRAIN/TEST in per cent, such as 5-fold, 10x5-fold, "
                 "30x50/50, with 'stratified ' in front for stratified folds"
             )
-        stratified, repeats, folds, train, test = found.groups()
+        stratified, repeats, folds, train, test = words.groups()
         times = int(repeats or 1)
         if times < 1:
             raise ParameterError(f"protocol {text!r}: repeat at least once")
@@ -94,12 +94,12 @@ class Protocol:
     def _name(self, folds: list[Any]) -> list[Split]:
         tested = 1 if self.random else len(self.shares)
         out = []
-        for repeat, found in enumerate(folds):
+        for repeat, division in enumerate(folds):
             for fold in range(tested):
                 parts = [f"split {repeat + 1}"] if self.random else [f"fold {fold + 1} of {tested}"]
                 if not self.random and self.repeats > 1:
                     parts.insert(0, f"repeat {repeat + 1}")
-                out.append(Split(", ".join(parts), repeat, fold, found))
+                out.append(Split(", ".join(parts), repeat, fold, division))
         return out
 
 
@@ -147,9 +147,9 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
                 deal(row, wanted[:, label])
     for row in np.flatnonzero(fold < 0):
         deal(row, size)
-    found = np.empty(len(order), np.int16)
-    found[order] = fold
-    return Listed(unique, found)
+    by_id = np.empty(len(order), np.int16)
+    by_id[order] = fold
+    return Listed(unique, by_id)
 
 
 def collect_labels(packed: Packed) -> tuple[np.ndarray, sp.csr_matrix]:
@@ -192,8 +192,8 @@ def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) ->
     """`ByLabelset` folds of each draw: one job, in which the rows of a labelset meet by their hashes."""
     parts = max(2, packed.profile.partitions)
     blocks = identified(packed).frame.where("block is not null").select("block")
-    spread = blocks.mapInArrow(_Hashes(parts), "place bigint, state binary")
-    gathered = spread.repartition(parts, "place").mapInArrow(_Ends(shares, tuple(draws)), "state binary")
+    spread = blocks.mapInArrow(_Hashes(parts), "bucket bigint, state binary")
+    gathered = spread.repartition(parts, "bucket").mapInArrow(_Ends(shares, tuple(draws)), "state binary")
     with worker_errors():
         states = [decode(bytes(row.state)) for row in gathered.collect()]
     hashes = np.concatenate([s["hashes"] for s in states])
@@ -208,18 +208,18 @@ def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) ->
 
 @dataclass(frozen=True)
 class _Hashes:
-    """(labelset, id) of every row, rows of one labelset to one place."""
+    """(labelset, id) of every row, rows of one labelset to one bucket."""
 
-    places: int
+    buckets: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for block in _blocks(batches):
             sets = block.labelset_hash
-            place = (sets % np.uint64(self.places)).astype(np.int64)
-            for number in np.unique(place):
-                mine = place == number
+            bucket = (sets % np.uint64(self.buckets)).astype(np.int64)
+            for number in np.unique(bucket):
+                mine = bucket == number
                 state = binary_array(encode({"sets": sets[mine], "ids": block.ids[mine]}))
-                yield pa.RecordBatch.from_arrays([pa.array([int(number)], pa.int64()), state], names=["place", "state"])
+                yield pa.RecordBatch.from_arrays([pa.array([int(number)], pa.int64()), state], names=["bucket", "state"])
 
 
 @dataclass(frozen=True)
@@ -320,8 +320,8 @@ def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Pac
         with worker_errors():
             profile, jobs = collect_profile(blocks)
         if profile.n < 2 or not len(profile.varying):
-            told = f"are {profile.n}" if profile.n < 2 else f"({profile.n}) have no feature that varies"
-            raise DataError(f"{what} {told}; give fewer folds, or more rows")
+            fault = f"are {profile.n}" if profile.n < 2 else f"({profile.n}) have no feature that varies"
+            raise DataError(f"{what} {fault}; give fewer folds, or more rows")
     except Exception:
         if persisted:
             blocks.unpersist()
@@ -367,9 +367,10 @@ def _profiled(blocks: Iterable[Block], q: int) -> Iterator[pa.RecordBatch]:
         yield block_row(number, None, total.encode())
 
 
-def noisy(packed: Packed, amount: float = 0.15, seed: int = 0) -> Packed:
+def noisy(packed: Packed, amount: float = 0.15, seed: int = 0, **budgets: int) -> Packed:
     """The packed data with Gaussian noise on the features: x_ij + amount · σ_j · z_ij, σ_j the standard deviation of feature j
-    over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs. Release it yourself.
+    over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs, the first within the
+    `budgets` of `pipeline.compute`. Release it yourself.
 
     The MSFS paper adds "15 % Gaussian noise to each data set" and says no more; this is the reading that does not depend on the
     features' units. Sparse data get noise on their stored values only, and stay sparse.
@@ -378,7 +379,7 @@ def noisy(packed: Packed, amount: float = 0.15, seed: int = 0) -> Packed:
 
     if not 0 < amount < 100:
         raise ParameterError(f"amount must be above 0 (0.15 is 15 % of a feature's standard deviation), not {amount}")
-    scale, _, _ = pipeline.compute(packed, _spread)
+    scale, _, _ = pipeline.compute(packed, _spread, **budgets)
     wide = np.zeros(packed.profile.d)
     wide[packed.profile.varying] = amount * scale
     return mapped(packed, AddNoise(wide, seed), "the rows with noise")
@@ -409,6 +410,6 @@ class AddNoise:
                 x.data[stored] += self.scale[x.indices[stored]] * z[rows[stored] - a, x.indices[stored]]
         else:
             x = block.x.astype(np.float64)
-            places = np.flatnonzero(self.scale)
-            x[:, places] += self.scale[places] * normal(block.ids, places, self.seed)
+            features = np.flatnonzero(self.scale)
+            x[:, features] += self.scale[features] * normal(block.ids, features, self.seed)
         return replace(block, x=x)

@@ -3,7 +3,8 @@
 Everything that is fitted sees the training rows alone: constants, bins, scaling, the ranking, the parameters (chosen by inner
 folds of the training rows), the classifiers. What comes back of a trial is small: metrics, seconds, the head of the ranking.
 
-Data whose blocks are below 64 MB run a trial as one task, several at a time; larger data trial by trial, each over the cluster.
+Data whose blocks are below 64 MB run a trial as one task, several at a time; larger data, and what one task may not hold, run
+trial by trial, each over the cluster.
 Where the folds are unions of the sixty groups of rows (`Protocol` without stratification), the Gram matrices of all training
 sets, inner ones too, come from one scan of large data (`GramPool`).
 """
@@ -26,11 +27,11 @@ from ..blocks.profile import Profile, profile_block
 from ..blocks.rowhash import GROUPS
 from ..classify import CLASSIFIERS
 from ..classify.base import Predictor, known_rows
-from ..engine.base import DRIVER_BYTES, SMALL_BYTES, Cost, Engine
-from ..engine.local import LocalEngine, part_of
+from ..engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine
+from ..engine.local import LocalEngine, Outline, part_of
 from ..engine.spark import SparkEngine
 from ..engine.tasks import run_in_one_task
-from ..errors import DataError, ParameterError, SparkMlfsError
+from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetError
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
 from ..kernels.gram import GramStatistics, total
@@ -126,44 +127,65 @@ def size_of(text: str, width: int) -> int:
 # ---- rows, here or on the cluster ----
 
 
+@dataclass(frozen=True)
+class Budgets:
+    """Bytes that decide where a trial runs and what it may hold: data whose blocks are below `small` run a trial as one task, the
+    driver takes no state above `driver`, a worker process holds no more than `worker`."""
+
+    small: int = SMALL_BYTES
+    driver: int = DRIVER_BYTES
+    worker: int = WORKER_BYTES
+
+    def engine(self, packed: Packed) -> SparkEngine:
+        return SparkEngine(packed, self.driver, self.worker)
+
+    def one_task(self, profile: Profile) -> bool:
+        """Whether all rows may be held by one task."""
+        return profile.size <= self.small and Outline(profile).fits([], self.worker)
+
+
 class LocalRows:
     """Rows inside one task."""
 
     def __init__(self, engine: LocalEngine) -> None:
-        self.whole = engine
+        self.all_features = engine
 
     @property
     def profile(self) -> Profile:
-        return self.whole.profile
+        return self.all_features.profile
+
+    def _engine(self, profile: Profile, block: Block) -> LocalEngine:
+        """An engine with the budgets of this one."""
+        return LocalEngine(profile, [block], self.all_features.driver_bytes, self.all_features.worker_bytes)
 
     def engine(self, features: np.ndarray | None = None) -> Engine:
         """An engine over all varying features (always the same one), or some of them."""
         if features is None:
-            return self.whole
-        return LocalEngine(self.profile.only(features), [self.whole.rows], self.whole.driver_bytes)
+            return self.all_features
+        return self._engine(self.profile.only(features), self.all_features.rows)
 
     def divide(self, split: Split) -> tuple[LocalRows, LocalRows]:
         """Training and test rows."""
-        return LocalRows(part_of(self.whole, split, False)), LocalRows(part_of(self.whole, split, True))
+        parts = [part_of(self.all_features, split, tested) for tested in (False, True)]
+        train, test = (LocalRows(self._engine(part.profile, part.rows)) for part in parts)
+        return train, test
 
     def changed(self, function: Callable[[Block], Block]) -> LocalRows:
         """The same rows with other features."""
-        block = function(self.whole.rows)
-        return LocalRows(LocalEngine(profile_block(block, self.profile.q), [block], self.whole.driver_bytes))
+        block = function(self.all_features.rows)
+        return LocalRows(self._engine(profile_block(block, self.profile.q), block))
 
     def release(self) -> None:
         """Nothing to give back."""
 
 
 class SparkRows:
-    """Rows on the cluster, divided and profiled by one job a part."""
+    """Rows on the cluster, divided and profiled by one job a part. `tested`: the groups of rows that `pool` must leave out."""
 
-    def __init__(
-        self, packed: Packed, driver_bytes: int = DRIVER_BYTES, pool: GramPool | None = None, tested: frozenset = frozenset()
-    ):
-        self.packed, self.driver_bytes, self.pool, self.tested = packed, driver_bytes, pool, tested
+    def __init__(self, packed: Packed, budgets: Budgets, pool: GramPool | None = None, tested: frozenset = frozenset()):
+        self.packed, self.budgets, self.pool, self.tested = packed, budgets, pool, tested
         self._engines: list[SparkEngine] = []
-        self._whole: SparkEngine | None = None
+        self._all_features: SparkEngine | None = None
 
     @property
     def profile(self) -> Profile:
@@ -171,15 +193,16 @@ class SparkRows:
 
     def engine(self, features: np.ndarray | None = None) -> Engine:
         if features is None:
-            if self._whole is None:
-                self._whole = self._made(self.packed)
+            if self._all_features is None:
+                self._all_features = self._engine(self.packed)
                 if self.pool is not None:
-                    self.pool.teach(self._whole, self.tested)
-            return self._whole
-        return self._made(replace(self.packed, profile=self.profile.only(features)))
+                    self.pool.teach(self._all_features, self.tested)
+            return self._all_features
+        return self._engine(replace(self.packed, profile=self.profile.only(features)))
 
-    def _made(self, packed: Packed) -> SparkEngine:
-        engine = SparkEngine(packed, self.driver_bytes)
+    def _engine(self, packed: Packed) -> SparkEngine:
+        """An engine that `release` releases."""
+        engine = self.budgets.engine(packed)
         self._engines.append(engine)
         return engine
 
@@ -191,11 +214,11 @@ class SparkRows:
             train.release()
             raise
         pool = self.pool if split.groups is not None else None
-        gone = self.tested | frozenset(split.groups or ())
-        return SparkRows(train, self.driver_bytes, pool, gone), SparkRows(test, self.driver_bytes)
+        tested = self.tested | frozenset(split.groups or ())
+        return SparkRows(train, self.budgets, pool, tested), SparkRows(test, self.budgets)
 
     def changed(self, function: Callable[[Block], Block]) -> SparkRows:
-        return SparkRows(mapped(self.packed, function, "the extracted rows"), self.driver_bytes)
+        return SparkRows(mapped(self.packed, function, "the extracted rows"), self.budgets)
 
     def release(self) -> None:
         for engine in self._engines:
@@ -206,8 +229,8 @@ class SparkRows:
 class GramPool:
     """The Gram matrices of the sixty groups of rows, from one scan: those of any training set that is a union of groups."""
 
-    def __init__(self, packed: Packed, driver_bytes: int) -> None:
-        engine = SparkEngine(packed, driver_bytes)
+    def __init__(self, packed: Packed, budgets: Budgets) -> None:
+        engine = budgets.engine(packed)
         try:
             (self.parts,) = engine.run(Gram(GROUPS))
         finally:
@@ -215,15 +238,16 @@ class GramPool:
         self.varying = packed.profile.varying
 
     @staticmethod
-    def over(packed: Packed, requests: Sequence[Request], split: Split, driver_bytes: int) -> GramPool | None:
-        """The pool, where a method wants it, the folds allow it, no group is empty, and the driver can hold it."""
+    def over(packed: Packed, trials: Sequence[Trial], budgets: Budgets) -> GramPool | None:
+        """The pool, where a method wants it, the folds allow it, no group is empty, and driver and workers can hold it."""
+        requests = [request for trial in trials for request in trial.candidate.requests]
         wanted = any(
             r.screen is None and r.implementation.gram_problem(packed.profile, r.parameters) is not None for r in requests
         )
-        fits = Gram(GROUPS).state_bytes(packed.profile) <= driver_bytes
-        if not (wanted and fits and split.groups is not None):
+        fits = Gram(GROUPS).state_bytes(packed.profile) <= min(budgets.driver, budgets.worker)
+        if not (wanted and fits and trials[0].split.groups is not None):  # all splits of a protocol are of one kind
             return None
-        pool = GramPool(packed, driver_bytes)
+        pool = GramPool(packed, budgets)
         return pool if len(pool.parts) == GROUPS else None
 
     def teach(self, engine: SparkEngine, tested: frozenset) -> None:
@@ -231,9 +255,9 @@ class GramPool:
         scan.
         """
         if np.array_equal(engine.profile.varying, self.varying):
-            found: GramStatistics = total([part for group, part in enumerate(self.parts) if group not in tested])
+            rest: GramStatistics = total([part for group, part in enumerate(self.parts) if group not in tested])
             low, high = (getattr(engine.profile, name)[self.varying] for name in ("low", "high"))
-            engine.remember(Gram(), replace(found, low=low, high=high))
+            engine.remember(Gram(), replace(rest, low=low, high=high))
 
 
 # ---- one trial ----
@@ -256,8 +280,8 @@ class PredictionSums(Statistic):
         labels, scores = self.predictor.predict(rows.x)
         state: State = {}
         for kind in self.kinds:
-            found = Sums.of(truth, labels, scores, kind)
-            state |= {f"{kind} {name}": getattr(found, name) for name in ("counts", "shares", "labels")}
+            sums = Sums.of(truth, labels, scores, kind)
+            state |= {f"{kind} {name}": getattr(sums, name) for name in ("counts", "shares", "labels")}
         return state
 
     def finish(self, state: State, profile: Profile) -> list[Sums]:
@@ -281,10 +305,10 @@ def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tup
     """Sums of a classifier fitted on some features of the training rows, over the test rows; seconds to fit and to predict."""
     started = time.perf_counter()
     varying = np.sort(features[np.isin(features, train.profile.varying)])
-    found = CLASSIFIERS.create(judge.name)
-    state = found.fit(train.engine(varying), judge.parameters)
+    classifier = CLASSIFIERS.create(judge.name)
+    state = classifier.fit(train.engine(varying), judge.parameters)
     fitted = time.perf_counter()
-    (sums,) = test.engine().run(PredictionSums(found.predictor(state), kinds), keep=False)
+    (sums,) = test.engine().run(PredictionSums(classifier.predictor(state), kinds), keep=False)
     return sums, fitted - started, time.perf_counter() - fitted
 
 
@@ -307,36 +331,36 @@ def run_extraction(train: Any, test: Any, candidate: Candidate, design: Design) 
     name, parameters = candidate.extractor
     started = time.perf_counter()
     state = EXTRACTORS.create(name).fit(train.engine(train.profile.varying), parameters)
-    task = Extracted(name, state)
+    extracted = Extracted(name, state)
     slices = label_slices(state)
-    inner = train.changed(task)
+    new_train = train.changed(extracted)
     selected = time.perf_counter()
     try:
-        outer = test.changed(task)
+        new_test = test.changed(extracted)
         try:
             cells = []
             for judge in design.judges:
                 if len(slices) > 1 and "label_specific" in judge.parameters:
                     judge = replace(judge, parameters={**judge.parameters, "label_specific": True, "slices": slices})
-                cell = _cell(inner, outer, np.arange(inner.profile.d), judge, design.kinds, True)
+                cell = _cell(new_train, new_test, np.arange(new_train.profile.d), judge, design.kinds, True)
                 cells.append({"classifier": judge.title, "size": EXTRACTED, "chosen": False, **cell})
         finally:
-            outer.release()
+            new_test.release()
     finally:
-        inner.release()
+        new_train.release()
     widths = {"dimensions": [int(w) for w in np.diff(slices)]} if len(slices) > 1 else {}
-    return _told_of(train, test, cells) | widths | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
+    return _common(train, test, cells) | widths | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
 
 
 def _cell(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool) -> dict[str, Any]:
     """Metrics of a classifier on some features; with `labels` the counts of each label, too."""
     sums, fit, predict = judged(train, test, features, judge, kinds)
-    found = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
-    found |= {kind: s.metrics() | s.tail() for kind, s in zip(kinds, sums, strict=True)}
-    return found | ({"labels": sums[0].labels.tolist()} if labels else {})
+    cell = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
+    cell |= {kind: s.metrics() | s.tail() for kind, s in zip(kinds, sums, strict=True)}
+    return cell | ({"labels": sums[0].labels.tolist()} if labels else {})
 
 
-def _told_of(train: Any, test: Any, cells: list[dict[str, Any]]) -> dict[str, Any]:
+def _common(train: Any, test: Any, cells: list[dict[str, Any]]) -> dict[str, Any]:
     """The parts of a trial's result that all kinds of candidates have."""
     rows = [int(train.profile.n), int(test.profile.n)]
     empty = {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
@@ -344,7 +368,7 @@ def _told_of(train: Any, test: Any, cells: list[dict[str, Any]]) -> dict[str, An
 
 
 def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> dict[str, Any]:
-    """What one trial found, as plain values: see `Trial`."""
+    """The result of one trial as plain values: see `Trial`."""
     if candidate.extractor is not None:
         return run_extraction(train, test, candidate, design)
     width = train.profile.d
@@ -375,7 +399,7 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
                 done[count] = _cell(train, test, order[:count], judge, design.kinds, count == max(sizes.values()))
             cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
     request = candidate.requests[choice] if candidate.requests else None
-    return _told_of(train, test, cells) | {
+    return _common(train, test, cells) | {
         "order": [int(f) for f in order[: max(sizes.values())]] if candidate.requests or candidate.order else [],
         "parameters": {name: request.parameters[name] for name in candidate.grid} if request else {},
         "choices": choices,
@@ -386,7 +410,7 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
 
 
 def choose(train: Any, candidate: Candidate, design: Design) -> tuple[int, str | None, list[dict[str, Any]]]:
-    """The best request (and size) by inner folds: its place, the size or None, and the value of every cell.
+    """The best request (and size) by inner folds: its number, the size or None, and the value of every cell.
 
     A request is worth the mean over the inner folds of the metric, at its best size with `Choosing.size`, else on average over
     the sizes. Of equal ones the first is taken. Rows of inner test folds take no part in anything that is fitted.
@@ -400,26 +424,26 @@ def choose(train: Any, candidate: Candidate, design: Design) -> tuple[int, str |
     for fold, split in enumerate(Protocol(1, (1 / how.folds,) * how.folds, seed=design.seed + INNER_SEED).splits()):
         inner, test = train.divide(split)
         try:
-            for place, request in enumerate(candidate.requests):
+            for number, request in enumerate(candidate.requests):
                 order, _ = ranked(inner, replace(request, count=max(counts)))
                 known: dict[int, float] = {}
                 for at, count in enumerate(counts):
                     if count not in known:
                         (sums,), _, _ = judged(inner, test, order[:count], design.judges[0], (how.kind,))
                         known[count] = sums.metrics()[how.metric]
-                    values[fold, place, at] = known[count]
+                    values[fold, number, at] = known[count]
         finally:
             inner.release()
             test.release()
     mean = values.mean(axis=0)
     worth = sign * (mean if how.size else mean.mean(axis=1, keepdims=True))
     worth = np.where(np.isnan(worth), -np.inf, worth)
-    place, at = np.unravel_index(int(np.argmax(worth)), worth.shape)
-    told = [
+    number, at = np.unravel_index(int(np.argmax(worth)), worth.shape)
+    tried = [
         {"parameters": {name: request.parameters[name] for name in candidate.grid}, "values": [float(v) for v in row]}
         for request, row in zip(candidate.requests, mean, strict=True)
     ]
-    return int(place), (sizes[at] if how.size else None), told
+    return int(number), (sizes[at] if how.size else None), tried
 
 
 @dataclass(frozen=True)
@@ -439,9 +463,9 @@ class Trial:
         train, test = LocalRows(engine).divide(self.split)
         return run_trial(train, test, self.candidate, self.design), engine.cost
 
-    def on_cluster(self, packed: Packed, driver_bytes: int, pool: GramPool | None) -> dict[str, Any]:
+    def on_cluster(self, packed: Packed, budgets: Budgets, pool: GramPool | None) -> dict[str, Any]:
         """The same over a cluster, job by job from here."""
-        train, test = SparkRows(packed, driver_bytes, pool).divide(self.split)
+        train, test = SparkRows(packed, budgets, pool).divide(self.split)
         try:
             return run_trial(train, test, self.candidate, self.design)
         finally:
@@ -459,39 +483,60 @@ def run_trials(
     parallelism: int = 2,
     small_bytes: int = SMALL_BYTES,
     driver_bytes: int = DRIVER_BYTES,
+    worker_bytes: int = WORKER_BYTES,
 ) -> None:
     """Runs the trials of one data set and hands each result to `done(key, result)` as it comes, here in this thread.
 
-    A trial whose data or parameters cannot be used gives {"error": what is wrong}; the others go on.
+    A trial whose data or parameters cannot be used gives {"error": what is wrong}; the others go on. What one task may not hold
+    (`worker_bytes`) runs over the cluster.
     """
-    if packed.profile.size > small_bytes:
-        requests = [r for trial in trials.values() for r in trial.candidate.requests]
-        first = next(iter(trials.values()), None)  # all splits of a protocol are made alike
-        pool = None if first is None else GramPool.over(packed, requests, first.split, driver_bytes)
-        for key, trial in trials.items():
-            done(key, _told(lambda trial=trial, pool=pool: trial.on_cluster(packed, driver_bytes, pool)))
-        return
-    with ThreadPoolExecutor(max(1, parallelism)) as threads:
+    budgets, left = Budgets(small_bytes, driver_bytes, worker_bytes), trials
+    if budgets.one_task(packed.profile):
+        left = _run_in_tasks(packed, trials, done, max(1, parallelism), budgets)
+    if left:
+        pool = GramPool.over(packed, list(left.values()), budgets)
+        for key, trial in left.items():
+            done(key, _result(lambda trial=trial: trial.on_cluster(packed, budgets, pool)))
+
+
+def _run_in_tasks(
+    packed: Packed, trials: Mapping[Any, Trial], done: Callable[[Any, dict[str, Any]], None], parallelism: int, budgets: Budgets
+) -> dict[Any, Trial]:
+    """Runs every trial as one task, `parallelism` at a time; the trials that one task may not hold."""
+    too_large: dict[Any, Trial] = {}
+
+    def one(trial: Trial) -> dict[str, Any]:
+        return _result(lambda: run_in_one_task(packed, trial, budgets.driver, budgets.worker)[0], but=WorkerBudgetError)
+
+    with ThreadPoolExecutor(parallelism) as threads:
         waiting: dict[Future, Any] = {}
         left = list(trials.items())
         try:
             while left or waiting:
-                while left and len(waiting) <= max(1, parallelism):
+                while left and len(waiting) <= parallelism:
                     key, trial = left.pop(0)
-                    waiting[threads.submit(_told, lambda trial=trial: run_in_one_task(packed, trial, driver_bytes)[0])] = key
+                    waiting[threads.submit(one, trial)] = key
                 finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in finished:
-                    done(waiting.pop(future), future.result())
+                    key = waiting.pop(future)
+                    if isinstance(future.exception(), WorkerBudgetError):
+                        too_large[key] = trials[key]
+                    else:
+                        done(key, future.result())
         except BaseException:
             for future in waiting:
                 future.cancel()
             raise
+    return too_large
 
 
-def _told(work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def _result(work: Callable[[], dict[str, Any]], but: type[Exception] | tuple[()] = ()) -> dict[str, Any]:
+    """What a trial gives and the seconds it took, or what is wrong with it; errors of the kind `but` are raised."""
     started = time.perf_counter()
     try:
         return work() | {"wall": round(time.perf_counter() - started, 4)}
+    except but:
+        raise
     except SparkMlfsError as error:
         return {"error": str(error)}
 

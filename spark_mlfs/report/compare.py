@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ..evaluate.compare import Memory, Outcome, Progress, run
+from ..evaluate.compare import ForgetfulJournal, Outcome, Progress, run
 from ..evaluate.plan import comparison, read_comparison
 from ..output.manifest import now, versions
 from .comparison_page import comparison_page
@@ -31,4 +31,4 @@ def compare(spark: SparkSession, plan: Mapping[str, Any] | str, progress: Progre
     ``spark-mlfs compare``, which takes up what was cut short.
     """
     checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan)
-    return ComparisonOutcome(**vars(run(spark, checked, Memory(), None, progress)))
+    return ComparisonOutcome(**vars(run(spark, checked, ForgetfulJournal(), None, progress)))

@@ -6,13 +6,17 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from oracles.information import mutual_information
 from oracles.mlknn import MLkNN
 from pyspark.ml.linalg import Vectors
 from sklearn import metrics as sk
 
+from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.classify import CLASSIFIERS
+from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import trials as experiment
 from spark_mlfs.evaluate.split import Protocol, marked
@@ -48,9 +52,9 @@ def data(spark):
 
 
 def results(packed, trials, **how):
-    found = {}
-    run_trials(packed, dict(enumerate(trials)), lambda key, result: found.__setitem__(key, result), **how)
-    return [found[key] for key in range(len(trials))]
+    by_key = {}
+    run_trials(packed, dict(enumerate(trials)), lambda key, result: by_key.__setitem__(key, result), **how)
+    return [by_key[key] for key in range(len(trials))]
 
 
 def without_seconds(result):
@@ -63,17 +67,17 @@ def test_a_trial_equals_the_oracle(data):
     ids, x, y, packed = data
     split = Protocol.of("3-fold").splits()[1]
     design = Design(("2", "50%"), (judge(k=5),), ("standard", "msfs-2022"))
-    (found,) = results(packed, [Trial(Candidate("mim", (Request.of("mim"),)), split, design)])
+    (result,) = results(packed, [Trial(Candidate("mim", (Request.of("mim"),)), split, design)])
     test = split.of(ids)
     xt, yt, xs, ys = x[~test], y[~test].astype(int), x[test], y[test].astype(int)
     low, high = xt.min(axis=0), xt.max(axis=0)
     codes = np.minimum(4, np.floor((xt - low) * 5 / (high - low))).astype(int)
     score = [sum(mutual_information(codes[:, j], yt[:, label]) for label in range(Q)) for j in range(D)]
     order = np.argsort(-np.round(score, 12), kind="stable")
-    assert found["order"] == order[:6].tolist()
-    assert found["rows"] == [len(xt), len(xs)]
-    assert [cell["count"] for cell in found["cells"]] == [2, 6]
-    for cell in found["cells"]:
+    assert result["order"] == order[:6].tolist()
+    assert result["rows"] == [len(xt), len(xs)]
+    assert [cell["count"] for cell in result["cells"]] == [2, 6]
+    for cell in result["cells"]:
         kept = np.sort(order[: cell["count"]])
         oracle = MLkNN(k=5).fit(xt[:, kept], yt)
         scores, labels = oracle.posterior(xs[:, kept]), oracle.predict(xs[:, kept])
@@ -86,16 +90,16 @@ def test_a_trial_equals_the_oracle(data):
         assert cell["msfs-2022"]["averagePrecision"] != cell["standard"]["averagePrecision"]
 
 
-def test_all_features_and_a_given_ranking(data):
+def test_all_features_and_a_ranking_made_elsewhere(data):
     *_, packed = data
     split = Protocol.of("70/30").splits()[0]
     design = Design(("3", "6"), (judge("brknn"), judge("br-svm")))
-    whole, given = results(
+    every, ranked = results(
         packed, [Trial(Candidate("all"), split, design), Trial(Candidate("g", order=(5, 7, 0)), split, design)]
     )
-    assert [(c["size"], c["count"]) for c in whole["cells"]] == [("100%", D), ("100%", D)]
-    assert given["order"] == [5, 7, 0, 1, 2, 3]
-    assert {c["classifier"] for c in given["cells"]} == {"brknn", "br-svm"}
+    assert [(c["size"], c["count"]) for c in every["cells"]] == [("100%", D), ("100%", D)]
+    assert ranked["order"] == [5, 7, 0, 1, 2, 3]
+    assert {c["classifier"] for c in ranked["cells"]} == {"brknn", "br-svm"}
 
 
 def test_nothing_that_is_fitted_sees_the_test_rows(spark, data):
@@ -125,15 +129,15 @@ def test_the_choice_is_the_best_inner_mean(data):
     grid = tuple(Request.of("lasso", {"alpha": a}) for a in (0.4, 0.01))  # the first removes every feature: rank by index
     for metric, sign in (("averagePrecision", 1), ("rankingLoss", -1)):
         design = Design(("1", "4"), (judge(k=5),), choosing=Choosing(metric, folds=3))
-        (found,) = results(packed, [Trial(Candidate("lasso", grid), split, design)])
-        means = [np.mean(choice["values"]) for choice in found["choices"]]
-        assert found["parameters"] == found["choices"][int(np.argmax(sign * np.array(means)))]["parameters"] == {"alpha": 0.01}
-        assert not any(cell["chosen"] for cell in found["cells"])
+        (result,) = results(packed, [Trial(Candidate("lasso", grid), split, design)])
+        means = [np.mean(choice["values"]) for choice in result["choices"]]
+        assert result["parameters"] == result["choices"][int(np.argmax(sign * np.array(means)))]["parameters"] == {"alpha": 0.01}
+        assert not any(cell["chosen"] for cell in result["cells"])
         sized = dataclasses.replace(design, choosing=Choosing(metric, folds=3, size=True))
-        (found,) = results(packed, [Trial(Candidate("lasso", grid), split, sized)])
-        values = sign * np.array([choice["values"] for choice in found["choices"]])
-        assert found["chosen_size"] == ("1", "4")[np.unravel_index(values.argmax(), values.shape)[1]]
-        assert [c["chosen"] for c in found["cells"]] == [c["size"] == found["chosen_size"] for c in found["cells"]]
+        (result,) = results(packed, [Trial(Candidate("lasso", grid), split, sized)])
+        values = sign * np.array([choice["values"] for choice in result["choices"]])
+        assert result["chosen_size"] == ("1", "4")[np.unravel_index(values.argmax(), values.shape)[1]]
+        assert [c["chosen"] for c in result["cells"]] == [c["size"] == result["chosen_size"] for c in result["cells"]]
 
 
 @pytest.mark.parametrize("protocol", ["3-fold", pytest.param("stratified 3-fold", marks=pytest.mark.slow)])
@@ -174,15 +178,15 @@ def test_training_and_test_files(spark):
     packed = pack(frame, row_id="id")
     try:
         design = Design(("3",), (judge(k=5),))
-        (found,) = results(packed, [Trial(Candidate("f", (Request.of("f-statistic"),)), split, design)])
+        (result,) = results(packed, [Trial(Candidate("f", (Request.of("f-statistic"),)), split, design)])
     finally:
         packed.release()
-    assert found["rows"] == [120, 80]
+    assert result["rows"] == [120, 80]
     with pytest.raises(ParameterError, match="the test rows have columns"):
         marked(frame, frame.drop("labels"))
 
 
-def test_what_cannot_be_run_is_told_and_the_others_go_on(data):
+def test_what_cannot_be_run_says_why_and_the_others_go_on(data):
     *_, packed = data
     split = Protocol.of("70/30").splits()[0]
     good, bad = Design(("3",), (judge(k=5),)), Design(("3",), (judge(k=N),))
@@ -190,6 +194,49 @@ def test_what_cannot_be_run_is_told_and_the_others_go_on(data):
     for small in (1 << 20, 0):
         wrong, right = results(packed, trials, small_bytes=small)
         assert "lower k" in wrong["error"] and right["cells"]
+
+
+def test_budgets_go_with_the_rows():
+    """Whatever a trial makes of its rows in one task has the task's budgets."""
+    ids, x, y = rows()
+    lists = sp.csr_matrix(y)
+    block = Block(x, ids, lists.indptr, lists.indices)
+    rows_ = experiment.LocalRows(LocalEngine(profile_block(block, Q), [block], 12345678, 23456789))
+    train, test = rows_.divide(Protocol.of("3-fold").splits()[0])
+    fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]))
+    engines = [e.engine() for e in (train, test, fewer)] + [e.engine(np.array([1, 3])) for e in (train, fewer)]
+    assert [e.num_features for e in engines] == [D, D, 5, 2, 2]
+    assert {(e.driver_bytes, e.worker_bytes) for e in engines} == {(12345678, 23456789)}
+
+
+def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
+    *_, packed = data
+    one_task, on_cluster, tasks, spread = experiment.run_in_one_task, Trial.on_cluster, [], []
+
+    def in_one_task(packed, trial, driver_bytes, worker_bytes):
+        tasks.append((trial.candidate.title, worker_bytes))
+        return one_task(packed, trial, driver_bytes, worker_bytes)
+
+    def over_cluster(trial, packed, budgets, pool):
+        spread.append((trial.candidate.title, budgets.worker))
+        return on_cluster(trial, packed, budgets, pool)
+
+    monkeypatch.setattr(experiment, "run_in_one_task", in_one_task)
+    monkeypatch.setattr(Trial, "on_cluster", over_cluster)
+    split = Protocol.of("3-fold").splits()[0]
+    design = Design(("3", "5"), (judge("br-svm"),))
+    bins = {"coarse": 5, "fine": 60}
+    trials = [Trial(Candidate(name, (Request.of("mim", {"num_bins": n}),)), split, design) for name, n in bins.items()]
+    plenty = results(packed, trials)
+    assert not spread
+    tasks.clear()
+    tight = 2 * packed.profile.size  # the rows fit, and what is counted of few bins
+    scarce = results(packed, trials, worker_bytes=tight)
+    assert sorted(tasks) == [("coarse", tight), ("fine", tight)] and spread == [("fine", tight)]
+    less = results(packed, trials, worker_bytes=tight - 1)
+    assert len(tasks) == 2  # the rows alone are too much: no task is tried
+    for one, two, three in zip(plenty, scarce, less, strict=True):
+        assert without_seconds(one) == without_seconds(two) == without_seconds(three)
 
 
 def test_a_fault_of_ours_is_not_hidden(data, monkeypatch):
@@ -215,10 +262,10 @@ def test_a_marked_split_needs_marked_rows(spark, data):
     ids, x, y = rows(2, 40)
     odd = pack(frame_of(spark, ids * 2 + 1, x, y), row_id="id")
     try:
-        (found,) = results(odd, [Trial(Candidate("all"), Split("files", 0, 0, Marked()), Design(("3",), (judge(k=3),)))])
+        (result,) = results(odd, [Trial(Candidate("all"), Split("files", 0, 0, Marked()), Design(("3",), (judge(k=3),)))])
     finally:
         odd.release()
-    assert "training rows" in found["error"]
+    assert "training rows" in result["error"]
 
 
 @pytest.mark.parametrize("sparse", [False, True])
@@ -236,18 +283,18 @@ def test_one_answer_whatever_the_partitions(spark, sparse):
     frame = spark.createDataFrame(lines, ["id", "features", "labels"])
     grid = tuple(Request.of("csfs", {"mu": m}) for m in (1.0, 100.0))
     design = Design(("3", "50%"), (judge(k=5),), choosing=Choosing(folds=2, sizes=("3",)))
-    found = []
+    per_partitioning = []
     for partitions in (1, 7):
         packed = pack(frame.repartition(partitions), row_id="id")
         trial = Trial(Candidate("csfs", grid), Protocol.of("stratified 3-fold").splits(packed)[0], design)
-        found.append(without_seconds(results(packed, [trial])[0]))
+        per_partitioning.append(without_seconds(results(packed, [trial])[0]))
         assert packed.profile.sparse == sparse
         packed.release()
-    assert found[0] == found[1]
+    assert per_partitioning[0] == per_partitioning[1]
 
 
 def test_a_ranking_of_other_data_is_refused(data):
     *_, packed = data
-    trial = Trial(Candidate("given", order=(0, D)), Protocol.of("70/30").splits()[0], Design(("1",), (judge(k=5),)))
-    (found,) = results(packed, [trial])
-    assert f"names feature {D}" in found["error"]
+    trial = Trial(Candidate("elsewhere", order=(0, D)), Protocol.of("70/30").splits()[0], Design(("1",), (judge(k=5),)))
+    (result,) = results(packed, [trial])
+    assert f"names feature {D}" in result["error"]

@@ -9,9 +9,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from scipy import stats
 
 from spark_mlfs import cli
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.folds import Marked, Split
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import compare
 from spark_mlfs.evaluate import summary as tables
@@ -100,16 +105,16 @@ def test_every_cell_is_there_once(finished):
 
 def test_tables_by_hand(finished):
     cells = pd.read_parquet(finished / "cells.parquet")
-    found = tables.summary(cells, "standard", "microF1", "mlknn", ["mim", "Ridge", "all features"])
+    summary = tables.summary(cells, "standard", "microF1", "mlknn", ["mim", "Ridge", "all features"])
     mine = cells.query("data == 'two' and method == 'mim' and classifier == 'mlknn' and metrics == 'standard'")
     by_split = mine.groupby("split")["microF1"].mean()
-    assert found.mean.loc["two", "mim"] == pytest.approx(by_split.mean())
-    assert found.spread.loc["two", "mim"] == pytest.approx(np.std(by_split, ddof=1))
-    assert list(found.mean.columns) == ["mim", "Ridge", "all features"] and list(found.mean.index) == ["one", "two", "three"]
-    won = tables.best(found, "microF1")
+    assert summary.mean.loc["two", "mim"] == pytest.approx(by_split.mean())
+    assert summary.spread.loc["two", "mim"] == pytest.approx(np.std(by_split, ddof=1))
+    assert list(summary.mean.columns) == ["mim", "Ridge", "all features"] and list(summary.mean.index) == ["one", "two", "three"]
+    won = tables.best(summary, "microF1")
     assert not won["all features"].any() and won[["mim", "Ridge"]].any(axis=1).all()
-    test = tables.test_of(found, "microF1")
-    values = found.mean[["mim", "Ridge"]].to_numpy()
+    test = tables.test_of(summary, "microF1")
+    values = summary.mean[["mim", "Ridge"]].to_numpy()
     ranks = stats.rankdata(-values, axis=1).mean(axis=0)
     assert np.allclose(test.friedman.ranks, ranks) and test.friedman.data_sets == 3
     assert test.quantile == bonferroni_dunn_quantile(2)
@@ -119,8 +124,8 @@ def test_chosen_sizes_are_what_the_tables_show():
     lines = [("x", "5", True, 0.5), ("x", "9", False, 0.9), ("y", "5", False, 0.2), ("y", "9", False, 0.4)]
     cells = pd.DataFrame(lines, columns=["method", "size", "chosen", "microF1"])
     cells = cells.assign(data="d", split="a", classifier="k", metrics="standard")
-    found = tables.summary(cells, "standard", "microF1", "k", ["x", "y"])
-    assert found.mean.loc["d", "x"] == 0.5 and found.mean.loc["d", "y"] == pytest.approx(0.3)
+    summary = tables.summary(cells, "standard", "microF1", "k", ["x", "y"])
+    assert summary.mean.loc["d", "x"] == 0.5 and summary.mean.loc["d", "y"] == pytest.approx(0.3)
 
 
 class _Page(HTMLParser):
@@ -171,7 +176,8 @@ def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
         done(self, number, entry)
 
     monkeypatch.setattr(Journal, "done", fails)
-    assert run("compare", "--config", file, "--parallelism", 1)[0] == 130
+    code, _, err = run("compare", "--config", file, "--parallelism", 1)
+    assert code == 130 and "4 of 9 trials are done and kept" in err
     assert not (tmp_path / "out").exists()
     ran = []
     monkeypatch.setattr(Journal, "done", lambda self, number, entry: ran.append(number) or done(self, number, entry))
@@ -179,6 +185,68 @@ def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
     assert code == 0 and "4 of them in an earlier run" in out
     assert sorted([*count, *ran]) == list(range(9))
     assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+SECOND = """
+[[data]]
+name = "second"
+path = "{path}"
+format = "csv"
+options = {{ features = ["a", "b"], labels = ["u", "v"] }}
+"""
+
+
+@pytest.mark.parametrize(
+    "text, line",
+    [
+        (None, "second.csv: no such file"),
+        ("a,b,u\n1,2,0\n2,1,1\n", "second: labels: no column 'v'"),
+        ("a,b,u,v\n1,2,0,1\n2,,1,0\n0,1,1,0\n", "second: "),
+    ],
+    ids=["missing", "another header", "a missing value"],
+)
+def test_all_data_are_read_before_the_first_trial(refused, tmp_path, monkeypatch, text, line):
+    path = tmp_path / "second.csv"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    file = write_plan(tmp_path, PLAN.replace("[[method]]", SECOND.format(path=path) + "[[method]]", 1))
+    started = []
+    monkeypatch.setattr(compare, "run_trials", lambda *a, **k: started.append(a))
+    assert line in refused("compare", "--config", file)
+    assert not started
+    assert not [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_labels_that_only_test_rows_have_are_told(run, tmp_path):
+    rng = np.random.default_rng(0)
+    tags = {"train.csv": ["p", "q", "p;q"], "test.csv": ["p", "q;new", "newer;p"]}
+    for name, cells in tags.items():
+        lines = [f"{a:.3f},{b:.3f},{cells[i % 3]}" for i, (a, b) in enumerate(rng.normal(size=(30, 2)))]
+        (tmp_path / name).write_text("a,b,tags\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    code, _, err = run(
+        "evaluate", "--data", tmp_path / "train.csv", "--test-data", tmp_path / "test.csv", "--format", "csv", "--features", "a",
+        "b", "--labels-col", "tags", "--option", "label_delimiter=;", "--sizes", 1, "--output", tmp_path / "out",
+    )  # fmt: skip
+    assert code == 0
+    notes = [line for line in err.splitlines() if "note: " in line]
+    assert notes == [
+        "spark-mlfs: note: train: 2 of the 4 labels of the test rows (50 %) are on no training row ('new', 'newer'): no "
+        "classifier can learn them, and they are 40 % of what is to be predicted"
+    ]
+    assert "unseen" not in pd.read_csv(tmp_path / "out" / "data.csv")
+
+
+def test_labels_by_part_are_counted():
+    y = np.array([[1, 0, 1], [0, 0, 1], [1, 1, 0], [0, 0, 1], [0, 1, 1]])
+    ids = np.array([2, 4, 3, 8, 5])  # odd ids are test rows
+    lists = sp.csr_matrix(y)
+    block = Block(np.arange(10.0).reshape(5, 2), ids, lists.indptr, lists.indices)
+    split = Split("files", 0, 0, Marked())
+    (counts,) = LocalEngine(profile_block(block, 3), [block]).run(compare.LabelsByPart(split))
+    assert counts.tolist() == [[1, 1], [0, 2], [3, 1]]
+    unseen = compare.unseen_labels(counts, ["u", "v", "w"])
+    assert unseen == {"labels": 1, "of": 3, "share": 0.5, "names": ["v"]}
+    assert compare.unseen_labels(counts[[0, 2]], ["u", "w"]) is None
 
 
 def test_a_method_that_cannot_be_run_is_told(run, tmp_path):
@@ -240,20 +308,25 @@ def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
         ('name = "one"\n', 'name = "one"\ntest_path = "x"\n', "test_path needs [protocol] folds = 'files'"),
         ('folds = "2-fold"', 'folds = "files"', "needs test_path"),
         ('name = "one"\n', "", "name is missing"),
+        ('published = "paper.csv"', 'published = "none.csv"', "none.csv' cannot be read as CSV"),
+        ('output = "OUTPUT"', "worker_bytes = 5", "[run] worker_bytes"),
     ],
 )
 def test_what_is_wrong_in_a_plan(tmp_path, old, new, told):
     assert old in PLAN
     file = write_plan(tmp_path, PLAN.replace(old, new, 1))
-    with pytest.raises(ParameterError) as found:
+    with pytest.raises(ParameterError) as error:
         read_comparison(str(file))
-    assert told in str(found.value) and "\n" not in str(found.value)
+    assert told in str(error.value) and "\n" not in str(error.value)
 
 
 def test_what_is_wrong_in_the_flags(refused, tmp_path):
     assert "--config" in refused("compare", "--output", tmp_path / "x")
     assert "no such configuration file" in refused("compare", "--config", tmp_path / "none.toml")
     assert "--output DIR" in refused("evaluate", "--format", "planted")
+    few = ("--worker-bytes", "5", "--output", tmp_path / "x")
+    for command in (("evaluate", "--format", "planted"), ("compare", "--config", write_plan(tmp_path))):
+        assert refused(*command, *few).startswith("spark-mlfs: error: --worker-bytes must be")
     assert "give --format" in refused("evaluate", "--output", tmp_path / "x")
     both = refused("evaluate", "--format", "planted", "--model", "m", "--method", "jmi", "--output", tmp_path / "x")
     assert "--model, or --method" in both
@@ -294,12 +367,12 @@ def test_extractors_take_part(spark, tmp_path):
     for distributed in (False, True):
         journal = Journal(spark, "", tmp_path / f"j{distributed}", compare.settings_of(plan, plan.candidates()))
         journal.start()
-        found = compare.run(spark, plan, journal, small_bytes=0 if distributed else 1 << 20)
-        assert set(found.cells["size"]) == {"extracted"} and len(found.cells) == 4
-        values.append(found.cells["microF1"].to_numpy())
+        outcome = compare.run(spark, plan, journal, small_bytes=0 if distributed else 1 << 20)
+        assert set(outcome.cells["size"]) == {"extracted"} and len(outcome.cells) == 4
+        values.append(outcome.cells["microF1"].to_numpy())
     assert values[0] == pytest.approx(values[1])
-    dimensions = json.loads(found.trials.set_index("method").loc["lift", "dimensions"])
+    dimensions = json.loads(outcome.trials.set_index("method").loc["lift", "dimensions"])
     assert (
         len(dimensions) == 4
-        and sum(dimensions) == found.cells.set_index(["method", "classifier"]).loc[("lift", "mlknn"), "features"]
+        and sum(dimensions) == outcome.cells.set_index(["method", "classifier"]).loc[("lift", "mlknn"), "features"]
     )

@@ -20,10 +20,12 @@ import spark_mlfs
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.codec import decode, encode
 from spark_mlfs.blocks.coding import code_block, plan_coding
+from spark_mlfs.blocks.folds import Marked, Split
 from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.blocks.rowhash import group_of
 from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.evaluate.compare import LabelsByPart
 from spark_mlfs.evaluate.trials import PredictionSums
 from spark_mlfs.extract import EXTRACTORS, labelwise, lift, mlnb
 from spark_mlfs.extract import base as extract_base
@@ -289,6 +291,7 @@ EXAMPLES = {
     mlnb.ComponentMoments: (FEW, by_extractor(mlnb.ComponentMoments, ("mlnb", ("generations", 2)))),
     mlnb.PopulationLoss: (FEW, by_extractor(mlnb.PopulationLoss, ("mlnb", ("generations", 2)))),
     PredictionSums: (("dense", "thin"), predictions),
+    LabelsByPart: (EVERY, on(lambda p, name: [LabelsByPart(Split("files", 0, 0, Marked()))])),
 }
 
 
