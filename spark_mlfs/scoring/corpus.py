@@ -37,6 +37,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 
 from ..errors import DataError, ParameterError
+from ..ml.persistence import stamp
 from ..output.folder import Place, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.faults import reading
@@ -219,6 +220,7 @@ def score(
             for tag, number in entry["tags"].items():
                 counts[tag] = counts.get(tag, 0) + number
         scored = {
+            **stamp(),
             "rows": sum(entry["rows"] for entry in entries),
             "scored_now": sum(journal.parts[number]["rows"] for number in todo),
             "seconds_now": round(time.perf_counter() - started, 3),

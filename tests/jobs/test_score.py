@@ -77,6 +77,7 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
         assert mine.number == row.number
     manifest = json.loads((out / "_manifest.json").read_text())
     given = [tag for row in found.values() for tag in row.tags]
+    assert manifest["format"] == 1 and manifest["spark_mlfs"] == spark_mlfs.__version__
     assert manifest["rows"] == 240 and manifest["tags"] == {tag: given.count(tag) for tag in LABELS}
     assert "240" in (out / "_report.html").read_text()
     assert not list(tmp_path.glob(".*"))
