@@ -8,13 +8,13 @@ A column of values x, shifted, with |x| ≤ u for a power of two u that does not
 which is off by at most u · 2⁻⁴¹. The products of 4096 rows stay below 2⁵³, where float64 is exact in any order, and add up in
 int64. Of the quantised values everything is exact up to the last conversion: with H, L the columns' h and l,
 
-    Σx = u(Σh 2⁻²⁰ + Σl 2⁻⁴⁰),    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + diag(L'L) 2⁻⁸⁰),    X'Y = u(H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰),
+    Σx = u(Σh 2⁻²⁰ + Σl 2⁻⁴⁰),    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰),    X'Y = u(H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰).
 
-but for the terms of L'L beside its diagonal, which have no common sign and together are below 2⁻⁴² of u u' a row. Columns whose
-values need no more than 20 bits (0 and 1, bytes, counts) have l = 0 and cost one product; so do all columns of a block together.
+Columns whose values need no more than 20 bits (0 and 1, bytes, counts) have l = 0; where all of a block do, one product will do.
 
-States are dicts of int64 arrays. A part that is absent is 0. Beyond 2²² rows a sum of h² may leave int64: `wide` states carry
-what is above 2⁴⁰ in a second word, named with a plus.
+States are dicts of int64 arrays. A part that is absent is 0. The products of X'X are one whole number in units of 2⁻⁸⁰, kept as
+two words: ``hh`` what is at or above 2⁴⁰, ``rest`` the 40 bits below. Beyond 2²² rows the upper word may leave int64: `wide`
+states carry what is above 2⁴⁰ of it, and of sums of squares, in a further word, named with a plus.
 """
 
 from __future__ import annotations
@@ -62,11 +62,20 @@ def add(left: State, right: State) -> State:
     out = dict(left)
     for name, value in right.items():
         out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
+    for name in [name for name in out if name.endswith("rest")]:
+        out |= _two_words(out, name)
     return carried(out) if any(name.endswith("+") for name in out) else out
 
 
+def _two_words(state: State, rest: str) -> State:
+    """The words of a sum of products, of which the lower one may have grown past its 40 bits."""
+    upper = rest.removesuffix("rest") + "hh"
+    above = state[rest] >> _WORD
+    return {upper: state[upper] + above, rest: state[rest] - (above << _WORD)}
+
+
 def carried(state: State) -> State:
-    """A state whose sums of products have their upper words apart."""
+    """A state whose sums of products have what is above 2⁴⁰ apart."""
     out = dict(state)
     for name in [name for name in state if name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")]:
         above = out[name] >> _WORD
@@ -104,9 +113,11 @@ def second_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, rows: np.nda
         one |= {"y": _whole(c.sum(axis=0)).ravel(), "yy": _whole(c.T @ c)}
         if b is not None:
             cross = a.T @ b
-            squares = b.multiply(b).sum(axis=0) if sp.issparse(b) else np.einsum("ij,ij->j", b, b)
-            one |= {"l": _whole(b.sum(axis=0)).reshape(v), "hl": _whole(cross + cross.T), "ll": _whole(squares).reshape(v)}
-            one["ly"] = _whole(c.T @ b).T
+            cross = _whole(cross + cross.T)
+            above = cross >> BITS
+            one["hh"] += above
+            one["rest"] = ((cross - (above << BITS)) << BITS) + _whole(b.T @ b)
+            one |= _two_words(one, "rest") | {"l": _whole(b.sum(axis=0)).reshape(v), "ly": _whole(c.T @ b).T}
         state = add(state, one)
     return carried(state) if wide else state
 
@@ -114,10 +125,7 @@ def second_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, rows: np.nda
 def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
     """n, sum_x (v,), sum_y (q,), xx (v, v), xy (v, q), yy (q, q) in float64: of the shifted features, the labels as they are."""
     v = len(unit)
-    xx = _float(state, "hh", (v, v))
-    xx += np.ldexp(_float(state, "hl", (v, v)), -BITS)
-    xx[np.diag_indices(v)] += np.ldexp(_float(state, "ll", (v,)), -2 * BITS)
-    xx = np.ldexp(xx, -2 * BITS)
+    xx = np.ldexp(_float(state, "hh", (v, v)) + np.ldexp(_float(state, "rest", (v, v)), -_WORD), -2 * BITS)
     xx *= unit[:, None]
     xx *= unit
     xy = np.ldexp(_float(state, "hy", (v, q)) + np.ldexp(_float(state, "ly", (v, q)), -BITS), -BITS) * unit[:, None]
