@@ -69,8 +69,8 @@ class Request:
         rule: Rule | None = None,
         extras: Sequence[Extra] = (),
     ) -> Request:
-        """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000"; `rule`:
-        which features are worth keeping, one of the extras."""
+        """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000";
+        `rule`: which features are worth keeping, one of the extras."""
         method = METHODS.create(name)
         screen = Screen.of(screen) if isinstance(screen, str) else screen
         extras = (*(() if rule is None else (rule,)), *extras)
@@ -170,8 +170,8 @@ def score(engine: Engine, request: Request) -> Scores:
 
 
 def ordered(scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """All features, best first, and the score of each by index. `filtered`: the order a filter gave them; those it kept back follow
-    in it."""
+    """All features, best first, and the score of each by index. `filtered`: the order a filter gave them; those it kept back
+    follow in it."""
     picks = scores.path.picks if scores.path is not None else None
     order, values = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
     if filtered is not None:
@@ -194,9 +194,9 @@ def compute(
     driver_bytes: int = DRIVER_BYTES,
     worker_bytes: int = WORKER_BYTES,
 ) -> tuple[Any, Cost, bool]:
-    """`work(engine) -> (result, engine.cost)` over packed data: in one task where the blocks are below `small_bytes` and one process
-    may hold them with what is asked of them (`worker_bytes`), else job by job from here. Also says which it was. `work` must be
-    picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
+    """`work(engine) -> (result, engine.cost)` over packed data: in one task where the blocks are below `small_bytes` and one
+    process may hold them with what is asked of them (`worker_bytes`), else job by job from here. Also says which it was. `work`
+    must be picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
     tried = 0
     if packed.profile.size <= small_bytes:
         outline = Outline(packed.profile)

@@ -96,8 +96,10 @@ def _decode(view: memoryview) -> State:
 
     def get(spec: list) -> np.ndarray:
         kind, shape, at = spec
+        if type(kind) is not str or type(shape) is not list or any(type(size) is not int or size < 0 for size in [*shape, at]):
+            raise ValueError("an array of no size or type that is encoded")
         dtype, count = np.dtype(kind), math.prod(shape)
-        if type(kind) is not str or dtype.kind not in _KINDS or count < 0 or at < 0:
+        if dtype.kind not in _KINDS or count * dtype.itemsize > view.nbytes:
             raise ValueError("an array of no size or type that is encoded")
         return np.frombuffer(view, dtype, count, start + at).reshape(shape) if count else np.zeros(shape, dtype)
 

@@ -13,8 +13,8 @@ EPILOG = """\
 example:
   spark-mlfs compare --config conf/runs/compare.toml
 
-The file lists data sets, methods, classifiers and sizes; conf/runs/compare.toml explains each key, conf/runs/papers/*.toml are the
-experiments of papers. A run that was cut short goes on where it stopped when it is given again.
+The file lists data sets, methods, classifiers and sizes; conf/runs/compare.toml explains each key, conf/runs/papers/*.toml are
+the experiments of papers. A run that was cut short goes on where it stopped when it is given again.
 `spark-submit jobs/compare.py` takes the same arguments.
 """
 

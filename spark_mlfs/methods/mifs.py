@@ -49,7 +49,7 @@ class MIFS(Method):
     title = "joint label factorisation and selection"
     source = "Jian et al. 2016"
     parameters = (
-        Parameter("alpha", 1.0, Number(0), "weight of the label factorisation"),
+        Parameter("alpha", 1.0, Number(0, above=True), "weight of the label factorisation, all that ties V to the labels"),
         Parameter("beta", 0.1, Number(0), "weight of the row manifold"),
         Parameter("gamma", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),

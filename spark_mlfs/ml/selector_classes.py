@@ -2556,7 +2556,7 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
     Parameters
     ----------
     alpha : float, default 1.0
-        weight of the label factorisation (a number, at least 0)
+        weight of the label factorisation, all that ties V to the labels (a number above 0)
     beta : float, default 0.1
         weight of the row manifold (a number, at least 0)
     gamma : float, default 1.0

@@ -15,8 +15,8 @@ from .base import Extra
 
 @dataclass(frozen=True)
 class CrossValidation(Extra):
-    """Mean squared error a label and row of the method's predictions on rows it was not fitted on, over `folds` folds by hash of the
-    row id; None for a method that needs more than the Gram matrix. In the scores' details as ``cv_loss``."""
+    """Mean squared error a label and row of the method's predictions on rows it was not fitted on, over `folds` folds by hash of
+    the row id; None for a method that needs more than the Gram matrix. In the scores' details as ``cv_loss``."""
 
     folds: int
     key: ClassVar[str] = "cv_loss"

@@ -145,15 +145,19 @@ def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: n
 
     The shifts are at least 1, so the condition is at most 1 + 2 β (largest degree): a few dozen products. A sparse
     factorisation of a neighbour graph fills in instead."""
-    inverse = 1.0 / (shifts + beta * L.diagonal()[:, None])
-    r = rhs - (shifts * x + beta * (L @ x))
+    # Divided by its shift and brought to unit size, no column under- or overflows, however far V and B have drifted apart.
+    size = np.abs(rhs).max(axis=0, initial=0.0)
+    size = np.where(size > 0, size, 1.0)
+    beta, rhs, x = beta / shifts, rhs / size, x / size * shifts
+    inverse = 1.0 / (1.0 + beta * L.diagonal()[:, None])
+    r = rhs - (x + beta * (L @ x))
     z = inverse * r
     p, rz = z.copy(), (r * z).sum(axis=0)
     goal = 1e-28 * (inverse * rhs * rhs).sum(axis=0)
     for _ in range(5000):
         if (rz <= goal).all():
             break
-        h = shifts * p + beta * (L @ p)
+        h = p + beta * (L @ p)
         bend = (p * h).sum(axis=0)
         length = np.divide(rz, bend, out=np.zeros_like(rz), where=(bend > 0) & (rz > goal))
         x = x + length * p
@@ -161,7 +165,7 @@ def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: n
         z = inverse * r
         rz, last = (r * z).sum(axis=0), rz
         p = z + np.divide(rz, last, out=np.zeros_like(rz), where=last > 0) * p
-    return x
+    return x / shifts * size
 
 
 def mifs(
@@ -189,7 +193,9 @@ def mifs(
 
     Stops at max|ΔW| ≤ tol max|W|. `objective` is the Huberised one after each cycle W, B, V. `extra` has B (rows of length
     one; W is scaled with V accordingly) and, for β = 0, P and Q of V = XP + YQ, else V."""
-    for name, value in (("alpha", alpha), ("beta", beta), ("gamma", gamma)):
+    if not alpha > 0:
+        raise ParameterError(f"alpha is {alpha}; it must be above 0: nothing else ties V to the labels, and every weight is 0")
+    for name, value in (("beta", beta), ("gamma", gamma)):
         if not value >= 0:
             raise ParameterError(f"{name} is {value}; it must be at least 0")
     if constraint not in CONSTRAINTS:
@@ -204,11 +210,10 @@ def mifs(
     else:
         latent = _SpannedLatent(gram)
     accelerate = accelerate and constraint == "orthonormal" and gamma > 0
-    eliminate = accelerate and alpha > 0
     cycle = _Cycle(gram, latent, Vt, alpha, beta, gamma, constraint == "orthonormal")
-    cycle.run(min(max_iter, _ROWS if beta > 0 else _PLAIN) if eliminate else max_iter, tol, accelerate)
+    cycle.run(min(max_iter, _ROWS if beta > 0 else _PLAIN) if accelerate else max_iter, tol, accelerate)
     W, B, trace, converged = cycle.W, cycle.B, cycle.trace, cycle.converged
-    if eliminate and not converged and len(trace) < max_iter:
+    if accelerate and not converged and len(trace) < max_iter:
         problem = _Eliminated(*latent.eliminated(alpha, beta), cycle.size, alpha, gamma, cycle.eps, cycle.slack)
         W, B, more, converged = problem.solve(W, B, cycle.s2, trace[-1], tol, max_iter - len(trace))
         trace += more

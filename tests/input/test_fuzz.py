@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from spark_mlfs.blocks.codec import decode, encode
@@ -319,6 +319,9 @@ def test_bytes_of_a_saved_state(changes, cut):
 
 
 @FUZZ
+@example("bits", [[], ["<f8", 1 << 40], None], "a")  # a shape that is text, repeated
+@example("bits", ["<f8", ["x", 1 << 40], 0], "a")
+@example("bits", ["<U4", [1 << 62, 1 << 62], 0], "a")
 @given(st.sampled_from(sorted(SPECS)), SPEC, st.sampled_from(["a", "s", "v", None]))
 def test_header_of_a_saved_state(name, spec, kind):
     head = json.dumps({**SPECS, name: spec if kind is None else {kind: spec}}).encode()

@@ -15,8 +15,8 @@ from spark_mlfs.statistics.base import Statistic
 
 @dataclass
 class Presence(Statistic):
-    """How many rows with each label hold something other than 0 of each varying feature, (v, q) int64, and how many of all rows do,
-    (v,). State: 8·v·(q + 1) bytes."""
+    """How many rows with each label hold something other than 0 of each varying feature, (v, q) int64, and how many of all rows
+    do, (v,). State: 8·v·(q + 1) bytes."""
 
     layout: ClassVar[str] = "rows"
 

@@ -94,7 +94,8 @@ def test_command_line(installed, spark, tmp_path, capsys):
     assert cli.main(["methods", "presence"]) == 0
     assert "exponent of the change" in capsys.readouterr().out
     output = tmp_path / "run"
-    command = ["select", "--format", "planted", "--option", "num_rows=300", "--option", "num_features=20", "--option", "num_labels=3", "--method", "presence", "--set", "power=2"]
+    data = ["--format", "planted", "--option", "num_rows=300", "--option", "num_features=20", "--option", "num_labels=3"]
+    command = ["select", *data, "--method", "presence", "--set", "power=2"]
     assert cli.main([*command, "--num-features", "5", "--output", str(output)]) == 0
     manifest = json.loads((output / "manifest.json").read_text())
     assert manifest["method"]["name"] == "presence" and manifest["method"]["parameters"] == {"power": 2.0}
@@ -118,7 +119,8 @@ def test_register(installed):
 
     assert spark_mlfs.register(Twice) is Twice
     try:
-        assert METHODS["presence-twice"] is Twice and pipeline.Request.of("presence-twice").implementation.name == "presence-twice"
+        assert METHODS["presence-twice"] is Twice
+        assert pipeline.Request.of("presence-twice").implementation.name == "presence-twice"
         x, y = example()
         assert len(rank_here(engine_of(x, y), pipeline.Request.of("presence-twice"))[0]) == x.shape[1]
         spark_mlfs.register(Twice)  # once more is no fault

@@ -11,7 +11,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.kernels.gram import GramStatistics
-from spark_mlfs.solvers.mifs import _ExplicitLatent, heat_laplacian, mifs
+from spark_mlfs.solvers.mifs import _ExplicitLatent, _solve_shifted, heat_laplacian, mifs
 
 
 def planted(n=70):
@@ -158,3 +158,23 @@ def test_eliminating_v_equals_the_inverse():
     for given in (aslinearoperator(X), aslinearoperator(sparse.csr_matrix(X))):
         for got, expected in zip(_ExplicitLatent(given, Y, sparse.csr_matrix(L)).eliminated(alpha, beta), want, strict=True):
             np.testing.assert_allclose(got, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("shift", [1.0, 1e180])
+def test_shifted_solves_keep_to_the_numbers_range(shift):
+    """Columns as small, and shifts as large, as V and B reach where constraint="none" lets them drift apart."""
+    rng = np.random.default_rng(1)
+    edges = np.triu(rng.random((40, 40)) < 0.1, 1) * rng.random((40, 40))
+    L = np.diag((edges + edges.T).sum(axis=1)) - edges - edges.T
+    shifts, rhs = np.array([shift, 2.0, 3.0]), rng.normal(size=(40, 3)) * [1e150, 1e-160, 0.0]
+    want = np.stack([np.linalg.solve(np.eye(40) + 0.3 / s * L, b) / s for s, b in zip(shifts, rhs.T, strict=True)], axis=1)
+    with np.errstate(over="raise", invalid="raise", divide="raise"):
+        got = _solve_shifted(sparse.csr_matrix(L), 0.3, shifts, rhs, rhs / shifts)
+    for column in range(3):
+        np.testing.assert_allclose(got[:, column], want[:, column], rtol=0, atol=1e-12 * np.abs(want[:, column]).max())
+
+
+def test_without_the_label_factorisation_nothing_is_learned():
+    X, Y = planted()
+    with pytest.raises(ParameterError, match="alpha is 0"):
+        mifs(GramStatistics.from_rows(X, Y).uncentred("none"), alpha=0)
