@@ -241,9 +241,8 @@ class GramPool:
     def over(packed: Packed, trials: Sequence[Trial], budgets: Budgets) -> GramPool | None:
         """The pool, where a method wants it, the folds allow it, no group is empty, and driver and workers can hold it."""
         requests = [request for trial in trials for request in trial.candidate.requests]
-        wanted = any(
-            r.screen is None and r.implementation.gram_problem(packed.profile, r.parameters) is not None for r in requests
-        )
+        problems = [r.implementation.gram_problem(packed.profile, r.parameters) for r in requests if r.screen is None]
+        wanted = any(problem is not None and not problem.sketch for problem in problems)
         fits = Gram(GROUPS).state_bytes(packed.profile) <= min(budgets.driver, budgets.worker)
         if not (wanted and fits and trials[0].split.groups is not None):  # all splits of a protocol are of one kind
             return None

@@ -53,12 +53,13 @@ class GramProblem:
     """What a Gram matrix is solved for.
 
     `solve` the weights on the scaled varying features of a view, `scaling` how the view is scaled, `centred` whether the features
-    are centred first.
+    are centred first, `sketch` how many columns of the labels' sketch stand for the labels (0: the labels themselves).
     """
 
     solve: Callable[[GramView], Solution]
     scaling: str
     centred: bool = True
+    sketch: int = 0
 
     def view(self, statistics: GramStatistics) -> GramView:
         """The scaled second moments that `solve` takes."""

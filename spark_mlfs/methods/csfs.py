@@ -40,7 +40,7 @@ from ..statistics.base import Statistic
 from ..statistics.gram import Gram, exact_statistics, features_of
 from ..statistics.moments import provisional_centre
 from .base import GramProblem, Scores
-from .regression import SCALING, GramMethod, scores_of
+from .regression import LABEL_SKETCH, SCALING, GramMethod, no_sketch, scores_of
 
 
 @dataclass
@@ -102,21 +102,27 @@ class CSFS(GramMethod):
         Parameter("mu", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),
         SCALING,
         Parameter("max_iter", 300, Integer(1), "scans at most, with unknown labels"),
+        LABEL_SKETCH,
     )
 
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
         return None if profile.has_unknown else super().gram_problem(profile, p)
+
+    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+        """Of known labels only: those that are filled in are in [0, 1] one by one."""
+        return no_sketch(p, "needs every label known") if profile.has_unknown else super().sketch(profile, p)
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         """The weights from fully labelled rows."""
         return l21.csfs(view, p["mu"])
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        return [AllRowsGram()] if engine.profile.has_unknown else [Gram()]
+        return [AllRowsGram()] if engine.profile.has_unknown else super().needs(engine, p)
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         if not engine.profile.has_unknown:
             return super().score(engine, p, count)
+        self.sketch(engine.profile, p)
         (all_rows,) = engine.run(AllRowsGram())
         view = all_rows.centred(p["scaling"])
         scans = 0

@@ -17,12 +17,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..blocks.profile import Profile
 from ..kernels.gram import GramView
 from ..params import Number, Parameter
 from ..solvers import regression
 from ..solvers.linear import Solution
 from .lasso import GROUP
-from .regression import MAX_ITER, SCALING, GramMethod
+from .regression import LABEL_SKETCH, MAX_ITER, SCALING, GramMethod, no_sketch
 
 
 class ElasticNet(GramMethod):
@@ -37,7 +38,12 @@ class ElasticNet(GramMethod):
         GROUP,
         SCALING,
         MAX_ITER,
+        LABEL_SKETCH,
     )
+
+    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+        """Of the ℓ2,1 form only: ‖W‖₁ changes with a rotation of the labels."""
+        return super().sketch(profile, p) if p["group"] else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         return regression.elastic_net(view, p["alpha"], p["rho"], group=p["group"], max_iter=p["max_iter"])

@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..blocks.profile import Profile
 from ..kernels.gram import GramView
 from ..params import Flag, Number, Parameter
 from ..solvers import regression
 from ..solvers.linear import Solution
-from .regression import MAX_ITER, SCALING, GramMethod
+from .regression import LABEL_SKETCH, MAX_ITER, SCALING, GramMethod, no_sketch
 
 GROUP = Parameter("group", False, Flag(), "the ℓ2,1 norm instead of the ℓ1 norm: a feature is in or out for all labels")
 
@@ -33,7 +34,11 @@ class Lasso(GramMethod):
     name = "lasso"
     title = "row norms of the LASSO of all labels"
     source = "Tibshirani 1996"
-    parameters = (Parameter("alpha", 0.01, Number(0), "weight of the penalty"), GROUP, SCALING, MAX_ITER)
+    parameters = (Parameter("alpha", 0.01, Number(0), "weight of the penalty"), GROUP, SCALING, MAX_ITER, LABEL_SKETCH)
+
+    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+        """Of the ℓ2,1 form only: ‖W‖₁ changes with a rotation of the labels."""
+        return super().sketch(profile, p) if p["group"] else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         return regression.lasso(view, p["alpha"], group=p["group"], max_iter=p["max_iter"])

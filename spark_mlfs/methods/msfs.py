@@ -51,7 +51,7 @@ from ..statistics.graph import quadratic_form
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
 from .base import Method, Scores
-from .regression import MAX_ITER, SCALING, TOL, labelled_view, scores_of
+from .regression import LABEL_SKETCH, MAX_ITER, SCALING, TOL, labelled_view, scores_of, sketch_width
 
 TUNING = 7  # the neighbour whose distance is a row's scale
 DENSE_ROWS = 20_000
@@ -75,21 +75,23 @@ class MSFS(Method):
         SCALING,
         MAX_ITER,
         TOL,
+        LABEL_SKETCH,
     )
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        return [Gram(), LabelsetCounts()]
+        return [Gram(sketch=sketch_width(engine.profile, p)), LabelsetCounts()]
 
     def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         return profile.n**2
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         _, sets = engine.run(*self.needs(engine, p))
-        view = labelled_view(engine, p["scaling"])
+        sketch = sketch_width(engine.profile, p)
+        view = labelled_view(engine, p["scaling"], sketch=sketch)
         with one_thread():
             xlx = self._form(engine, p, view, sets) if p["alpha"] else np.zeros_like(view.G)
             solution = l21.msfs(view, xlx, p["alpha"], p["beta"], p["rho"], tol=p["tol"], max_iter=p["max_iter"])
-            return scores_of(solution, view, engine)
+            return scores_of(solution, view, engine, sketch)
 
     def _form(self, engine: Engine, p: Mapping[str, Any], view: GramView, sets: Labelsets) -> np.ndarray:
         """X'LX in the view's coordinates."""

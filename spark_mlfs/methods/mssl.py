@@ -24,7 +24,7 @@ from ..kernels.gram import GramView
 from ..params import Integer, Number, Parameter
 from ..solvers import l21
 from ..solvers.linear import Solution
-from .regression import MAX_ITER, SCALING, TOL, GramMethod
+from .regression import LABEL_SKETCH, MAX_ITER, SCALING, TOL, GramMethod
 
 
 class MSSL(GramMethod):
@@ -40,6 +40,7 @@ class MSSL(GramMethod):
         SCALING,
         MAX_ITER,
         TOL,
+        LABEL_SKETCH,
     )
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import DataError
+from ..errors import DataError, ParameterError
 from ..kernels.gram import SCALINGS, GramView, row_norms
-from ..params import Choice, Integer, Number, Parameter
+from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -19,34 +19,66 @@ from .base import GramProblem, Method, Scores
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "z-scores, ranges to [0, 1], or the features as they are")
 MAX_ITER = Parameter("max_iter", 10_000, Integer(1), "iterations at most")
+MANY_LABELS, SKETCH_WIDTH = 10_000, 256
+LABEL_SKETCH = Parameter(
+    "label_sketch",
+    None,
+    Optional(Integer(0)),
+    f"columns of the random sketch that stands for the labels; None: {SKETCH_WIDTH} above {MANY_LABELS} labels; 0: never",
+)
 TOL = Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest")
 
 
 class GramMethod(Method):
-    """A method that needs one scan for the Gram matrix and finishes on the driver."""
+    """A method that needs one scan for the Gram matrix and finishes on the driver.
+
+    Where it has ``label_sketch`` its scores are row norms that no rotation of the labels changes, so that YR/√s
+    (`kernels.sketch`) may stand for labels Y by the ten thousand: scores then are those of all labels within about √(2/r), r the
+    columns.
+    """
 
     centred: ClassVar[bool] = True
 
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
-        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred)
+        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, self.sketch(profile, p))
+
+    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+        """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
+        return sketch_width(profile, p)
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        return [Gram()]
+        return [Gram(sketch=self.sketch(engine.profile, p))]
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         """The weights on the scaled varying features."""
         raise NotImplementedError
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        view = labelled_view(engine, p["scaling"], self.centred)
+        sketch = self.sketch(engine.profile, p)
+        view = labelled_view(engine, p["scaling"], self.centred, sketch)
         with one_thread():  # the same bits on any driver
-            return scores_of(self.solve(view, p), view, engine)
+            return scores_of(self.solve(view, p), view, engine, sketch)
 
 
-def labelled_view(engine: Engine, scaling: str, centred: bool = True) -> GramView:
-    """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over them; `DataError` where
-    there are none."""
-    (statistics,) = engine.run(Gram())
+def sketch_width(profile: Profile, p: Mapping[str, Any]) -> int:
+    """The width that ``label_sketch`` comes to; 0 where the method has none, or it would not be narrower than the labels."""
+    width = p.get("label_sketch", 0)
+    if width is None:
+        width = SKETCH_WIDTH if profile.q > MANY_LABELS else 0
+    return width if width < profile.q else 0
+
+
+def no_sketch(p: Mapping[str, Any], why: str) -> int:
+    """0, where labels cannot be sketched; `ParameterError` where that was asked for."""
+    if p["label_sketch"]:
+        raise ParameterError(f"label_sketch = {p['label_sketch']} {why}; leave it out, or give 0")
+    return 0
+
+
+def labelled_view(engine: Engine, scaling: str, centred: bool = True, sketch: int = 0) -> GramView:
+    """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over them, with the labels or
+    `sketch` columns that stand for them; `DataError` where there are none."""
+    (statistics,) = engine.run(Gram(sketch=sketch))
     low, high = known_range(engine)
     statistics = replace(statistics, low=low, high=high)
     view = statistics.centred(scaling) if centred else statistics.uncentred(scaling)
@@ -55,13 +87,17 @@ def labelled_view(engine: Engine, scaling: str, centred: bool = True) -> GramVie
     return view
 
 
-def scores_of(solution: Solution, view: GramView, engine: Engine) -> Scores:
-    """Row norms of the weights as scores."""
+def scores_of(solution: Solution, view: GramView, engine: Engine, sketch: int = 0) -> Scores:
+    """Row norms of the weights as scores; `sketch` as in `labelled_view`."""
     return Scores.of_varying(
         row_norms(solution.weights),
         view.varying,
         engine.num_features,
         objective=[float(v) for v in solution.objective],
         converged=solution.converged,
-        details={"iterations": solution.iterations, "labelled_rows": int(view.n)},
+        details={
+            "iterations": solution.iterations,
+            "labelled_rows": int(view.n),
+            **({"label_sketch": sketch} if sketch else {}),
+        },
     )

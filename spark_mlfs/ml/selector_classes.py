@@ -1988,6 +1988,9 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         weight of the penalty (a number, at least 0)
     scaling : {"standard", "minmax", "none"}, default "standard"
         z-scores, ranges to [0, 1], or the features as they are
+    labelSketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2028,8 +2031,8 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
 
     @keyword_only
     def __init__(
-        self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", labelSketch: int | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2041,8 +2044,8 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
 
     @keyword_only
     def setParams(
-        self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", labelSketch: int | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2058,6 +2061,9 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     scaling: Param[Literal["standard", "minmax", "none"]]
     def getScaling(self) -> Literal["standard", "minmax", "none"]: return self.getOrDefault(self.scaling)
     def setScaling(self, value: Literal["standard", "minmax", "none"]) -> Self: return self._set(scaling=value)
+    labelSketch: Param[int | None]
+    def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
+    def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
 
 
 class LassoSelector(SelectorEstimator, entry="lasso"):
@@ -2075,6 +2081,9 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         z-scores, ranges to [0, 1], or the features as they are
     maxIter : int, default 10000
         iterations at most (a whole number, at least 1)
+    labelSketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2116,8 +2125,8 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None,
+        maxIter: int = 10000, labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2130,8 +2139,8 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None,
+        maxIter: int = 10000, labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2153,6 +2162,9 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     maxIter: Param[int]
     def getMaxIter(self) -> int: return self.getOrDefault(self.maxIter)
     def setMaxIter(self, value: int) -> Self: return self._set(maxIter=value)
+    labelSketch: Param[int | None]
+    def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
+    def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
 
 
 class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
@@ -2172,6 +2184,9 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         z-scores, ranges to [0, 1], or the features as they are
     maxIter : int, default 10000
         iterations at most (a whole number, at least 1)
+    labelSketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2213,8 +2228,8 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
-        scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2227,8 +2242,8 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
-        scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2253,6 +2268,9 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     maxIter: Param[int]
     def getMaxIter(self) -> int: return self.getOrDefault(self.maxIter)
     def setMaxIter(self, value: int) -> Self: return self._set(maxIter=value)
+    labelSketch: Param[int | None]
+    def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
+    def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
 
 
 class RFSSelector(SelectorEstimator, entry="rfs"):
@@ -2368,6 +2386,9 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         z-scores, ranges to [0, 1], or the features as they are
     maxIter : int, default 300
         scans at most, with unknown labels (a whole number, at least 1)
+    labelSketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2409,7 +2430,8 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     @keyword_only
     def __init__(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 300,
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2422,7 +2444,8 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     @keyword_only
     def setParams(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 300,
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2441,6 +2464,9 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     maxIter: Param[int]
     def getMaxIter(self) -> int: return self.getOrDefault(self.maxIter)
     def setMaxIter(self, value: int) -> Self: return self._set(maxIter=value)
+    labelSketch: Param[int | None]
+    def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
+    def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
 
 
 class MSSLSelector(SelectorEstimator, entry="mssl"):
@@ -2462,6 +2488,9 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         iterations at most (a whole number, at least 1)
     tol : float, default 1e-09
         stops when no weight changes by more than this share of the largest (a number above 0)
+    labelSketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2503,8 +2532,8 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, tol: float = 1e-09, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2517,8 +2546,8 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, tol: float = 1e-09, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2546,6 +2575,9 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     tol: Param[float]
     def getTol(self) -> float: return self.getOrDefault(self.tol)
     def setTol(self, value: float) -> Self: return self._set(tol=value)
+    labelSketch: Param[int | None]
+    def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
+    def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
 
 
 class MIFSSelector(SelectorEstimator, entry="mifs"):
@@ -2806,6 +2838,9 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         iterations at most (a whole number, at least 1)
     tol : float, default 1e-09
         stops when no weight changes by more than this share of the largest (a number above 0)
+    labelSketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2849,7 +2884,8 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         self, *, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, steps: int = 80,
         walk: Literal["dfs", "bfs", "expected"] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, tol: float = 1e-09,
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2864,7 +2900,8 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         self, *, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, steps: int = 80,
         walk: Literal["dfs", "bfs", "expected"] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, tol: float = 1e-09,
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2907,6 +2944,9 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
     tol: Param[float]
     def getTol(self) -> float: return self.getOrDefault(self.tol)
     def setTol(self, value: float) -> Self: return self._set(tol=value)
+    labelSketch: Param[int | None]
+    def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
+    def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
 
 
 class DeepFSSelector(SelectorEstimator, entry="deepfs"):

@@ -174,6 +174,12 @@ def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> str:
             "Scores of the features, best first. A steep fall tells where the useful ones end; the dashed line is where the "
             "selection was cut."
         )
+        sketch = result.scores.details.get("label_sketch")
+        if sketch:
+            text += (
+                f" {number(sketch)} random combinations stood for the {number(result.profile.q)} labels: scores are those of all "
+                f"labels within about {100 * (2 / sketch) ** 0.5:.0f} %."
+            )
         scores = [float(s) for s in result.ranking["score"]]
         near = min(len(scores), max(2 * kept, 20))
         cut, at = f"kept {kept}", kept if result.evidence is None else None

@@ -16,22 +16,24 @@ from .base import Extra
 @dataclass(frozen=True)
 class CrossValidation(Extra):
     """Mean squared error a label and row of the method's predictions on rows it was not fitted on, over `folds` folds by hash of
-    the row id; None for a method that needs more than the Gram matrix. In the scores' details as ``cv_loss``."""
+    the row id; None for a method that needs more than the Gram matrix. Where a sketch stands for the
+    labels it is the sketch's error, the same on average. In the scores' details as ``cv_loss``."""
 
     folds: int
     key: ClassVar[str] = "cv_loss"
 
     def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
         """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of its own."""
-        if method.gram_problem(engine.profile, p) is not None:
-            (parts,) = engine.run(Gram(self.folds))
-            engine.remember(Gram(), total(parts))
+        problem = method.gram_problem(engine.profile, p)
+        if problem is not None:
+            (parts,) = engine.run(Gram(self.folds, problem.sketch))
+            engine.remember(Gram(sketch=problem.sketch), total(parts))
 
     def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> float | None:
         problem = method.gram_problem(engine.profile, p)
         if problem is None:
             return None
-        (parts,) = engine.run(Gram(self.folds))
+        (parts,) = engine.run(Gram(self.folds, problem.sketch))
         with one_thread():
             error = sum(held_out_error(problem, parts, fold) for fold in range(len(parts)))
         return error / (sum(part.n for part in parts) * engine.profile.q)

@@ -69,9 +69,10 @@ class Rule(Extra):
 
     def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
         """Where stability is asked of Gram matrices: one scan for those of the groups; the whole is their sum."""
-        if self.mode == "stability" and method.gram_problem(engine.profile, p) is not None:
-            (groups,) = engine.run(GroupGrams())
-            engine.remember(Gram(), total(groups.values()))
+        problem = method.gram_problem(engine.profile, p) if self.mode == "stability" else None
+        if problem is not None:
+            (groups,) = engine.run(GroupGrams(sketch=problem.sketch))
+            engine.remember(Gram(sketch=problem.sketch), total(groups.values()))
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if self.mode in TESTS:

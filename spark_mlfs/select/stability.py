@@ -79,7 +79,7 @@ def _top(
 
 def _halves_of_grams(engine: Engine, problem: GramProblem, rule: Rule, count: int) -> np.ndarray:
     """(100, d) choices, from Gram matrices by group."""
-    (groups,) = engine.run(GroupGrams())
+    (groups,) = engine.run(GroupGrams(sketch=problem.sketch))
     d, varying = engine.profile.d, engine.profile.varying
     out = np.zeros((2 * PAIRS, d), bool)
     with one_thread():

@@ -18,6 +18,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
+from ..kernels.sketch import entries, sign_sketch
 from .base import Statistic
 from .moments import provisional_centre, unit_of
 
@@ -60,12 +61,16 @@ def statistics_of(state: State, profile: Profile, prefix: str = "") -> GramStati
     )
 
 
-def exact_statistics(state: State, profile: Profile, prefix: str, q: int) -> GramStatistics:
-    """The state of exact sums over rows with `q` labels as the solvers take it, the labels about their provisional centre."""
+def exact_statistics(state: State, profile: Profile, prefix: str, q: int, sketch: bool = False) -> GramStatistics:
+    """The state of exact sums over rows with `q` labels as the solvers take it, the labels about their provisional centre; or
+    with the `q` columns of their sketch, about 0."""
     own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     m = exact.moments_of(own, unit_of(profile), q)
     v, n = profile.varying, float(m["n"][0])
-    centre = centre_of_labels(profile) if q else np.zeros(0)
+    centre = np.zeros(q) if sketch or not q else centre_of_labels(profile)
+    if sketch:
+        size = np.sqrt(entries(q))
+        m |= {"sum_y": m["sum_y"] / size, "xy": m["xy"] / size, "yy": m["yy"] / entries(q)}
     sum_y = m["sum_y"] - n * centre
     across = np.outer(m["sum_y"], centre)
     return GramStatistics(
@@ -86,9 +91,11 @@ def exact_statistics(state: State, profile: Profile, prefix: str, q: int) -> Gra
 class Gram(Statistic):
     """`GramStatistics` of the varying features and all labels; with `blocks` = b a list of b of them, by hash of the row id,
     whose sums are cross-validation folds and half-samples. State: 8·b·(v² + vq + q²) bytes, half as much again where values need
-    a second slice: 8·b·(2v² + 2vq + q²)."""
+    a second slice: 8·b·(2v² + 2vq + q²). With `sketch` = r above 0, r columns of the labels' sketch (`kernels.sketch`) stand for
+    the q labels, there and here."""
 
     blocks: int = 1
+    sketch: int = 0
     quantised = True
 
     @property
@@ -97,7 +104,7 @@ class Gram(Statistic):
         return "rows" if self.blocks == 1 else "identified"
 
     def key(self) -> Hashable:
-        return "gram", self.blocks
+        return "gram", self.blocks, self.sketch
 
     def parts(self, block: Block) -> Iterator[tuple[str, Block]]:
         """The known rows group by group, a product's worth at a time."""
@@ -123,20 +130,29 @@ class Gram(Statistic):
         return out
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
-        """(n, q) 0/1."""
+        """(n, q) 0/1, or (n, r) whole numbers."""
+        if self.sketch:
+            return sign_sketch(block.label_indptr, block.label_indices, self.sketch)
         return block.labels(profile.q)
+
+    def outputs(self, profile: Profile) -> int:
+        """How many columns `labels` has."""
+        return self.sketch or profile.q
+
+    def _statistics(self, state: State, profile: Profile, prefix: str) -> GramStatistics:
+        return exact_statistics(state, profile, prefix, self.outputs(profile), bool(self.sketch))
 
     def merge(self, left: State, right: State) -> State:
         return exact.add(left, right)
 
     def finish(self, state: State, profile: Profile) -> GramStatistics | list[GramStatistics]:
         if self.blocks == 1:
-            return exact_statistics(state or {"0 n": np.zeros(1)}, profile, "0 ", profile.q)
+            return self._statistics(state or {"0 n": np.zeros(1)}, profile, "0 ")
         present = sorted({int(name.split()[0]) for name in state})
-        return [exact_statistics(state, profile, f"{which} ", profile.q) for which in present]
+        return [self._statistics(state, profile, f"{which} ") for which in present]
 
     def state_bytes(self, profile: Profile) -> int:
-        v, q = len(profile.varying), profile.q
+        v, q = len(profile.varying), self.outputs(profile)
         one = bool(profile.binary[profile.varying].all())  # values that need one slice
         words = (1 if one else 2) * (2 if profile.n >= exact.WIDE_ROWS else 1)
         products = words * v * v + (1 if one else 2) * v * q + q * q
@@ -151,8 +167,8 @@ class GroupGrams(Gram):
     blocks: int = GROUPS
 
     def key(self) -> Hashable:
-        return "gram by group"
+        return "gram by group", self.sketch
 
     def finish(self, state: State, profile: Profile) -> dict[int, GramStatistics]:
         present = sorted({int(name.split()[0]) for name in state})
-        return {group: exact_statistics(state, profile, f"{group} ", profile.q) for group in present}
+        return {group: self._statistics(state, profile, f"{group} ") for group in present}

@@ -1,0 +1,144 @@
+"""Labels by the ten thousand: the row-norm methods on a sketch of them, against the formulas on YR/√s and on Y itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from oracles import regression as oracle
+from scipy.stats import spearmanr
+from sklearn.linear_model import MultiTaskElasticNet
+
+from spark_mlfs import pipeline
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.errors import ParameterError
+from spark_mlfs.kernels.sketch import entries, sign_sketch
+from spark_mlfs.methods import METHODS
+from spark_mlfs.statistics.gram import Gram, GroupGrams
+from spark_mlfs.testing import engine_of, rank_here
+
+N, D, Q, WIDTH = 240, 15, 60, 16
+SKETCHING = [name for name, method in METHODS.items() if any(p.name == "label_sketch" for p in method.parameters)]
+GROUPED = {"lasso": {"group": True}, "elastic-net": {"group": True}}
+
+
+def table(q=Q, n=N, labels=3):
+    """Rows with about 3 of q labels, drawn near a direction of the first features; a third of the rows repeated."""
+    rng = np.random.default_rng(11)
+    x = np.round(rng.normal(size=(n, D)), 3)
+    near = x[:, :8] @ rng.normal(size=(8, q)) * np.linspace(1, 0.1, 8).sum()
+    y = np.zeros((n, q))
+    top = np.argsort(-(near + 4 * rng.normal(size=(n, q))), axis=1)[:, :labels]
+    y[np.arange(n)[:, None], top] = 1
+    repeated = rng.integers(0, n, n // 3)
+    return np.concatenate([x, x[repeated]]), np.concatenate([y, y[repeated]])
+
+
+def sketched(y, width=WIDTH):
+    q = y.shape[1]
+    return y @ sign_sketch(np.arange(q + 1), np.arange(q), width).toarray() / np.sqrt(entries(width))
+
+
+@pytest.fixture(scope="module")
+def here():
+    return engine_of(*table())
+
+
+def scores(engine, method, **parameters):
+    return rank_here(engine, pipeline.Request.of(method, parameters))[2]
+
+
+def norms(W):
+    return np.sqrt((W * W).sum(axis=1))
+
+
+def agrees(got, want, tolerance):
+    assert np.abs(got - want).max() <= tolerance * np.abs(want).max()
+
+
+def test_the_methods_that_sketch():
+    assert set(SKETCHING) == {"ridge", "csfs", "mssl", "msfs", "lasso", "elastic-net"}
+
+
+def test_ridge_of_the_sketch(here):
+    x, y = table()
+    got = scores(here, "ridge", label_sketch=WIDTH, alpha=3.0)
+    agrees(got.values, norms(oracle.ridge(oracle.standardise(x), sketched(y), 3.0)[0]), 1e-9)
+    assert got.details["label_sketch"] == WIDTH
+
+
+def test_csfs_of_the_sketch(here):
+    x, y = table()
+    W, _, _ = oracle.csfs(oracle.standardise(x), sketched(y), 5.0)
+    agrees(scores(here, "csfs", label_sketch=WIDTH, mu=5.0).values, norms(W), 1e-5)
+
+
+def test_mssl_of_the_sketch(here):
+    x, y = table()
+    W = oracle.mssl(oracle.standardise(x), sketched(y), 0.3, 4.0, 3)
+    W = W[0] if isinstance(W, tuple) else W
+    agrees(scores(here, "mssl", label_sketch=WIDTH, alpha=0.3, beta=4.0, k=3).values, norms(W), 1e-5)
+
+
+@pytest.mark.parametrize("method", ["lasso", "elastic-net"])
+def test_group_penalties_of_the_sketch(here, method):
+    x, y = table()
+    rho = 1.0 if method == "lasso" else 0.4
+    model = MultiTaskElasticNet(alpha=0.05, l1_ratio=rho, tol=1e-12, max_iter=100_000)
+    want = norms(model.fit(oracle.standardise(x), sketched(y)).coef_.T)
+    more = {} if method == "lasso" else {"rho": rho}
+    agrees(scores(here, method, group=True, label_sketch=WIDTH, alpha=0.05, **more).values, want, 1e-6)
+
+
+@pytest.mark.parametrize("method", SKETCHING)
+def test_a_wide_sketch_ranks_as_the_labels(here, method):
+    """48 columns for 60 labels: the ranking is nearly that of the labels, and without a sketch it is."""
+    whole, wide = (scores(here, method, label_sketch=width, **GROUPED.get(method, {})).values for width in (0, 48))
+    assert spearmanr(whole, wide).statistic > 0.9
+    assert (scores(here, method, **GROUPED.get(method, {})).values == whole).all()
+
+
+def test_partitions_do_not_matter(spark):
+    x, y = table()
+    frame = spark.createDataFrame(
+        [(a.tolist(), np.flatnonzero(b).tolist()) for a, b in zip(x, y, strict=True)], "features array<double>, labels array<int>"
+    )
+    want, first = {}, None
+    for partitions in (1, 5):
+        packed = pack(frame.repartition(partitions))
+        for small in (0, 1 << 40):
+            requests = [pipeline.Request.of(name, {"label_sketch": WIDTH, **GROUPED.get(name, {})}) for name in SKETCHING]
+            for result in pipeline.rank(packed, requests, small_bytes=small):
+                bits = result.scores.values.tobytes()
+                assert want.setdefault(result.request.method, bits) == bits, (result.request.method, partitions, small)
+                first = first or result
+        packed.release()
+    assert first is not None
+
+
+def test_above_ten_thousand_labels_without_asking():
+    """11,000 labels: Y'Y alone would be a gigabyte; the sketch is 256 wide, its scores near those of all labels."""
+    x, y = table(q=11_000)
+    engine = engine_of(x, y)
+    got = scores(engine, "ridge")
+    assert got.details["label_sketch"] == 256
+    want = norms(oracle.ridge(oracle.standardise(x), y, 1.0)[0])
+    assert spearmanr(got.values, want).statistic > 0.9
+    assert np.abs(got.values / want - 1).max() < 4 * np.sqrt(2 / 256)
+    assert Gram(sketch=256).state_bytes(engine.profile) < 1 << 20 < Gram().state_bytes(engine.profile)
+
+
+def test_half_samples_and_folds_are_sketched(here):
+    request = pipeline.Request.of("ridge", {"label_sketch": WIDTH}, 5, rule=pipeline.Rule("stability", 0.6, 5))
+    _, _, got = rank_here(here, request)
+    (groups,) = here.run(GroupGrams(sketch=WIDTH))
+    assert all(part.q == WIDTH for part in groups.values())
+    assert got.details["label_sketch"] == WIDTH
+
+
+def test_what_cannot_be_sketched_is_refused(here):
+    with pytest.raises(ParameterError, match="label_sketch = 16 goes with group=True"):
+        scores(here, "lasso", label_sketch=WIDTH)
+    x, y = table()
+    y[3, 1] = np.nan
+    with pytest.raises(ParameterError, match="label_sketch = 16 needs every label known"):
+        scores(engine_of(x, y), "csfs", label_sketch=WIDTH)
