@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
     output = Output(config.run.output or "", config.run.overwrite)
     output.check(inputs(config.data.path, config.data.format))
     stages = Stages(args.verbose)
-    with session(stages, args.debug) as spark:
+    with session(stages, args.debug, ("ml.selectors", "output.manifest", "report.page")) as spark:
         output.check(spark=spark)
         ranked = _rank(spark, config, stages)
         evidence = ranked.result.evidence
@@ -166,9 +166,11 @@ def run(args: argparse.Namespace) -> int:
         if config.classifier.name:
             with stages.stage("classifier"):
                 pipeline = _fit_pipeline(spark, config, model, ranked.frame, stages)
+        _print_ranking(ranked, stages)
         with stages.stage("write"), output.writing(spark) as target:
-            manifest = _write(target, config, ranked, model, pipeline, stages, args.argv)
-    _print_summary(ranked, manifest, config)
+            _write(target, config, ranked, model, pipeline, stages, args.argv)
+        files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
+        print(f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else ""))
     return OK
 
 
@@ -237,7 +239,7 @@ def _write(
     pipeline: PipelineModel | None,
     stages: Stages,
     arguments: list[str],
-) -> dict[str, Any]:
+) -> None:
     """All files of a run; the manifest last."""
     from ..output.folder import MANIFEST
     from ..output.manifest import as_json, selection_manifest
@@ -247,9 +249,7 @@ def _write(
     result, kept = ranked.result, ranked.kept
     for name, saved in (("model", model), ("pipeline", pipeline)):
         if saved is not None:
-            writer = saved.write()
-            (writer.overwrite() if target.mode == "overwrite" else writer).save(f"{target.path}/{name}")
-    target.require_data("model/data")
+            target.model(name, saved)
     target.table("ranking", result.ranking)
     seconds = {**stages.seconds, "write": round(time.perf_counter() - started, 4)}
     manifest = selection_manifest(config, result, kept, target.spark.version, seconds, ranked.jobs, arguments)
@@ -262,7 +262,6 @@ def _write(
     if config.run.report:
         target.text("report.html", page(result, manifest, kept))
     target.text(MANIFEST, as_json(manifest))
-    return manifest
 
 
 def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[str, Any]]:
@@ -288,20 +287,18 @@ def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[st
     return lines
 
 
-def _print_summary(ranked: Ranked, manifest: dict[str, Any], config: RunConfig) -> None:
+def _print_ranking(ranked: Ranked, stages: Stages) -> None:
     from ..report.tables import feature_rows
 
-    result, kept, data, cost = ranked.result, ranked.kept, manifest["data"], manifest["cost"]
+    result, kept = ranked.result, ranked.kept
+    profile, jobs = result.profile, sum(ranked.jobs.values())
     print(
-        f"{result.request.method}: {data['rows']} rows x {data['features']} features x {data['labels']} labels; kept {kept}; "
-        f"{sum(cost['seconds'].values()):.1f} s, {cost['spark_jobs']['all']} Spark jobs"
+        f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; kept {kept}; "
+        f"{sum(stages.seconds.values()):.1f} s, {jobs} Spark jobs"
     )
     if result.evidence is not None and not kept:
         print(result.evidence.why_none())
     for row in feature_rows(result, min(kept, SHOWN)):
         print(f"{row.rank:4d}  {row.score if row.gain is None else row.gain:<12.6g} {row.name}")
     if kept > SHOWN:
-        print(f"      and {kept - SHOWN} more")
-    files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
-    files += ", pipeline/" if config.classifier.name else ""
-    print(f"written to {config.run.output}: {files}")
+        print(f"      and {kept - SHOWN} more", flush=True)

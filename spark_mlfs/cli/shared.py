@@ -6,9 +6,11 @@ import argparse
 import logging
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -190,8 +192,9 @@ class Stages:
 
 
 @contextmanager
-def session(stages: Stages, debug: bool) -> Iterator[SparkSession]:
-    """The session there is, or one of our own, which is stopped at the end. Its log is off: what goes wrong is told by us."""
+def session(stages: Stages, debug: bool, ahead: Sequence[str] = ()) -> Iterator[SparkSession]:
+    """The session there is, or one of our own, which is stopped at the end. Its log is off: what goes wrong is told by us.
+    `ahead`: modules of this package the command needs next; they are imported while Java starts."""
     from pyspark.sql import SparkSession
 
     from ..session.local import local_session
@@ -199,6 +202,8 @@ def session(stages: Stages, debug: bool) -> Iterator[SparkSession]:
     if not debug and not logging.root.handlers:
         logging.root.addHandler(logging.NullHandler())  # py4j logs an interrupt with two tracebacks
     had = SparkSession.getActiveSession() is not None or "DATABRICKS_RUNTIME_VERSION" in os.environ
+    importing = threading.Thread(target=_import, args=(ahead,), daemon=True)
+    importing.start()
     with stages.stage("session"):
         spark = local_session("spark-mlfs", {"spark.log.level": "WARN" if debug else "FATAL"})
     try:
@@ -206,6 +211,12 @@ def session(stages: Stages, debug: bool) -> Iterator[SparkSession]:
     finally:
         if not had:
             spark.stop()
+
+
+def _import(modules: Sequence[str]) -> None:
+    with suppress(Exception):  # which the command's own import shall tell
+        for name in modules:
+            import_module(f"..{name}", __package__)
 
 
 def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:

@@ -26,7 +26,7 @@ from ..extract.base import Extractor
 from ..registry import Registry
 from ..schema import attribute_names
 from .params import FITTING, Checked, declare, name_or_none
-from .persistence import Reader, Writer, load_state, save_state
+from .persistence import PIECES, Reader, SavedData, Writer, load_state, state_rows
 from .rows import feature_positions
 from .shared import FittingAccessors
 
@@ -148,12 +148,12 @@ declare(MultiLabelEstimator, FITTING)
 class Saved(Checked, Model, MLReadable, MLWritable):
     """A model that saves and loads with `Writer` and `Reader`."""
 
-    def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
-        """Writes what was learned to `path`; returns what joins the metadata."""
+    def _saved_data(self) -> SavedData:
+        """What is saved beside the Params."""
         raise NotImplementedError
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
-        """The inverse of `_save_data`."""
+        """The inverse of `_saved_data`, saved at `path`."""
         raise NotImplementedError
 
     def write(self) -> MLWriter:
@@ -223,9 +223,8 @@ class StateModel(Saved, HasFeaturesCol):
             return None
         return feature_positions(np.array(trained, object), np.arange(len(trained)), names, column)
 
-    def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
-        save_state(spark, path, self.state, mode)
-        return {"learned": self._extra}
+    def _saved_data(self) -> SavedData:
+        return SavedData(state_rows(self.state), PIECES, {"learned": self._extra})
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["learned"])

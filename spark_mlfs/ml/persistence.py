@@ -6,6 +6,8 @@ import importlib
 import json
 import zlib
 from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,15 @@ def check_stamp(saved: Mapping[str, Any], where: str) -> None:
         )
 
 
+@dataclass(frozen=True)
+class SavedData:
+    """What a model has learned as it is saved: rows in `frame` with Spark's types in `schema`, and what joins the metadata."""
+
+    frame: pd.DataFrame
+    schema: str
+    metadata: dict[str, Any]
+
+
 class Writer(MLWriter):
     """Params as JSON text in ``metadata/``, what was learned as Parquet in ``data/``: readable by anything, written without the
     JVM."""
@@ -58,12 +69,38 @@ class Writer(MLWriter):
         """Nothing: `saveImpl` writes with mode overwrite."""
 
     def saveImpl(self, path: str) -> None:
-        spark, instance = self.sparkSession, self.instance
+        spark, learned = self.sparkSession, self._data()
         mode = "overwrite" if self.shouldOverwrite else "error"
-        extra = instance._save_data(spark, f"{path}/data", mode) if hasattr(instance, "_save_data") else None
-        extra = {"class": class_path(type(instance)), **stamp(), **json.loads(json.dumps(extra or {}, default=plain))}
-        metadata = DefaultParamsWriter._get_metadata_to_save(instance, spark, extraMetadata=extra)
-        spark.createDataFrame([(metadata,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
+        if learned is not None:
+            frame = spark.createDataFrame(learned.frame, learned.schema)
+            frame.coalesce(1).write.mode(mode).parquet(f"{path}/data")
+        text = [(self._metadata(learned),)]
+        spark.createDataFrame(text, "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
+
+    def save_here(self, folder: Path) -> None:
+        """The same files in a new folder of this machine, written by this process: a Spark job a file takes longer than all of
+        them."""
+        learned = self._data()
+        if learned is not None:
+            data = _made(folder / "data")
+            learned.frame.to_parquet(data / "part-00000.parquet", index=False)
+            (data / "_SUCCESS").touch()
+        metadata = _made(folder / "metadata")
+        (metadata / "part-00000.txt").write_text(self._metadata(learned) + "\n", encoding="utf-8")
+        (metadata / "_SUCCESS").touch()
+
+    def _data(self) -> SavedData | None:
+        return self.instance._saved_data() if hasattr(self.instance, "_saved_data") else None
+
+    def _metadata(self, learned: SavedData | None) -> str:
+        extra = json.loads(json.dumps(learned.metadata if learned else {}, default=plain))
+        extra = {"class": class_path(type(self.instance)), **stamp(), **extra}
+        return DefaultParamsWriter._get_metadata_to_save(self.instance, self.sparkSession, extraMetadata=extra)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
 
 
 class Reader(MLReader):
@@ -82,7 +119,7 @@ class Reader(MLReader):
             try:
                 instance._resetUid(metadata["uid"])
                 DefaultParamsReader.getAndSetParams(instance, metadata)
-                if hasattr(instance, "_save_data"):
+                if hasattr(instance, "_saved_data"):
                     instance._load_data(spark, f"{path}/data", metadata)
             except SparkMlfsError:
                 raise
@@ -148,16 +185,17 @@ def plain(value: Any) -> Any:
     raise TypeError(f"cannot save {type(value).__name__}")
 
 
-def save_state(spark: SparkSession, path: str, state: State, mode: str = "error") -> None:
-    """A dict of arrays as Parquet: its encoding (`blocks.codec.encode`) cut into pieces of 16 MB, each with its checksum."""
+def state_rows(state: State) -> pd.DataFrame:
+    """A dict of arrays as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) cut into pieces of 16 MB, each with
+    its checksum."""
     data = bytes(encode(state))
     parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
     rows = [(i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)]
-    spark.createDataFrame(rows, PIECES).coalesce(1).write.mode(mode).parquet(path)
+    return pd.DataFrame(rows, columns=[column.split()[0] for column in PIECES.split(", ")])
 
 
 def load_state(spark: SparkSession, path: str) -> State:
-    """The inverse of `save_state`. `DataError` for pieces that are absent or damaged, `ParameterError` for a newer format."""
+    """The inverse of `state_rows`. `DataError` for pieces that are absent or damaged, `ParameterError` for a newer format."""
     frame = spark.read.parquet(path)
     if not {"piece", "state"} <= set(frame.columns):
         raise DataError(f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}")

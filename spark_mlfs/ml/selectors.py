@@ -34,7 +34,7 @@ from ..select.rules import Rule, passing
 from .base import MultiLabelEstimator, Saved
 from .classes import EstimatorClasses
 from .params import FITTING, declare
-from .persistence import load_ranking
+from .persistence import SavedData, load_ranking
 from .rows import feature_positions
 from .shared import ScreeningAccessors, SelectionAccessors
 from .source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
@@ -245,9 +245,8 @@ class MultiLabelSelectorModel(Saved, _Selection):
         copied._ranking, copied._extra = self._ranking, dict(self._extra)
         return copied
 
-    def _save_data(self, spark: SparkSession, path: str, mode: str) -> dict[str, Any]:
-        spark.createDataFrame(self._ranking, pipeline.ranking_schema(self._ranking)).coalesce(1).write.mode(mode).parquet(path)
-        return {"selection": self._extra}
+    def _saved_data(self) -> SavedData:
+        return SavedData(self._ranking, pipeline.ranking_schema(self._ranking), {"selection": self._extra})
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["selection"])

@@ -29,6 +29,7 @@ from pandas.api.types import is_numeric_dtype
 from pyspark.sql import SparkSession
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
+from ..ml.persistence import Writer
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data
@@ -191,6 +192,15 @@ class Place:
         lines = [(line,) for line in content.rstrip("\n").split("\n")]
         frame = self.spark.createDataFrame(lines, "value string").coalesce(1)
         frame.write.mode(self.mode).text(f"{self.path}/{name}")
+
+    def model(self, name: str, saved: Any) -> None:
+        """A fitted model or pipeline in the folder `name`."""
+        writer = saved.write()
+        if self.folder is not None and isinstance(writer, Writer):
+            writer.save_here(self.folder / name)
+            return
+        (writer.overwrite() if self.mode == "overwrite" else writer).save(f"{self.path}/{name}")
+        self.require_data(name)
 
     def table(self, name: str, frame: Any) -> None:
         """A pandas frame as ``name.parquet`` and ``name.csv``."""

@@ -29,7 +29,15 @@ exec "{java}" "$@"
 
 
 def java_version(java: str | Path) -> int | None:
-    """Major version of a ``java`` executable, or None where it does not run."""
+    """Major version of a ``java`` executable, or None where it does not run. A JDK writes it into a file, which is read sooner
+    than Java starts."""
+    try:
+        release = Path(java).resolve().parents[1] / "release"
+        written = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', release.read_text(errors="replace"), re.MULTILINE)
+    except OSError:
+        written = None
+    if written and os.access(java, os.X_OK):
+        return int(written[1])
     try:
         said = subprocess.run([str(java), "-version"], capture_output=True, text=True, timeout=60)
     except (OSError, subprocess.TimeoutExpired):

@@ -22,7 +22,7 @@ from spark_mlfs import cli
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.errors import DataError, ParameterError, SparkMlfsError
 from spark_mlfs.ml import persistence
-from spark_mlfs.ml.persistence import load_state, save_state
+from spark_mlfs.ml.persistence import load_state, state_rows
 from spark_mlfs.output.journal import Journal
 from spark_mlfs.schema import with_names
 
@@ -470,7 +470,8 @@ def test_a_state_of_several_pieces_comes_back(spark, tmp_path, monkeypatch):
         "k": 3,
         "e": np.zeros((0, 4)),
     }
-    save_state(spark, str(tmp_path / "state"), state)
+    (tmp_path / "state").mkdir()
+    state_rows(state).to_parquet(tmp_path / "state" / "part-0.parquet", index=False)
     found = load_state(spark, str(tmp_path / "state"))
     assert list(found) == list(state) and found["k"] == 3 and found["e"].shape == (0, 4)
     assert (found["a"] == state["a"]).all() and (found["s"] != state["s"]).nnz == 0
