@@ -166,8 +166,8 @@ def run(args: argparse.Namespace) -> int:
         if config.classifier.name:
             with stages.stage("classifier"):
                 pipeline = _fit_pipeline(spark, config, model, ranked.frame, stages)
-        _print_ranking(ranked, stages)
         with stages.stage("write"), output.writing(spark) as target:
+            _print_ranking(ranked, stages)
             _write(target, config, ranked, model, pipeline, stages, args.argv)
         files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
         print(f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else ""))
