@@ -21,9 +21,9 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.profile import Profile
-from ..errors import BudgetError
+from ..errors import BudgetError, WorkerBudgetError
 from ..kernels.information import CountLogs
-from ..statistics.base import Statistic
+from ..statistics.base import Ended, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
 
@@ -31,6 +31,7 @@ SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
 DRIVER_BYTES = 1 << 30  # one merged state that the driver takes
 WORKER_BYTES = 1 << 30  # rows and states that one worker process holds
+ENDED_SHARES, ENDED_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
 CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
 
 Answer = TypeVar("Answer")
@@ -87,7 +88,7 @@ class Engine:
         computed = self._compute(fresh) if fresh else {}
         if keep:
             self._results.update(computed)
-            self.kept_bytes += sum(s.state_bytes(self.profile) for s in fresh.values())
+            self.kept_bytes += sum(0 if s.ends else s.state_bytes(self.profile) for s in fresh.values())
         return [computed[key] if (key := s.key()) in computed else self._results[key] for s in statistics]
 
     def remember(self, statistic: Statistic, result: Any) -> None:
@@ -97,6 +98,20 @@ class Engine:
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         """The results of statistics that are not known, by their keys."""
         raise NotImplementedError
+
+    def edges_of(self, statistic: Ended) -> np.ndarray:
+        """Where the features of a statistic are cut; `BudgetError` where the piece of one feature exceeds a worker's share."""
+        edges = statistic.edges(self.profile, max(1, min(ENDED_BYTES, self.worker_bytes // ENDED_SHARES)))
+        ranges = zip(edges[:-1], edges[1:], strict=True)
+        largest = max((statistic.piece_bytes(self.profile, first, last) for first, last in ranges), default=0)
+        if largest > self.worker_bytes // 4:
+            error = WorkerBudgetError if self.in_one_process else BudgetError
+            raise error(
+                f"{type(statistic).__name__} over {self.num_features} features needs {-(-largest >> 20)} MB in a worker process "
+                f"for a few of them, more than a quarter of workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower "
+                "numBins where bins are counted, or screen the features first (--screen chi2:5000)"
+            )
+        return edges
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """The sizes of the states at most; `BudgetError` where one is above the budget."""
@@ -117,15 +132,20 @@ class Engine:
     def _sizes(self, statistics: list[Statistic]) -> list[int]:
         """The sizes of the states at most. Those of sums by labelset follow from the number of labelsets: where that could
         decide, the labelsets are counted first."""
-        sizes = [s.state_bytes(self.profile) for s in statistics]
+        sizes = [self._held(s) for s in statistics]
         counts = LabelsetCounts()
         undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
         large = max((size for size, some in zip(sizes, undecided, strict=True) if some), default=0)
         if not self.profile.labelsets and large > min(DIRECT_BYTES, self.worker_bytes // 4, self.driver_bytes):
             (sets,) = self.run(counts)
             self.profile.labelsets = max(1, len(sets.counts))
-            sizes = [s.state_bytes(self.profile) for s in statistics]
+            sizes = [self._held(s) for s in statistics]
         return sizes
+
+    def _held(self, statistic: Statistic) -> int:
+        """The bytes of a state that one process holds at once at most."""
+        size = statistic.state_bytes(self.profile)
+        return min(size, max(1, self.worker_bytes // ENDED_SHARES * 4)) if statistic.ends else size
 
     def bytes_in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
         """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""

@@ -18,7 +18,7 @@ from ..blocks.spans import Spans
 from ..errors import DataError, WorkerBudgetError
 from ..kernels.information import CountLogs
 from ..statistics import cells
-from ..statistics.base import Statistic
+from ..statistics.base import Ended, Statistic
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
 from .base import DRIVER_BYTES, WORKER_BYTES, Answer, Engine
@@ -44,7 +44,7 @@ class Outline(Engine):
         """Whether one process may hold the rows and these statistics; what grows with the labelsets is left to a process that
         can count them."""
         statistics = [s for s in statistics if not s.by_labelset]
-        return self.bytes_in_one_process(statistics, [s.state_bytes(self.profile) for s in statistics]) <= worker_bytes
+        return self.bytes_in_one_process(statistics, [self._held(s) for s in statistics]) <= worker_bytes
 
 
 class LocalEngine(Engine):
@@ -107,6 +107,9 @@ class LocalEngine(Engine):
         self._refuse(list(statistics.values()))
         out = {}
         for key, statistic in statistics.items():
+            if statistic.ends:
+                out[key] = self._ended(statistic)
+                continue
             state: State | None = None
             for span in self._blocks(statistic):  # merged within a span first, as tasks do
                 inner: State | None = None
@@ -115,6 +118,13 @@ class LocalEngine(Engine):
                 state = inner if state is None else statistic.merge(state, inner)
             out[key] = statistic.finish(state, self.profile)
         return out
+
+    def _ended(self, statistic: Ended) -> np.ndarray:
+        """The numbers of all features, range by range."""
+        edges, (blocks,) = self.edges_of(statistic), self._blocks(statistic)
+        ranges = zip(edges[:-1], edges[1:], statistic.pieces(blocks, self.profile, edges), strict=True)
+        parts = [statistic.finish_piece(state, int(first), int(last), self.profile) for first, last, state in ranges]
+        return np.concatenate(parts, axis=1)
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
         return exact_quantiles(self.rows.x, self.profile.varying, shares)

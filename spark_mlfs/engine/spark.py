@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from ..blocks.block import Block, in_order_of_ids
@@ -22,14 +22,16 @@ from ..blocks.spans import Spans
 from ..errors import BudgetError, worker_errors
 from ..kernels.information import CountLogs
 from ..statistics import cells
-from ..statistics.base import Statistic, paste
+from ..statistics.base import Ended, Statistic, paste
 from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
 from ..statistics.targets import Target
 from .base import DIRECT_BYTES, DRIVER_BYTES, WORKER_BYTES, Answer, Engine
 from .tasks import (
     STATE_SCHEMA,
+    EndedPartials,
     GatherSpans,
     InMemory,
+    MergeEnded,
     MergeStates,
     OverLabels,
     Partials,
@@ -42,6 +44,7 @@ from .tasks import (
     run_in_one_task,
 )
 
+ROWS_SHARE = 8  # of a worker's bytes: coded rows that are counted together, states that are merged in one task
 MOST_PIECES, PIECE_BYTES = 4096, 4096  # into how many a state is cut at most, and how small
 
 
@@ -140,9 +143,13 @@ class SparkEngine(Engine):
             layout, frame = self._frame(statistic)
             in_order = statistic.layout == "spans" and statistic.ordered
             spans = statistic.spans(self.profile).count if in_order else 0
-            jobs.setdefault((layout, spans), (frame, []))[1].append((key, statistic))
+            jobs.setdefault((layout, spans, statistic.ends), (frame, []))[1].append((key, statistic))
         out: dict[Hashable, Any] = {}
-        for (_, spans), (frame, members) in jobs.items():
+        for (_, spans, ends), (frame, members) in jobs.items():
+            if ends:
+                numbers = self._ended_job(frame, [s for _, s in members])
+                out |= {key: found for (key, _), found in zip(members, numbers, strict=True)}
+                continue
             states = self._job(frame, [s for _, s in members], spans)
             for (key, statistic), state in zip(members, states, strict=True):
                 out[key] = statistic.finish(state, self.profile)
@@ -176,14 +183,37 @@ class SparkEngine(Engine):
             # what a task merges lies side by side in it
             tasks = min(max(self.parallelism, 4 * total // self.worker_bytes), pieces * len(statistics))
             rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
+        states = self._collect(rows)
+        return collect_states(statistics, [(r.statistic, r.piece, r.position, r.state) for r in states], pieces)
+
+    def _ended_job(self, frame: DataFrame, statistics: list[Ended]) -> list[np.ndarray]:
+        """The numbers of statistics that are finished range by range of features, on the executors."""
+        edges = [self.edges_of(statistic) for statistic in statistics]
+        lean = [statistic.lean() for statistic in statistics]
+        share = max(1, self.worker_bytes // ROWS_SHARE)
+        rows = frame.mapInArrow(EndedPartials(lean, self.profile, edges, share), STATE_SCHEMA)
+        # what a task takes in of the pieces of all tasks, at most
+        total = sum(s.state_bytes(self.profile) for s in statistics) * self.parallelism
+        pieces = sum(len(cut) - 1 for cut in edges)
+        tasks = min(pieces, max(self.parallelism, -(-total * ROWS_SHARE // self.worker_bytes)))
+        merged = rows.repartition(tasks, "statistic", "piece").mapInArrow(MergeEnded(lean, self.profile, edges), STATE_SCHEMA)
+        found = self._collect(merged)
+        out = []
+        for index in range(len(statistics)):
+            parts = {r.piece: decode(bytes(r.state))["numbers"] for r in found if r.statistic == index}
+            out.append(np.concatenate([parts[piece] for piece in sorted(parts)], axis=1))
+        return out
+
+    def _collect(self, states: DataFrame) -> list[Row]:
+        """The states of one job over the data, and what they cost."""
         started = time.perf_counter()
         with worker_errors():
-            states = rows.collect()
+            rows = states.collect()
         self.cost.jobs += 1
         self.cost.scans += 1
-        self.cost.driver_bytes += sum(len(row.state) for row in states)
+        self.cost.driver_bytes += sum(len(row.state) for row in rows)
         self.cost.seconds["statistics"] = self.cost.seconds.get("statistics", 0.0) + time.perf_counter() - started
-        return collect_states(statistics, [(r.statistic, r.piece, r.position, r.state) for r in states], pieces)
+        return rows
 
     def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
         few = cells.CellCounts(coding, target, selected, logs)

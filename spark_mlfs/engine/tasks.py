@@ -20,7 +20,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..blocks.spans import Spans
 from ..errors import DataError, WorkerBudgetError, worker_errors
-from ..statistics.base import Statistic, compact, cut
+from ..statistics.base import Ended, Statistic, compact, cut
 from ..statistics.targets import Target
 from .base import DRIVER_BYTES, WORKER_BYTES, Answer, one_thread
 from .local import LocalEngine
@@ -108,6 +108,76 @@ class MergeStates:
                 part = decode(data)
                 state = part if state is None else self.statistics[index].merge(state, part)
             yield _state_row(index, piece, 0, state)
+
+
+@dataclass
+class EndedPartials:
+    """Worker side of a job of `Ended` statistics: rows are kept up to `share` bytes, then counted range by range of features.
+
+    `edges` of each statistic: where its features are cut."""
+
+    statistics: list[Ended]
+    profile: Profile
+    edges: list[np.ndarray]
+    share: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        waiting: list[Block | CodedBlock] = []
+        size = 0
+        with one_thread():
+            for batch in batches:
+                for data in binary_cells(batch, "block"):
+                    waiting.append(_any_block(bytes(data)))  # a batch is not kept for a block of it
+                    size += len(data)
+                    if size >= self.share:
+                        yield from self._emit(waiting)
+                        waiting, size = [], 0
+            if waiting:
+                yield from self._emit(waiting)
+
+    def _emit(self, blocks: list[Block | CodedBlock]) -> Iterator[pa.RecordBatch]:
+        for index, (statistic, edges) in enumerate(zip(self.statistics, self.edges, strict=True)):
+            for piece, state in enumerate(statistic.pieces(blocks, self.profile, edges)):
+                yield _state_row(index, piece, 0, state)
+
+
+@dataclass
+class MergeEnded:
+    """Worker side of the merge of `Ended` statistics: all states of a piece, merged and finished; the numbers go on."""
+
+    statistics: list[Ended]
+    profile: Profile
+    edges: list[np.ndarray]
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        merged: dict[tuple[int, int], list[State]] = {}
+        with one_thread():
+            for batch in batches:
+                statistic, piece = (batch.column(i).to_pylist() for i in range(2))
+                for number, data in enumerate(batch.column(3)):
+                    key = statistic[number], piece[number]
+                    self._take(key, merged.setdefault(key, []), decode(data.as_py()))
+            for index, piece in sorted(merged):
+                state = self._whole(index, merged.pop((index, piece)))
+                first, last = (int(edge) for edge in self.edges[index][piece : piece + 2])
+                numbers = self.statistics[index].finish_piece(state, first, last, self.profile)
+                yield _state_row(index, piece, 0, {"numbers": numbers})
+
+    def _take(self, key: tuple[int, int], parts: list[State], part: State) -> None:
+        """`part` with the others of its piece: those of like size are merged, so that none is added to often."""
+        while parts and _size(parts[-1]) <= 2 * _size(part):
+            part = self.statistics[key[0]].merge(parts.pop(), part)
+        parts.append(part)
+
+    def _whole(self, index: int, parts: list[State]) -> State:
+        while len(parts) > 1:
+            last = parts.pop()
+            parts.append(self.statistics[index].merge(parts.pop(), last))
+        return parts[0]
+
+
+def _size(state: State) -> int:
+    return sum(value.nnz if sp.issparse(value) else value.size for value in state.values() if hasattr(value, "dtype"))
 
 
 @dataclass(frozen=True)

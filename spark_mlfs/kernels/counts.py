@@ -70,3 +70,40 @@ def count_sparse(onehot: sp.csr_matrix, rows: np.ndarray, groups: np.ndarray, si
     indptr = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=size))])
     member = sp.csr_matrix((np.ones(len(rows), np.int32), rows[order], indptr), shape=(size, onehot.shape[0]))
     return (member @ onehot).tocsr()
+
+
+def slots_first(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
+    """The one-hot slots of some blocks of rows, (n, slots), slot by slot: what `count_slots` cuts ranges from."""
+    indices = np.concatenate([o.indices for o in onehots])
+    lengths = np.concatenate([[0], *(np.diff(o.indptr) for o in onehots)])
+    shape = (sum(o.shape[0] for o in onehots), onehots[0].shape[1])
+    ones = np.ones(len(indices), np.int8)
+    return sp.csr_matrix((ones, indices, np.cumsum(lengths)), shape=shape).tocsc()
+
+
+def members(rows: np.ndarray, groups: np.ndarray, n: int, size: int) -> sp.csr_matrix:
+    """(n, size) int32 0/1 CSR: which row is in which group."""
+    order = np.argsort(rows, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
+    return sp.csr_matrix((np.ones(len(rows), np.int32), groups[order], indptr), shape=(n, size))
+
+
+def count_slots(columns: sp.csc_matrix, first: int, last: int, member: sp.csr_matrix, every: bool) -> sp.csr_matrix:
+    """(last - first, size) CSR counts of the slots first..last, groups in order; with `every` a group of all rows comes first.
+
+    Slot by slot the sums are kept over the groups of few rows: what is added up stays near, and no more is made than is asked."""
+    a, z = columns.indptr[first], columns.indptr[last]
+    indptr = columns.indptr[first : last + 1] - a
+    part = sp.csr_matrix((np.ones(z - a, np.int32), columns.indices[a:z], indptr), shape=(last - first, columns.shape[0]))
+    table = (part @ member).tocsc().tocsr()  # twice turned: in order
+    if not every:
+        return table
+    rows = np.diff(indptr)
+    filled = rows > 0
+    starts = table.indptr + np.concatenate([[0], np.cumsum(filled)])
+    groups, counts = np.zeros(starts[-1], table.indices.dtype), np.empty(starts[-1], table.dtype)
+    of_all = np.zeros(starts[-1], bool)
+    of_all[starts[:-1][filled]] = True
+    counts[of_all], counts[~of_all] = rows[filled], table.data
+    groups[~of_all] = table.indices + 1
+    return sp.csr_matrix((counts, groups, starts), shape=(last - first, member.shape[1] + 1))

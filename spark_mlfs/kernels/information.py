@@ -12,12 +12,15 @@ relevance), or one per labelset (label powerset).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 TABLE_ROWS = 1 << 22  # up to so many rows c log c comes from a table
-CELLS = 1 << 17  # counts that are looked at together
+CELLS = 1 << 19  # counts that are looked at together
 
 
 class CountLogs:
@@ -30,7 +33,13 @@ class CountLogs:
         self.scale = 2.0**self.shift
         self.half = 0.5 if correction == "miller-madow" else 0.0
         self.n = n
-        self._table = self._compute(np.arange(n + 1)) if n <= TABLE_ROWS else None
+
+    @cached_property
+    def _table(self) -> np.ndarray | None:
+        return self._compute(np.arange(self.n + 1)) if self.n <= TABLE_ROWS else None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_table"}  # made again where it is needed
 
     def _compute(self, counts: np.ndarray) -> np.ndarray:
         c = counts.astype(np.float64)
@@ -95,54 +104,227 @@ class StoredCounts:
         edges = np.searchsorted(self.feature, np.arange(self.width + 1))
         return sums[edges[1:]] - sums[edges[:-1]]
 
-    def pairs(self, groups: int, *values: np.ndarray) -> tuple[np.ndarray, ...]:
+    @cached_property
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
+        """(feature, group, first pair of each feature (width + 1,), order, starts): how cells gather into pairs; the last two
+        are None where each cell is a pair."""
+        of, group = self.feature[self.slot], self.group
+        order = starts = None
+        if (np.diff(self.feature) == 0).any():  # a feature with several stored codes
+            key = of * (int(group.max(initial=0)) + 1) + group
+            order = np.argsort(key, kind="stable")
+            key = key[order]
+            starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])) if len(key) else np.zeros(0, np.int64)
+            of, group = of[order[starts]], group[order[starts]]
+        return of, group, np.searchsorted(of, np.arange(self.width + 1)), order, starts
+
+    def pairs(self, *values: np.ndarray) -> tuple[np.ndarray, ...]:
         """The pairs (feature, group) that have a stored code, and the sums of the cells' values over each."""
-        key = self.feature[self.slot] * groups + self.group
-        order = np.argsort(key, kind="stable")
-        ordered = key[order]
-        starts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if len(key) else np.zeros(0, np.int64)
-        distinct = ordered[starts]
-        sums = [np.add.reduceat(v[order], starts) if len(key) else np.zeros(0, np.int64) for v in values]
-        return distinct // groups, distinct % groups, *sums
+        of, group, _, order, starts = self._pairs
+        if starts is None:
+            return of, group, *values
+        return of, group, *(np.add.reduceat(v[order], starts) if len(order) else v for v in values)
+
+    def over_pairs(self, values: np.ndarray) -> np.ndarray:
+        """(width,) sums of the pairs' values: exact ones of whole numbers; of others in the order of the groups."""
+        edges = self._pairs[2]
+        if values.dtype.kind == "i":
+            sums = np.concatenate([[0], np.cumsum(values)])
+            return sums[edges[1:]] - sums[edges[:-1]]
+        out = np.zeros(self.width)
+        filled = edges[1:] > edges[:-1]
+        if filled.any():
+            out[filled] = np.add.reduceat(values, edges[:-1][filled])
+        return out
 
 
-def summed_stored_information(logs: CountLogs, stored: StoredCounts, positive: np.ndarray, n: int) -> np.ndarray:
-    """`summed_label_information` from stored counts whose groups are the labels, with `positive` (q,) rows of n, to the bit.
+class LabelRows:
+    """How many of n rows each label has: `positive` (q,), and as distinct numbers `distinct` (P,) of `labels` (P,) labels,
+    label l's number the `case[l]`-th."""
+
+    def __init__(self, positive: np.ndarray, n: int) -> None:
+        self.positive, self.n = np.asarray(positive, np.int64), n
+        self.distinct, self.case, self.labels = np.unique(self.positive, return_inverse=True, return_counts=True)
+
+
+def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows, clip: bool = True) -> np.ndarray:
+    """`summed_label_information` from stored counts whose groups are the labels, to the bit; without `clip` the sum as it is.
 
     Of a label that meets no stored code of f only its count matters, by g(r, p) = T(r − p) − T(r) − T(n − p) + T(n), r the rows
     with the code that is not stored, T(c) = c log c: a table over the distinct r and p. The stored cells correct it.
     """
+    n, positive = rows.n, rows.positive
     rest = n - stored.by_feature(stored.rows)
+    kept = logs.clip if clip else lambda value: value
 
     def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
         # where p exceeds r the label meets a stored code, and the value cancels
-        return logs.clip(logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n))
+        return kept(logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n))
 
     r, case = np.unique(rest, return_inverse=True)
-    p, labels = np.unique(positive, return_counts=True)
+    p, labels = rows.distinct, rows.labels
     table = np.empty(len(r), np.int64)
     step = max(1, CELLS // max(1, len(p)))
     for a in range(0, len(r), step):
         table[a : a + step] = untouched(r[a : a + step, None], p) @ labels
     code = stored.rows[stored.slot]
     terms = logs(stored.count) + logs(code - stored.count) - logs(code)
-    f, label, met, terms = stored.pairs(len(positive), stored.count, terms)
-    left, p, r = positive[label] - met, positive[label], rest[f]
+    f, label, met, terms = stored.pairs(stored.count, terms)
+    p, r = positive[label], rest[f]
+    left = p - met
     exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
-    change = np.concatenate([[0], np.cumsum(logs.clip(exact) - untouched(r, p))])
-    edges = np.searchsorted(f, np.arange(stored.width + 1))
-    return table[case] + change[edges[1:]] - change[edges[:-1]]
+    return table[case] + stored.over_pairs(kept(exact) - untouched(r, p))
+
+
+def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
+    """n·I(f; class), (F,) fixed point, from stored counts whose groups are the classes, with `classes` (m,) rows."""
+    n = classes.sum()
+    rest = n - stored.by_feature(stored.rows)
+    _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
+    change = stored.over_pairs(terms + logs(classes[group] - met) - logs(classes[group]))
+    return change - stored.by_feature(logs(stored.rows)) - logs(rest) + logs(n)
 
 
 def stored_class_information(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
     """`class_information` from stored counts whose groups are the classes, with `classes` (m,) rows, to the bit."""
-    n = classes.sum()
+    return logs.nats(stored_class_terms(logs, stored, classes), classes.sum())
+
+
+def stored_label_sums(
+    stored: StoredCounts,
+    rows: LabelRows,
+    touched: np.ndarray,
+    untouched: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> np.ndarray:
+    """(F,) Σ_l of a value over all labels: `touched` of the pairs (feature, label) with a stored code, `untouched(r, p)` of the
+    others, by their rows p and the feature's rows r with the code that is not stored. Nothing is subtracted: what is positive
+    keeps its digits."""
+    f, label = stored.pairs()
+    rest = rows.n - stored.by_feature(stored.rows)
+    count = len(rows.distinct)
+    out, edges = stored.over_pairs(touched), stored._pairs[2]
+    step = max(1, CELLS // max(1, count))
+    for a in range(0, stored.width, step):
+        z = min(stored.width, a + step)
+        pairs = slice(edges[a], edges[z])
+        met = np.bincount((f[pairs] - a) * count + rows.case[label[pairs]], minlength=(z - a) * count)
+        left = rows.labels - met.reshape(z - a, count)
+        values = untouched(rest[a:z, None], rows.distinct)
+        out[a:z] += np.where(left > 0, left * values, 0.0).sum(axis=1)
+    return out
+
+
+def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Callable]:
+    """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of the others by (r, p): see
+    `stored_label_sums`."""
+    n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
+    code = stored.rows[stored.slot]
+    f, label, met, terms = stored.pairs(stored.count, logs(stored.count) + logs(code - stored.count) - logs(code))
+    p, r = rows.positive[label], rest[f]
+    left = p - met
+    exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
+
+    def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+        value = logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n)
+        return logs.nats(logs.clip(value), n)
+
+    return logs.nats(logs.clip(exact), n), untouched
+
+
+def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: str = "none") -> tuple[np.ndarray, Callable]:
+    """`small_label_information` of the pairs (feature, label) with a stored code, and of the others by (r, p)."""
+    n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
+
+    def cell(count: np.ndarray, of_code: np.ndarray, of_label: np.ndarray) -> np.ndarray:
+        excess, expected = (n * count - of_code * of_label).astype(np.float64), of_code.astype(np.float64) * of_label
+        t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
+        return expected / n * _excess_entropy(t)
+
+    code, p = stored.rows[stored.slot], rows.positive[stored.group]
+    terms = cell(stored.count, code, p) + cell(code - stored.count, code, n - p)
+    codes = stored.by_feature((stored.rows > 0).astype(np.int64)) + (rest > 0)
+    occupied = np.ones(len(code), np.int64) + (code > stored.count)
+    f, label, met, of_codes, touched, occupied, seen = stored.pairs(stored.count, code, terms, occupied, np.ones_like(code))
+    p, r = rows.positive[label], rest[f]
+    left, others = p - met, n - r - of_codes  # rows of the stored codes that the label does not meet
+    touched = touched + cell(left, r, p) + cell(r - left, r, n - p) + cell(np.zeros_like(p), others, p)
+    touched = touched + cell(others, others, n - p)
+    if correction == "miller-madow":
+        cells = occupied + (left > 0) + (r > left) + (codes[f] - (r > 0) - seen)
+        touched = touched + 0.5 * (codes[f] - 1 - (cells - (p > 0) - (p < n)))
+
+    def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+        p = np.minimum(p, r)
+        value = cell(p, r, p) + cell(r - p, r, n - p) + cell(np.zeros_like(p), n - r, p) + cell(n - r, n - r, n - p)
+        if correction == "miller-madow":
+            value = value + 0.5 * (1 - (r > p))
+        return value / n
+
+    return touched / n, untouched
+
+
+def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Callable]:
+    """χ² of the pairs (feature, label) with a stored code, and of the others by (r, p), as `chi_square`: with O of n_a rows of a
+    code, χ² = n/(p(n − p)) Σ_a (O − n_a p/n)² n/n_a; labels with one value have none."""
+    n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
+
+    def scaled(value: np.ndarray, p: np.ndarray) -> np.ndarray:
+        both = p.astype(np.float64) * (n - p)
+        return np.divide(value, both, out=np.zeros_like(value), where=both > 0)
+
+    def term(count: np.ndarray, of_code: np.ndarray, p: np.ndarray) -> np.ndarray:
+        difference = (n * count - of_code * p).astype(np.float64)
+        return np.divide(difference**2, of_code, out=np.zeros_like(difference), where=of_code > 0)
+
+    code = stored.rows[stored.slot]
+    f, label, met, of_codes, cells = stored.pairs(stored.count, code, term(stored.count, code, rows.positive[stored.group]))
+    p, r = rows.positive[label], rest[f]
+    others = (n - r - of_codes).astype(np.float64)
+
+    def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
+        return scaled(term(p, r, p) + (n - r).astype(np.float64) * p * p, p)
+
+    return scaled(cells + term(p - met, r, p) + others * p * p, p), untouched
+
+
+def largest_stored(stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Callable) -> np.ndarray:
+    """(F,) the largest value over the labels, where that of a label without stored codes grows with its rows."""
+    f, label = stored.pairs()
+    rank = np.empty(len(rows.positive), np.int64)
+    by_rows = np.argsort(-rows.positive, kind="stable")
+    rank[by_rows] = np.arange(len(by_rows))
+    order = np.lexsort((rank[label], f))
+    edges = stored._pairs[2]
+    missing = np.diff(edges).copy()  # the first label, by its rows, that does not meet the feature
+    place = np.arange(len(f)) - edges[f]
+    np.minimum.at(missing, f[order], np.where(rank[label][order] != place, place, len(rank)))
+    out = np.zeros(stored.width)
+    np.maximum.at(out, f, touched)
+    some = missing < len(rank)
+    rest = rows.n - stored.by_feature(stored.rows)
+    out[some] = np.maximum(out[some], untouched(rest[some], rows.positive[by_rows[missing[some]]]))
+    return out
+
+
+def stored_class_chi_square(stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
+    """`class_chi_square` from stored counts whose groups are the classes, with `classes` (m,) rows."""
+    n = int(classes.sum())
     rest = n - stored.by_feature(stored.rows)
-    f, group, met, terms = stored.pairs(len(classes), stored.count, logs(stored.count))
-    change = np.concatenate([[0], np.cumsum(terms + logs(classes[group] - met) - logs(classes[group]))])
-    edges = np.searchsorted(f, np.arange(stored.width + 1))
-    codes = stored.by_feature(logs(stored.rows)) + logs(rest)
-    return logs.nats(change[edges[1:]] - change[edges[:-1]] - codes + logs(n), n)
+
+    def term(count: np.ndarray, of_code: np.ndarray, of_class: np.ndarray) -> np.ndarray:
+        expected = of_code.astype(np.float64) * of_class
+        return np.divide((n * count - expected) ** 2, expected * n, out=np.zeros_like(expected), where=expected > 0)
+
+    code, m = stored.rows[stored.slot], classes[stored.group]
+    # of a stored code, each class it does not meet adds its expectation
+    of_slot = np.bincount(stored.slot, m, len(stored.rows)).astype(np.int64) if len(m) else np.zeros(len(stored.rows), np.int64)
+    f, group, met, cells = stored.pairs(stored.count, term(stored.count, code, m))
+    m = classes[group]
+    out = stored.over_pairs(cells + term(m - met, rest[f], m))
+    out += stored.by_feature(stored.rows * (n - of_slot)) / n
+    away = (n - stored.over_pairs(m)).astype(np.float64)  # rows of classes that meet no stored code
+    gone = (n - rest).astype(np.float64)
+    return out + np.divide(away * gone**2, n * rest.astype(np.float64), out=np.zeros(stored.width), where=rest > 0)
 
 
 def _label_terms(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:

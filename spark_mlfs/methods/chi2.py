@@ -16,7 +16,8 @@ Deviations: none known; the sum over the labels ranks as the mean does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,38 @@ import numpy as np
 from ..engine.base import Engine
 from ..kernels import information as info
 from ..params import Choice, Parameter
+from ..statistics.contingency import Counts
+from ..statistics.targets import Classes, Target
 from .base import Scores
-from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod
+from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod, dense_parts, stored_parts
+
+
+@dataclass(frozen=True)
+class ChiSquare:
+    """χ² against each label, the labels combined by `aggregate`, or against the class."""
+
+    target: Target
+    aggregate: str
+
+    def key(self) -> Hashable:
+        return "chi2", self.aggregate
+
+    def __call__(self, counts: Counts) -> np.ndarray:
+        target, out = self.target, np.empty(counts.count)
+        classes = isinstance(target, Classes)
+        if not counts.coding.sparse or (not classes and target.watch):
+            combine = {"sum": np.sum, "mean": np.mean, "max": np.max}[self.aggregate]
+            for at, some in dense_parts(counts, 4):
+                each = info.class_chi_square(some) if classes else info.chi_square(some, target.q, target.unknown(some))
+                out[at] = each if classes else combine(each, axis=1)
+            return out
+        for at, some in stored_parts(counts, not classes):
+            if classes:
+                out[at] = info.stored_class_chi_square(some, counts.totals)
+                continue
+            combine = info.largest_stored if self.aggregate == "max" else info.stored_label_sums
+            out[at] = combine(some, counts.label_rows, *info.stored_chi_square(some, counts.label_rows))
+        return out / target.q if not classes and self.aggregate == "mean" else out
 
 
 class Chi2(CountingMethod):
@@ -41,13 +72,9 @@ class Chi2(CountingMethod):
         Parameter("aggregate", "sum", Choice(("sum", "mean", "max")), "how the labels' statistics are combined (br only)"),
     )
 
+    def reduction(self, counting: Counting, p: Mapping[str, Any]) -> ChiSquare:
+        return ChiSquare(counting.target, p["aggregate"])
+
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
-        target, out = counting.target, np.empty(engine.num_features)
-        for first, last, counts in counting.two_way.chunks(copies=4):
-            if p["labels"] == "lp":
-                out[first:last] = info.class_chi_square(counts)
-            else:
-                each = info.chi_square(counts, target.q, target.unknown(counts))
-                out[first:last] = {"sum": np.sum, "mean": np.mean, "max": np.max}[p["aggregate"]](each, axis=1)
-        return Scores(out)
+        return Scores(counting.numbers(self.reduction(counting, p))[0])

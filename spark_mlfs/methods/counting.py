@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +16,16 @@ from ..kernels import information as info
 from ..params import Choice, Integer, Parameter
 from ..solvers import greedy
 from ..statistics.base import Statistic
-from ..statistics.contingency import CHUNK_BYTES, Counts, LabelPairSums, PairInformation, TwoWay
+from ..statistics.contingency import (
+    CHUNK_BYTES,
+    Counts,
+    LabelPairSums,
+    PairInformation,
+    Reduction,
+    TwoWay,
+    TwoWayNumbers,
+    group_totals,
+)
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.targets import Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
@@ -30,6 +40,7 @@ LABELS = Parameter(
 )
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 
+WIDE_BYTES = 32 << 20  # of two-way counts that are brought together
 PAIR_BYTES = 64 << 20
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
@@ -42,16 +53,68 @@ def known_labelsets(engine: Engine) -> Labelsets:
     return sets
 
 
+@dataclass(frozen=True)
+class Relevance:
+    """R(f): the sum of I(f; Y_l) over the labels, or I(f; class), of groups that are a `target`'s. Where every label is known the
+    sum is exact, and sparse counts are not made dense. Plug-in values are clipped at 0."""
+
+    target: Target
+    logs: info.CountLogs
+
+    def key(self) -> Hashable:
+        return "relevance", self.logs.half
+
+    def __call__(self, counts: Counts) -> np.ndarray:
+        logs, target = self.logs, self.target
+        out, whole = np.empty(counts.count), np.empty(counts.count, np.int64)
+        if isinstance(target, Classes):
+            if counts.coding.sparse:
+                for at, some in stored_parts(counts, False):
+                    out[at] = info.stored_class_information(logs, some, counts.totals)
+            else:
+                for at, some in dense_parts(counts, 6):
+                    out[at] = info.class_information(logs, some)
+            return out if logs.half else np.maximum(out, 0.0)
+        if target.watch:
+            for at, some in dense_parts(counts, 6):
+                each = info.label_information(logs, some, target.q, target.unknown(some))
+                out[at] = (each if logs.half else np.maximum(each, 0.0)).sum(axis=1)
+            return out
+        if counts.coding.sparse:
+            for at, some in stored_parts(counts, True):
+                whole[at] = info.summed_stored_information(logs, some, counts.label_rows)
+        else:
+            for at, some in dense_parts(counts, 6):
+                whole[at] = info.summed_label_information(logs, some, target.q)
+        return logs.nats(whole, int(counts.totals[0]))
+
+
+def stored_parts(counts: Counts, labels: bool) -> Iterator[tuple[slice, info.StoredCounts]]:
+    """`Counts.stored` by the place of the features among those of `counts`."""
+    for first, last, some in counts.stored(labels):
+        yield slice(first - counts.first, last - counts.first), some
+
+
+def dense_parts(counts: Counts, copies: int) -> Iterator[tuple[slice, np.ndarray]]:
+    """`Counts.chunks` by the place of the features among those of `counts`."""
+    for first, last, some in counts.chunks(CHUNK_BYTES, copies):
+        yield slice(first - counts.first, last - counts.first), some
+
+
 class Counting:
     """The counts and informations of one run, each computed when first asked for."""
 
     def __init__(self, engine: Engine, p: Mapping[str, Any], target: Target | None = None, rows: int | None = None) -> None:
         self.engine, self.p = engine, p
         self.coding = engine.coding(p["num_bins"], p["binning"])
+        self.totals: np.ndarray | None = None
         if target is None and p.get("labels") == "lp":
             sets = known_labelsets(engine)
             target, rows = Classes(sets.hashes), int(sets.counts.sum())
+            self.totals = sets.counts.astype(np.int64)
         self.target = target if target is not None else engine.labels()
+        if self.totals is None:
+            self.totals = group_totals(self.target, engine.profile)
         correction = p.get("bias_correction", "none")
         self.logs = info.CountLogs(rows or engine.profile.n, 8 * (engine.profile.q + 2), correction)
         self.correction = correction
@@ -60,51 +123,42 @@ class Counting:
     def two_way(self) -> Counts:
         return self.engine.run(TwoWay(self.coding, self.target))[0]
 
-    def over_labels(self, reduce: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
-        """(v,) what `reduce` makes of I(f; Y_l), (F, q) of some features at a time; plug-in values clipped at 0."""
-        target, out = self.target, np.empty(self.engine.num_features)
-        for first, last, counts in self.two_way.chunks(CHUNK_BYTES, copies=6):
-            information = info.label_information(self.logs, counts, target.q, target.unknown(counts))
-            out[first:last] = reduce(self._clip(information))
-        return out
+    @cached_property
+    def wide(self) -> bool:
+        """Whether the two-way counts are too many to be brought together: numbers of them are finished where they are counted."""
+        engine, wanted = self.engine, TwoWay(self.coding, self.target)
+        limit = min(WIDE_BYTES, engine.worker_bytes // 8, engine.driver_bytes // 4)
+        return self.totals is not None and wanted.state_bytes(engine.profile) > limit
+
+    def wanted(self, reduction: Reduction) -> Statistic:
+        """The statistic that `numbers` asks for."""
+        if self.wide:
+            return TwoWayNumbers(self.coding, self.target, self.totals, reduction)
+        return TwoWay(self.coding, self.target)
+
+    def numbers(self, reduction: Reduction) -> np.ndarray:
+        """(k, v) what `reduction` makes of the two-way counts."""
+        (found,) = self.engine.run(self.wanted(reduction))
+        return found if self.wide else np.atleast_2d(reduction(found))
 
     @cached_property
     def relevance(self) -> np.ndarray:
-        """(v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset). Where every label is known the sum is exact, and a
-        sparse table is not made dense."""
-        two_way, logs, target = self.two_way, self.logs, self.target
-        stored = self.coding.sparse
-        if isinstance(target, Labels):
-            if target.watch:
-                return self.over_labels(lambda each: each.sum(axis=1))
-            n, total = int(two_way.totals[0]), np.empty(self.engine.num_features, np.int64)
-            if stored:
-                for first, last, some in two_way.stored(True):
-                    total[first:last] = info.summed_stored_information(logs, some, two_way.totals[1:], n)
-            else:
-                for first, last, counts in two_way.chunks(CHUNK_BYTES, copies=6):
-                    total[first:last] = info.summed_label_information(logs, counts, target.q)
-            return logs.nats(total, n)
-        out = np.empty(self.engine.num_features)
-        if stored:
-            for first, last, some in two_way.stored(False):
-                out[first:last] = info.stored_class_information(logs, some, two_way.totals)
-        else:
-            for first, last, counts in two_way.chunks(CHUNK_BYTES, copies=6):
-                out[first:last] = info.class_information(logs, counts)
-        return self._clip(out)
+        """(v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset)."""
+        return self.numbers(Relevance(self.target, self.logs))[0]
 
     @cached_property
     def entropy(self) -> np.ndarray:
         """(v,) H(f)."""
-        return info.entropy(self.logs, self.two_way.codes())
+        return info.entropy(self.logs, self._all_rows.codes())
 
-    def _clip(self, values: np.ndarray) -> np.ndarray:
-        return np.maximum(values, 0.0) if self.correction == "none" else values
+    @property
+    def _all_rows(self) -> Counts:
+        """Counts of which group 0 is all rows."""
+        return self.engine.run(TwoWay(self.coding, Everything()))[0] if self.wide else self.two_way
 
     @cached_property
     def _commonest(self) -> np.ndarray:
-        return self.coding.zero.astype(int) if self.coding.sparse else self.two_way.commonest()
+        return self.coding.zero.astype(int) if self.coding.sparse else self._all_rows.commonest()
 
     def links(self, features: list[int], target: Target | None = None) -> dict[int, np.ndarray]:
         """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their counts fit the budgets."""
@@ -199,7 +253,12 @@ class CountingMethod(Method):
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if p.get("labels") == "lp":
             return [LabelsetCounts()]
-        return [TwoWay(engine.coding(p["num_bins"], p["binning"]), engine.labels())]
+        counting = Counting(engine, p)
+        return [counting.wanted(self.reduction(counting, p))]
+
+    def reduction(self, counting: Counting, p: Mapping[str, Any]) -> Reduction:
+        """What it makes of the two-way counts first."""
+        return Relevance(counting.target, counting.logs)
 
 
 __all__ = [
@@ -211,5 +270,8 @@ __all__ = [
     "Counting",
     "CountingMethod",
     "Everything",
+    "Reduction",
+    "dense_parts",
     "known_labelsets",
+    "stored_parts",
 ]

@@ -13,14 +13,41 @@ Deviations: none known; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..engine.base import Engine
+from ..kernels import information as info
+from ..statistics.contingency import Counts
+from ..statistics.targets import Labels
 from .base import Scores
-from .counting import Counting, CountingMethod
+from .counting import Counting, CountingMethod, dense_parts, stored_parts
+
+
+@dataclass(frozen=True)
+class InformationNorm:
+    """‖(I(f; Y_l))_l‖₂."""
+
+    target: Labels
+    logs: info.CountLogs
+
+    def key(self) -> Hashable:
+        return "enm", self.logs.half
+
+    def __call__(self, counts: Counts) -> np.ndarray:
+        target, logs, out = self.target, self.logs, np.empty(counts.count)
+        if counts.coding.sparse and not target.watch:
+            for at, some in stored_parts(counts, True):
+                touched, untouched = info.stored_label_information(logs, some, counts.label_rows)
+                out[at] = info.stored_label_sums(some, counts.label_rows, touched**2, lambda r, p, of=untouched: of(r, p) ** 2)
+        else:
+            for at, some in dense_parts(counts, 6):
+                each = info.label_information(logs, some, target.q, target.unknown(some))
+                out[at] = ((each if logs.half else np.maximum(each, 0.0)) ** 2).sum(axis=1)
+        return np.sqrt(out)
 
 
 class ENM(CountingMethod):
@@ -30,5 +57,9 @@ class ENM(CountingMethod):
     title = "Euclidean norm of the per-label mutual informations"
     source = "Gonzalez-Lopez et al. 2020"
 
+    def reduction(self, counting: Counting, p: Mapping[str, Any]) -> InformationNorm:
+        return InformationNorm(counting.target, counting.logs)
+
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        return Scores(Counting(engine, p).over_labels(lambda each: np.sqrt((each**2).sum(axis=1))))
+        counting = Counting(engine, p)
+        return Scores(counting.numbers(self.reduction(counting, p))[0])

@@ -15,15 +15,51 @@ are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..engine.base import Engine
-from ..kernels.information import small_label_information
+from ..kernels import information as info
+from ..statistics.contingency import Counts
+from ..statistics.targets import Labels
 from .base import Scores
-from .counting import Counting, CountingMethod
+from .counting import Counting, CountingMethod, dense_parts, stored_parts
+
+FLOOR = 1e-12
+
+
+@dataclass(frozen=True)
+class GeometricMean:
+    """The geometric mean of max(I(f; Y_l), 1e-12) over the labels of `both` values."""
+
+    target: Labels
+    both: np.ndarray
+    correction: str
+
+    def key(self) -> Hashable:
+        return "gmm", self.correction
+
+    def __call__(self, counts: Counts) -> np.ndarray:
+        target, out = self.target, np.empty(counts.count)
+        if counts.coding.sparse and not target.watch:
+            rows = counts.label_rows
+
+            def logarithm(each: np.ndarray, p: np.ndarray) -> np.ndarray:
+                return np.where((p > 0) & (p < rows.n), np.log(np.maximum(each, FLOOR)), 0.0)
+
+            for at, some in stored_parts(counts, True):
+                touched, untouched = info.small_stored_information(some, rows, self.correction)
+                met = logarithm(touched, rows.positive[some.pairs()[1]])
+                sums = info.stored_label_sums(some, rows, met, lambda r, p, of=untouched: logarithm(of(r, p), p))
+                out[at] = sums / np.count_nonzero(self.both)
+        else:
+            for at, some in dense_parts(counts, 8):
+                each = info.small_label_information(some, target.q, target.unknown(some), self.correction)[:, self.both]
+                out[at] = np.log(np.maximum(each, FLOOR)).mean(axis=1)
+        return np.exp(out)
 
 
 class GMM(CountingMethod):
@@ -33,14 +69,14 @@ class GMM(CountingMethod):
     title = "geometric mean of the per-label mutual informations"
     source = "Gonzalez-Lopez et al. 2020"
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        profile = engine.profile
+    def reduction(self, counting: Counting, p: Mapping[str, Any]) -> GeometricMean:
+        profile = counting.engine.profile
         both = (profile.positive > 0) & (profile.positive < profile.observed)
-        if not both.any():
-            return Scores(np.zeros(engine.num_features))
+        return GeometricMean(counting.target, both, counting.correction)
+
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
-        target, out = counting.target, np.empty(engine.num_features)
-        for first, last, counts in counting.two_way.chunks(copies=8):
-            each = small_label_information(counts, target.q, target.unknown(counts), p["bias_correction"])[:, both]
-            out[first:last] = np.exp(np.log(np.maximum(each, 1e-12)).mean(axis=1))
-        return Scores(out)
+        reduction = self.reduction(counting, p)
+        if not reduction.both.any():
+            return Scores(np.zeros(engine.num_features))
+        return Scores(counting.numbers(reduction)[0])

@@ -15,7 +15,8 @@ Deviations: none known; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,32 @@ import numpy as np
 from ..engine.base import Engine
 from ..kernels import information as info
 from ..statistics.base import Statistic
+from ..statistics.contingency import Counts
 from ..statistics.labelsets import LabelsetCounts
 from .base import Scores
-from .counting import Counting, CountingMethod, known_labelsets
+from .counting import Counting, CountingMethod, dense_parts, known_labelsets, stored_parts
+
+
+@dataclass(frozen=True)
+class CodeEntropy:
+    """H(f) over the rows in a class."""
+
+    logs: info.CountLogs
+
+    def key(self) -> Hashable:
+        return "code entropy", self.logs.half
+
+    def __call__(self, counts: Counts) -> np.ndarray:
+        logs, out = self.logs, np.empty(counts.count)
+        if counts.coding.sparse:
+            n = int(counts.totals.sum())
+            for at, some in stored_parts(counts, False):
+                codes = some.by_feature(logs(some.rows)) + logs(n - some.by_feature(some.rows))
+                out[at] = logs.nats(logs(n) - codes, n)
+        else:
+            for at, some in dense_parts(counts, 4):
+                out[at] = info.entropy(logs, some.sum(axis=2))
+        return out
 
 
 class IGMF(CountingMethod):
@@ -41,8 +65,6 @@ class IGMF(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         sets = known_labelsets(engine)
         counting = Counting(engine, {**p, "labels": "lp"})
-        spread = np.empty(engine.num_features)
-        for first, last, counts in counting.two_way.chunks(copies=4):
-            spread[first:last] = info.entropy(counting.logs, counts.sum(axis=2))
+        spread = counting.numbers(CodeEntropy(counting.logs))[0]
         spread += info.entropy(counting.logs, sets.counts)
         return Scores(np.divide(2 * counting.relevance, spread, out=np.zeros(engine.num_features), where=spread > 0))

@@ -7,7 +7,7 @@ saved and added to later. Where that happens is the engine's business; a statist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -50,11 +50,13 @@ def _sum(a: Value, b: Value) -> Value:
 
 
 def compact(state: State) -> State:
-    """The state with int64 counts that fit stored as int32: half the bytes on the way."""
+    """The state with whole numbers in fewer bytes where they fit, for the way: int64 as int32, those of CSR matrices as the
+    narrowest."""
     out: State = {}
     for name, value in state.items():
-        if sp.issparse(value) and value.dtype == np.int64 and abs(value.data).max(initial=0) < 2**31:
-            value = value.astype(np.int32)
+        if sp.issparse(value) and value.dtype.kind == "i":
+            most = max(int(value.data.max(initial=0)), -int(value.data.min(initial=0)) - 1)
+            value = value.astype(next(t for t in (np.int8, np.int16, np.int32, np.int64) if most <= np.iinfo(t).max))
         if isinstance(value, np.ndarray) and value.dtype == np.int64 and value.size and abs(value).max() < 2**31:
             value = value.astype(np.int32)
         out[name] = value
@@ -99,6 +101,7 @@ class Statistic:
         ``"cells"``   discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
         ``"spans"``   raw blocks in an order that depends on the row ids alone (`blocks.spans.Spans`), states merged in that
                       order: float sums have one value whatever the partitioning
+    `ends`         whether its states are cut by ranges of features and finished where they are merged (`Ended`)
     `ordered`      with layout ``"spans"``: whether the order of the merge matters (float sums)
     `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces merged apart
     `quantised`    whether its integers are sums of quantised values (`kernels.exact`), which finish on the driver
@@ -106,6 +109,7 @@ class Statistic:
     """
 
     layout: ClassVar[str] = "coded"
+    ends: ClassVar[bool] = False
     ordered: ClassVar[bool] = True
     divisible: ClassVar[bool] = True
     by_labelset: ClassVar[bool] = False
@@ -152,6 +156,56 @@ class Statistic:
         """How many bytes a state of any of the rows takes at most when it travels (`encode` of `compact`): told in advance, so
         that workers and driver can refuse."""
         raise NotImplementedError
+
+
+class Ended(Statistic):
+    """A statistic whose state grows with features × groups and whose result is a few numbers a feature, (k, v).
+
+    No process holds a whole state: a task counts its rows range by range of features, the pieces of a range are merged where they
+    meet, and finished there; only the numbers travel on. The numbers of a feature do not depend on how the features are cut.
+    """
+
+    ends = True
+    divisible = False
+
+    def edges(self, profile: Profile, size: int) -> np.ndarray:
+        """(pieces + 1,) ascending features from 0 to v: where to cut for pieces of about `size` bytes at most."""
+        raise NotImplementedError
+
+    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+        """What the encoded state of the features first..last takes at most."""
+        raise NotImplementedError
+
+    def pieces(self, blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+        """The states of the blocks' rows, one range of features after the other."""
+        raise NotImplementedError
+
+    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+        """(k, last - first) the numbers of the features first..last, of the complete state of this range."""
+        raise NotImplementedError
+
+    def partial(self, block: Block | CodedBlock, profile: Profile) -> State:
+        (state,) = self.pieces([block], profile, np.array([0, len(profile.varying)]))
+        return state
+
+    def finish(self, state: State, profile: Profile) -> np.ndarray:
+        return self.finish_piece(state, 0, len(profile.varying), profile)
+
+    def state_bytes(self, profile: Profile) -> int:
+        return self.piece_bytes(profile, 0, len(profile.varying))
+
+
+def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:
+    """(pieces + 1,) where to cut things of these `sizes`, in order, into runs of about `size`: at multiples of `multiple`."""
+    count = len(sizes)
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    edges = [0]
+    while edges[-1] < count:
+        first = edges[-1]
+        last = int(np.searchsorted(before, before[first] + size, side="right")) - 1
+        last = first + max((last - first) // multiple, 1) * multiple
+        edges.append(min(last, count))
+    return np.array(edges)
 
 
 class Runner(Protocol):

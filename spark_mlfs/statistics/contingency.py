@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,9 +21,9 @@ from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
 from ..blocks.profile import Profile
 from ..kernels import information as info
-from ..kernels.counts import count_dense, count_sparse
-from .base import Statistic
-from .targets import Classes, LabelPairs, Labels, Target, groups_of
+from ..kernels.counts import count_dense, count_slots, count_sparse, members, slots_first
+from .base import Ended, Statistic, cuts
+from .targets import Classes, Everything, LabelPairs, Labels, Target, groups_of
 
 CHUNK_BYTES = 32 << 20
 
@@ -30,24 +32,42 @@ CHUNK_BYTES = 32 << 20
 class Counts:
     """Counts (v, width, size) of every varying feature, code and group; dense, or CSR over the stored codes.
 
-    `totals` (size,) rows per group: what the code of 0 has is the rest.
+    `totals` (size,) rows per group: what the code of 0 has is the rest. Of a range of the features, from `first` on, where `last`
+    is given: they keep their numbers.
     """
 
     coding: Coding
     totals: np.ndarray
     table: np.ndarray | sp.csc_matrix
+    first: int = 0
+    last: int | None = None
+
+    def __post_init__(self) -> None:
+        self.last = len(self.coding.features) if self.last is None else self.last
 
     @property
     def size(self) -> int:
         return len(self.totals)
 
+    @property
+    def count(self) -> int:
+        """How many features these are the counts of."""
+        return self.last - self.first
+
+    @cached_property
+    def label_rows(self) -> info.LabelRows:
+        """Of groups that are all rows and the labels: the labels' rows."""
+        return info.LabelRows(self.totals[1:], int(self.totals[0]))
+
     def dense(self, first: int, last: int, groups: np.ndarray | None = None) -> np.ndarray:
         """(last - first, width, size) int64; of some groups only, where they are given."""
         if not sp.issparse(self.table):
-            return self.table[first:last] if groups is None else self.table[first:last][:, :, groups]
+            part = self.table[first - self.first : last - self.first]
+            return part if groups is None else part[:, :, groups]
         coding = self.coding
         a, z = coding.offsets[first], coding.offsets[last]
-        table, totals = self.table[:, a:z], self.totals
+        start = coding.offsets[self.first]
+        table, totals = self.table[:, a - start : z - start], self.totals
         if groups is not None:
             table, totals = table[groups], totals[groups]
         out = np.zeros((last - first, coding.width, len(totals)), np.int64)
@@ -63,16 +83,18 @@ class Counts:
     def stored(self, labels: bool, limit: int = info.CELLS) -> Iterator[tuple[int, int, info.StoredCounts]]:
         """(first, last, counts) pieces of about `limit` stored cells of a sparse table, whose groups are all rows and the
         `labels`, or else classes: the pieces number the labels, or the classes, from 0."""
-        table, offsets = self.table, self.coding.offsets
+        table, offsets = self.table, self.coding.offsets[self.first : self.last + 1]
+        offsets = offsets - offsets[0]
+        bins = self.coding.bins[self.first : self.last]
         before = table.indptr[offsets]
         first = 0
-        while first < len(offsets) - 1:
+        while first < self.count:
             last = max(first + 1, int(np.searchsorted(before, before[first] + limit, side="right")) - 1)
             a, z = offsets[first], offsets[last]
             cells = slice(table.indptr[a], table.indptr[z])
             count, group = table.data[cells].astype(np.int64), table.indices[cells].astype(np.int64)
             slot = np.repeat(np.arange(z - a), np.diff(table.indptr[a : z + 1]))
-            feature = np.repeat(np.arange(last - first), self.coding.bins[first:last] - 1)
+            feature = np.repeat(np.arange(last - first), bins[first:last] - 1)
             rows = np.zeros(z - a, np.int64)
             if labels:
                 of_all = group == 0
@@ -80,27 +102,28 @@ class Counts:
                 count, group, slot = count[~of_all], group[~of_all] - 1, slot[~of_all]
             else:
                 np.add.at(rows, slot, count)
-            yield first, last, info.StoredCounts(last - first, count, group, slot, feature, rows)
+            some = info.StoredCounts(last - first, count, group, slot, feature, rows)
+            yield self.first + first, self.first + last, some
             first = last
 
     def chunks(self, limit: int = CHUNK_BYTES, copies: int = 1) -> Iterator[tuple[int, int, np.ndarray]]:
         """(first, last, counts) pieces of about `limit` bytes; `copies` says how many times larger the caller makes them."""
-        count = len(self.coding.features)
         step = max(1, limit // max(1, self.coding.width * self.size * 8 * copies))
-        for first in range(0, count, step):
-            last = min(count, first + step)
+        for first in range(self.first, self.last, step):
+            last = min(self.last, first + step)
             yield first, last, self.dense(first, last)
 
     def codes(self) -> np.ndarray:
         """(v, width) rows of each code in group 0."""
         table = self.table[[0]].tocsc() if sp.issparse(self.table) else self.table[:, :, :1]
-        return Counts(self.coding, self.totals[:1], table).dense(0, len(self.coding.features))[:, :, 0]
+        return Counts(self.coding, self.totals[:1], table, self.first, self.last).dense(self.first, self.last)[:, :, 0]
 
     def commonest(self) -> np.ndarray:
         """(v,) the commonest code of each feature over group 0 (classes: over all groups); of a tie the smallest."""
-        out = np.empty(len(self.coding.features), np.int64)
+        out = np.empty(self.count, np.int64)
         for first, last, counts in self.chunks():
-            out[first:last] = counts.sum(axis=2).argmax(axis=1) if self.coding.sparse else counts[:, :, 0].argmax(axis=1)
+            rows = counts.sum(axis=2) if self.coding.sparse else counts[:, :, 0]
+            out[first - self.first : last - self.first] = rows.argmax(axis=1)
         return out
 
 
@@ -168,6 +191,111 @@ class TwoWay(Statistic):
 
     def state_bytes(self, profile: Profile) -> int:
         return table_bytes(self.coding, self.target, profile) + envelope(4)
+
+
+class Reduction(Protocol):
+    """What becomes of the counts of some features: a few numbers for each."""
+
+    def key(self) -> Hashable:
+        """Equal keys mean equal numbers from equal counts."""
+
+    def __call__(self, counts: Counts) -> np.ndarray:
+        """(k, counts.count) numbers; those of a feature depend on its own counts and the totals alone."""
+
+
+def range_bytes(coding: Coding, target: Target, profile: Profile, copies: int = 1) -> np.ndarray:
+    """(v,) what the encoded counts of each feature, over `copies` times the groups, take at most."""
+    if not coding.sparse:
+        return np.full(len(coding.features), coding.width * copies * target.size * 8, np.int64)
+    each, _ = target.bounds(profile)
+    table = (coding.bins - 1).astype(np.int64) * target.size * copies
+    return np.minimum(table, profile.stored[coding.features] * each) * 8 + 4 * (coding.bins - 1)
+
+
+def group_totals(target: Target, profile: Profile) -> np.ndarray | None:
+    """(size,) rows of each group, where the profile tells."""
+    if not isinstance(target, Labels) or target.only_known:
+        return None
+    unknown = profile.unknown[list(target.watch)] + profile.unlabelled
+    return np.concatenate([[profile.n], profile.positive, unknown]).astype(np.int64)
+
+
+@dataclass
+class TwoWayNumbers(Ended):
+    """What `reduction` makes of the counts N(f = v, group) of `TwoWay`, which may be too many for one process: (k, v).
+
+    `totals` (size,) rows of each group.
+    """
+
+    coding: Coding
+    target: Target
+    totals: np.ndarray
+    reduction: Reduction
+
+    def key(self) -> Hashable:
+        return "two-way numbers", self.coding.key, self.target.key(), self.reduction.key()
+
+    def edges(self, profile: Profile, size: int) -> np.ndarray:
+        return cuts(range_bytes(self.coding, self.target, profile), size, 1 if self.coding.sparse else self.coding.per_byte)
+
+    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+        return (
+            table_bytes(self.coding, self.target, profile, first=first, last=last)
+            + 8 * (int(self.coding.offsets[last] - self.coding.offsets[first]) + 1)
+            + envelope(3)
+        )
+
+    def pieces(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+        for table in range_tables(blocks, self.coding, [in_blocks(blocks, self.target)], edges):
+            yield {"table": table[0]}
+
+    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+        return np.atleast_2d(self.reduction(piece_counts(state["table"], self.coding, self.totals, first, last)))
+
+
+def piece_counts(table: np.ndarray | sp.csr_matrix, coding: Coding, totals: np.ndarray, first: int, last: int) -> Counts:
+    """The counts of a range of features from its table: dense, or CSR (slots, size)."""
+    return Counts(coding, totals, table.T if sp.issparse(table) else table, first, last)
+
+
+Grouped = tuple[np.ndarray, np.ndarray, int, bool]  # rows, groups, how many groups, whether group 0 is all rows
+
+
+def in_blocks(blocks: list[CodedBlock], target: Target) -> Grouped:
+    """The groups of all rows of some blocks, which follow each other."""
+    rows, groups, before = [], [], 0
+    for block in blocks:
+        some, of = groups_of(block, target)
+        rows.append(some + before)
+        groups.append(of)
+        before += block.n
+    everyone = isinstance(target, (Labels, Everything)) and not getattr(target, "only_known", False)
+    return np.concatenate(rows), np.concatenate(groups), target.size, everyone
+
+
+def range_tables(
+    blocks: list[CodedBlock], coding: Coding, groupings: list[Grouped], edges: np.ndarray
+) -> Iterator[list[np.ndarray | sp.csr_matrix]]:
+    """Range by range of the features, the table of each grouping of the blocks' rows: (features, width, size), or CSR
+    (slots, size)."""
+    n = sum(block.n for block in blocks)
+    if not coding.sparse:
+        codes = blocks[0].codes if len(blocks) == 1 else np.concatenate([b.codes for b in blocks], axis=1)
+        for first, last in zip(edges[:-1], edges[1:], strict=True):
+            yield [
+                count_dense(codes, coding.width, coding.per_byte, rows, groups, size, (int(first), int(last)))
+                for rows, groups, size, _ in groupings
+            ]
+        return
+    columns = slots_first([block.onehot for block in blocks])
+    known = []
+    for rows, groups, size, everyone in groupings:
+        if everyone:
+            rows, groups, size = rows[groups > 0], groups[groups > 0] - 1, size - 1
+        known.append((members(rows, groups, n, size), everyone))
+    for first, last in zip(edges[:-1], edges[1:], strict=True):
+        a, z = int(coding.offsets[first]), int(coding.offsets[last])
+        yield [count_slots(columns, a, z, member, everyone) for member, everyone in known]
 
 
 @dataclass

@@ -126,7 +126,7 @@ def test_a_task_says_so_when_more_is_asked_for_later(planted):
 
 def test_what_no_worker_may_hold_is_refused(planted):
     for small in (0, 1 << 40):
-        with pytest.raises(BudgetError, match=r"TwoWay over \d+ features needs .* workerBytes = 0 MB: raise workerBytes"):
+        with pytest.raises(BudgetError, match=r"TwoWayNumbers over \d+ features needs .* workerBytes = 0 MB: raise workerBytes"):
             pipeline.rank(planted, [pipeline.Request.of("mim")], small_bytes=small, worker_bytes=1000)
 
 
@@ -170,8 +170,8 @@ def test_the_budget_is_a_setting_everywhere(spark):
     assert MultiLabelSelector(workerBytes=1 << 22).getWorkerBytes() == 1 << 22
     assert MultiLabelSelector().getWorkerBytes() == 1 << 30 == RunSettings().worker_bytes
     assert RunSettings(worker_bytes=1 << 21).worker_bytes == 1 << 21
-    frame = readers.planted(spark, 300, 200, 5, seed=1)
+    frame = readers.planted(spark, 300, 600, 5, seed=1)
     with pytest.raises(BudgetError, match="workerBytes = 1 MB"):
-        MultiLabelSelector("mim", workerBytes=1 << 20, numBins=250).fit(frame)
+        MultiLabelSelector("ridge", workerBytes=1 << 20).fit(frame)
     assert isinstance(from_worker(WorkerBudgetError("x")), BudgetError)
     assert type(from_worker(RuntimeError("spark_mlfs.errors.WorkerBudgetError: too much"))) is WorkerBudgetError

@@ -195,7 +195,7 @@ def test_cells_spread_over_tasks_give_the_same_bits(planted, monkeypatch):
 
 def test_a_state_above_the_budget_is_refused(planted):
     with pytest.raises(BudgetError, match="driverBytes"):
-        pipeline.rank(planted, [pipeline.Request.of("mim")], small_bytes=0, driver_bytes=100)
+        pipeline.rank(planted, [pipeline.Request.of("ridge")], small_bytes=0, driver_bytes=100)
 
 
 def test_jobs_are_counted_and_few(spark):

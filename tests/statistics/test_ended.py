@@ -1,0 +1,192 @@
+"""Counts of features by labels that are finished range by range of features: to the bit the numbers of the whole table, wherever
+the features and the rows are cut, and no process holds more than its share."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.feature_selection import chi2 as sklearn_chi2
+from sklearn.metrics import mutual_info_score
+
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.codec import binary_array, decode, encode
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.engine.spark import SparkEngine
+from spark_mlfs.engine.tasks import EndedPartials, MergeEnded
+from spark_mlfs.errors import WorkerBudgetError
+from spark_mlfs.methods import METHODS, counting
+from spark_mlfs.params import check
+from spark_mlfs.statistics.base import compact, cuts
+from spark_mlfs.statistics.contingency import TwoWay
+
+Q = 12
+
+
+def table(kind, n=700, d=40, q=Q, seed=0):
+    """(x, y, unknown): features that are ever rarer, labels that follow some; label 0 in most rows, 3 in all, 2 in none."""
+    rng = np.random.default_rng(seed)
+    share = 1.0 if kind == "dense" else 0.5 / (1 + np.arange(d))
+    values = {"binary": np.ones((n, d)), "counts": rng.integers(1, 9, (n, d))}.get(kind, rng.normal(size=(n, d)))
+    x = (rng.random((n, d)) < share) * values
+    y = rng.random((n, q)) < 0.5 / (1 + np.arange(q))
+    y[:, 1] |= x[:, 0] > 0
+    y[:, 0], y[:, 2], y[:, 3] = rng.random(n) < 0.98, False, True
+    x[n // 2 :], y[n // 2 :] = x[: n - n // 2], y[: n - n // 2]  # rows repeat
+    unknown = (rng.random((n, q)) < 0.03) & ~y & (kind == "unknown")
+    return x.astype(float), y, unknown
+
+
+def block_of(x, y, unknown, dense=False):
+    labels, more = sp.csr_matrix(y.astype(float)), (None, None)
+    if unknown.any():
+        gaps = sp.csr_matrix(unknown.astype(float))
+        more = gaps.indptr, gaps.indices
+    return Block(x if dense else sp.csr_matrix(x), np.arange(len(x)), labels.indptr, labels.indices, *more)
+
+
+RUNS = [
+    ("mim", {}),
+    ("mim", {"labels": "lp"}),
+    ("mim", {"bias_correction": "miller-madow"}),
+    ("chi2", {}),
+    ("chi2", {"aggregate": "mean"}),
+    ("chi2", {"aggregate": "max"}),
+    ("chi2", {"labels": "lp"}),
+    ("enm", {}),
+    ("gmm", {}),
+    ("gmm", {"bias_correction": "miller-madow"}),
+    ("igmf", {}),
+]
+KINDS = ("binary", "counts", "signed", "dense", "unknown")
+
+
+def engine(kind, **budgets):
+    block = block_of(*table(kind), dense=kind == "dense")
+    return LocalEngine(profile_block(block, Q), [block], **budgets)
+
+
+def scores(engine, method, given, count=4):
+    found = METHODS.create(method)
+    return found.score(engine, check(found.parameters, given, method), count)
+
+
+def bits(scores):
+    path = scores.path
+    return scores.values.tobytes(), path and (path.picks, path.gains)
+
+
+@pytest.fixture
+def ended(monkeypatch):
+    """All counts are finished where they are made."""
+    monkeypatch.setattr(counting, "WIDE_BYTES", 0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method, given", RUNS, ids=lambda v: str(v))
+def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch):
+    whole = scores(engine(kind), method, given)
+    for budget in (1 << 30, 1 << 17):
+        monkeypatch.setattr(counting, "WIDE_BYTES", 0)
+        cut = engine(kind)
+        cut.worker_bytes = budget  # edges only: the rows are what they are
+        monkeypatch.setattr(cut, "_refuse", lambda statistics: [])
+        assert bits(scores(cut, method, given)) == bits(whole)
+
+
+@pytest.mark.parametrize("kind", ["binary", "counts", "signed"])
+def test_stored_counts_against_full_tables(kind):
+    """The same from a dense table of the same codes, and from scikit-learn."""
+    thin, full = engine(kind), engine(kind)
+    p = {"num_bins": 5, "binning": "width"}
+    full._codings[5, "width"] = replace(full.coding(), sparse=False)
+    assert thin.coding().sparse
+    for method, given in RUNS:
+        one, other = (scores(e, method, given).values for e in (thin, full))
+        assert np.allclose(one, other, rtol=1e-9, atol=1e-13), (method, given)
+    coding, coded = thin.coding(), thin._blocks(TwoWay(thin.coding(), thin.labels()))[0][0]
+    _, y, _ = table(kind)
+    codes = np.stack([coded.feature(coding, f) for f in range(thin.num_features)], axis=1)
+    each = np.array([[mutual_info_score(y[:, label], codes[:, f]) for label in range(Q)] for f in (0, 3, 30)])
+    assert np.allclose(scores(thin, "enm", p).values[[0, 3, 30]], np.sqrt((each**2).sum(axis=1)), rtol=1e-9)
+    if kind == "binary":
+        # of indicators, scikit-learn's χ² is the half of the table where the feature is 1
+        found = scores(thin, "chi2", {}).values
+        x = table(kind)[0]
+        both = [label for label in range(Q) if 0 < y[:, label].sum() < len(y)]
+        wanted = sum(sklearn_chi2(x, y[:, label])[0] + sklearn_chi2(1 - x, y[:, label])[0] for label in both)
+        assert np.allclose(found, wanted, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_piece_is_larger_than_it_announces(kind, ended):
+    held = engine(kind)
+    p = check(METHODS.create("mim").parameters, {}, "mim")
+    (statistic,) = METHODS.create("mim").needs(held, p)
+    assert statistic.ends
+    for size in (1, 2000, 1 << 20):
+        edges = statistic.edges(held.profile, size)
+        assert edges[0] == 0 and edges[-1] == held.num_features and (np.diff(edges) > 0).all()
+        states = statistic.pieces(*held._blocks(statistic), held.profile, edges)
+        for a, z, state in zip(edges[:-1], edges[1:], states, strict=True):
+            assert len(encode(compact(state))) <= statistic.piece_bytes(held.profile, a, z)
+
+
+def test_cuts():
+    assert cuts(np.array([3, 3, 3, 9, 1, 1]), 6).tolist() == [0, 2, 3, 4, 6]
+    assert cuts(np.full(7, 2), 5, 3).tolist() == [0, 3, 6, 7]
+    assert cuts(np.zeros(0, int), 5).tolist() == [0]
+
+
+def frame_of(spark, kind, partitions):
+    """The rows as a frame, in as many partitions."""
+    x, y, unknown = table(kind)
+    labels = np.where(unknown, None, y.astype(float))
+    rows = [(row.tolist(), of_row.tolist()) for row, of_row in zip(x, labels, strict=True)]
+    return spark.createDataFrame(rows, "features array<double>, labels array<double>").repartition(partitions)
+
+
+@pytest.mark.parametrize("kind", ["counts", "dense"])
+def test_any_partitions_give_the_same_bits(spark, kind, ended):
+    whole = {str(run): bits(scores(engine(kind), *run)) for run in RUNS[:4]}
+    for partitions in (1, 2, 7):
+        packed = pack(frame_of(spark, kind, partitions))
+        run = SparkEngine(packed, worker_bytes=1 << 17)  # some rows at a time, some features at a time
+        for method, given in RUNS[:4]:
+            assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
+        assert run.cost.driver_bytes < 40 * 16 * 60
+        run.release()
+        packed.release()
+
+
+def test_a_feature_that_no_worker_may_hold_is_refused(ended):
+    for held in (engine("counts", worker_bytes=1000), engine("dense", worker_bytes=1000)):
+        (statistic,) = METHODS.create("mim").needs(held, check(METHODS.create("mim").parameters, {}, "mim"))
+        with pytest.raises(WorkerBudgetError, match=r"TwoWayNumbers over \d+ features needs 1 MB in a worker.*raise workerBytes"):
+            held.edges_of(statistic)
+
+
+def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
+    """However many rows there are: pieces are handed on for each share of them, and add up to the whole."""
+    held = engine("counts")
+    (statistic,) = METHODS.create("mim").needs(held, check(METHODS.create("mim").parameters, {}, "mim"))
+    edges = held.edges_of(statistic)
+    coded = held._blocks(statistic)[0][0]
+    parts = [coded.take(np.arange(a, a + 70)) for a in range(0, 700, 70)]
+    batches = [pa.RecordBatch.from_arrays([binary_array(part.encode())], names=["block"]) for part in parts]
+
+    def numbers(share):
+        task = EndedPartials([statistic], held.profile, [edges], share)
+        states = [*task(iter(batches))]
+        (merged,) = MergeEnded([statistic], held.profile, [edges])(iter(states))
+        return len(states), decode(merged.column(3)[0].as_py())["numbers"]
+
+    once, whole = numbers(1 << 30)
+    often, found = numbers(len(parts[0].encode()) + 1)
+    assert (once, often) == (1, 5)
+    assert found.tobytes() == whole.tobytes() == held.run(statistic)[0].tobytes()
