@@ -12,6 +12,7 @@ returns the exit code; and a line in `COMMANDS`. `shared` has the arguments and 
 from __future__ import annotations
 
 import argparse
+import re
 import signal
 import sys
 import threading
@@ -50,6 +51,10 @@ class _Parser(argparse.ArgumentParser):
             unknown = message.removeprefix("unrecognized arguments: ").split()[0]
             near = get_close_matches(unknown.split("=")[0], list(self._option_string_actions), n=1)
             message = f"unknown argument {unknown}" + (f"; did you mean {near[0]}?" if near else f"; see {self.prog} --help")
+        elif message.startswith("argument command: invalid choice: "):
+            unknown = message.split("'")[1]
+            near = get_close_matches(unknown, [name.replace("_", "-") for name in COMMANDS], n=1)
+            message = f"there is no command {unknown!r}" + (f"; did you mean {near[0]}?" if near else f"; see {self.prog} --help")
         raise ParameterError(message)
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
@@ -117,8 +122,28 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         if own is None:
             return FAILED
-        print("spark-mlfs: error: " + " ".join(str(own).split()), file=sys.stderr)
+        print("spark-mlfs: error: " + as_typed(" ".join(str(own).split()), argv), file=sys.stderr)
         return USER_ERROR
+
+
+_COLUMN_FLAGS = {"features": "--features", "labels": "--labels-col", "id": "--id"}
+
+
+def as_typed(line: str, argv: Sequence[str]) -> str:
+    """A message of the library in the words of the command line: the flag in place of the argument that Python takes."""
+    given = {word.partition("=")[0] for flag, word in zip(argv, argv[1:], strict=False) if flag == "--option"}
+    flags = {word.partition("=")[0] for word in argv if word.startswith("--")}
+    name = (re.match(r"(\w+)(?==|: )", line) or [""])[0]
+    if _COLUMN_FLAGS.get(name) in flags:
+        line = _COLUMN_FLAGS[name] + line[len(name) :]
+    elif name in given:
+        line = f"--option {line}"
+    if "--config" not in flags:
+        line = re.sub(r"\bpass (\w+=\{[^}]*\})", r"pass --option '\1'", line)
+        line = re.sub(r"\bpass (?=[a-z]\w*=)", "pass --option ", line)
+    for camel, flag in (("workerBytes", "--worker-bytes"), ("driverBytes", "--driver-bytes")):
+        line = line.replace(f"{camel} = ", f"{flag} ").replace(camel, flag)
+    return re.sub(r"\bnumBins\b", "num_bins", line)
 
 
 def job() -> None:

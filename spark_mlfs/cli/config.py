@@ -202,15 +202,20 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     counted = "percentile" in above or ("num_features" in above and chosen is None)
     merged = dict(above) if counted or chosen != first else {**below, **above}
     merged["mode"] = chosen
-    where = f"{file}: [selection] " if file and not above else "selection: "
+    in_file = bool(file and not above)
+    at, mode_is = (f"{file}: [selection] ", "mode ") if in_file else ("", "--selection ")
+
+    def named(key: str) -> str:
+        return key if in_file else "--" + key.replace("_", "-")
+
+    other = f"{mode_is}{chosen}" if chosen else "a number of features"
     for rate, modes in RATES.items():
         if merged.get(rate) is not None and chosen not in modes:
-            raise ParameterError(f"{where}{rate} goes with mode {' or '.join(modes)}, not {chosen or 'a number of features'}")
+            raise ParameterError(f"{at}{named(rate)} goes with {mode_is}{' or '.join(modes)}, not {other}")
     if merged.get("combination") is not None and chosen not in combined_modes:
-        other = chosen or "a number of features"
-        raise ParameterError(f"{where}combination goes with mode {', '.join(combined_modes)}, not {other}")
+        raise ParameterError(f"{at}{named('combination')} goes with {mode_is}{', '.join(combined_modes)}, not {other}")
     if chosen is not None and merged.get("percentile") is not None:
-        raise ParameterError(f"{where}give percentile or mode {chosen}, not both")
+        raise ParameterError(f"{at}give {named('percentile')} or {other}, not both")
     if chosen not in (None, *counted_modes) and merged.get("num_features") is not None:
-        raise ParameterError(f"{where}mode {chosen} says itself how many features are kept; leave num_features out")
+        raise ParameterError(f"{at}{other} says itself how many features are kept; leave {named('num_features')} out")
     return merged

@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     output.check([*inputs(path, args.format), args.model])
     stages = Stages(args.verbose)
     with session(stages, args.debug) as spark:
+        output.check_complete(spark)
         with stages.stage("model"):
             scorer = load_scorer(spark, args.model)
 

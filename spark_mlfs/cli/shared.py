@@ -64,7 +64,9 @@ def data_arguments(parser: argparse.ArgumentParser) -> None:
 def output_arguments(parser: argparse.ArgumentParser) -> Any:
     """The flags of where the results go; the group, for a command's own."""
     group = parser.add_argument_group("output")
-    group.add_argument("--output", metavar="DIR", help="folder to write; without a scheme it is on this machine")
+    group.add_argument(
+        "--output", metavar="DIR", type=lambda text: text or None, help="folder to write; without a scheme it is on this machine"
+    )
     group.add_argument(
         "--overwrite", action="store_true", help="replace the output of an earlier run, once the new one is complete"
     )

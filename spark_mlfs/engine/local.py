@@ -30,7 +30,7 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
     block = rows.take(np.flatnonzero(split.of(rows) == tested))
     if not block.n:
         raise DataError(f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer folds")
-    return LocalEngine(profile_block(block, engine.profile.q), [block], engine.driver_bytes)
+    return LocalEngine(profile_block(block, engine.profile.q), [block], engine.driver_bytes, engine.worker_bytes)
 
 
 class Outline(Engine):

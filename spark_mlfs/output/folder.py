@@ -4,8 +4,8 @@ A path without a scheme (or ``file:``) is on the driver's own file system. Every
 which is renamed when it is complete; with ``overwrite`` the old folder is moved out of the way first and deleted last, so a
 failure leaves the old output and nothing else. Only a folder that an earlier run wrote is ever replaced.
 
-A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone, which can neither rename nor
-delete through its DataFrame interface: each part goes to its place directly, ``ranking.csv``, ``manifest.json`` and
+A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is written by Spark alone, which cannot rename through
+its DataFrame interface: each part goes to its place directly, ``ranking.csv``, ``manifest.json`` and
 ``report.html`` become folders holding one text file, and the manifest is written last: an output without it is not complete.
 
 In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
@@ -86,16 +86,19 @@ class Output:
         if self.local is None:
             if spark is None:
                 return
-            self.remote_exists = _exists(spark, self.path)
-            exists = self.remote_exists
-        else:
-            exists = self.local.exists()
-        if exists and not self.overwrite:
+            self.remote_exists = exists(spark, self.path)
+        there = self.remote_exists if self.local is None else self.local.exists()
+        if there and not self.overwrite:
             raise ParameterError(f"the output {self.path} exists; give another, or --overwrite to replace it")
-        if exists and self.local is not None and not self._earlier_run():
+        if there and self.local is not None and not self._earlier_run():
             raise ParameterError(
                 f"the output {self.path} exists and was not written by spark-mlfs (it has no {MANIFEST}): it is not replaced"
             )
+
+    def check_complete(self, spark: SparkSession) -> None:
+        """Refuse a remote output that an earlier run completed (without overwrite): one that was cut short may be taken up."""
+        if self.local is None and not self.overwrite and exists(spark, f"{self.path}/_{MANIFEST}"):
+            raise ParameterError(f"the output {self.path} exists; give another, or --overwrite to replace it")
 
     def _earlier_run(self) -> bool:
         assert self.local is not None
@@ -251,7 +254,8 @@ def spark_path(path: Path) -> str:
     return text if text.startswith(_SHARED) else "file://" + text
 
 
-def _exists(spark: SparkSession, path: str) -> bool:
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is anything at a path that only Spark knows."""
     try:
         _ = spark.read.format("binaryFile").load(path).schema
         return True

@@ -2,14 +2,15 @@
 
 On this machine's file system everything gathers in a hidden folder beside the output, which appears whole when the last part is
 done. Elsewhere (``s3:``, ``hdfs:`` …), where Spark cannot rename, parts go to their places at once and the manifest comes last.
+One run at a time writes there: beside a local output lies a lock, elsewhere ``_owner`` in the output says who is at work.
 """
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, SparkMlfsError, worker_errors
 from ..ml.persistence import check_stamp, stamp
-from .folder import MANIFEST, local_path, on_a_full_disk, parents_of, spark_path
-from .lock import locked
+from .folder import MANIFEST, exists, local_path, on_a_full_disk, parents_of, spark_path
+from .lock import locked, owned
 
 
 @dataclass
 class Journal:
-    """The markers of the parts that are done, in one folder."""
+    """The markers of the parts that are done, in one folder. Everything is written within `running`."""
 
     spark: SparkSession
     place: str  # as Spark is told it
@@ -34,6 +35,7 @@ class Journal:
     parts: dict[int, dict[str, Any]] = field(default_factory=dict)
     total: int = 0  # how many parts there will be, where that is known
     _mine: bool = field(default=False, repr=False)  # whether what lies in the folder is this run's
+    _claim: Callable[[], object] = field(default=lambda: None, repr=False)  # before the first of what is written
 
     @staticmethod
     def beside(spark: SparkSession, output: str, what: str, settings: dict[str, Any]) -> Journal:
@@ -45,11 +47,17 @@ class Journal:
 
     @contextmanager
     def running(self, unit: str = "parts") -> Iterator[Journal]:
-        """Around everything that writes. On this machine's file system no other run writes into the same output meanwhile:
-        `ParameterError` for the second. What ends the run early says what is kept and how to go on; nothing half-written stays,
-        and no working folder in which nothing is done."""
+        """Around everything that writes. No other run writes into the same output meanwhile: `ParameterError` for the second
+        (elsewhere than on this machine when it begins to write). What ends the run early says what is kept and how to go on;
+        nothing half-written stays, and no working folder in which nothing is done."""
         if self.folder is None:
-            with self._kept(unit):
+            with self._kept(unit), ExitStack() as owning:
+
+                def claim() -> None:  # once
+                    self._claim = lambda: None
+                    owning.enter_context(owned(self._owner, lambda entry: self.put("_owner", 0, entry), self.output))
+
+                self._claim = claim
                 yield self
             return
         lock = self.folder.with_name(self.folder.name + ".lock")
@@ -96,17 +104,32 @@ class Journal:
             check_stamp(found[0], str(self.folder or self.place))
         if not found or {k: v for k, v in found[0].items() if k not in aside} != mine:
             return False
+        self._claim()
         self.parts = {entry["part"]: entry for entry in self.get("_parts") if isinstance(entry.get("part"), int)}
         self._mine = True
         return True
 
-    def start(self) -> None:
-        """Begins anew: what another run left there, with other settings, goes."""
+    def _owner(self) -> dict[str, Any] | None:
+        """Who writes there, elsewhere than on this machine."""
+        return next(iter(self.get("_owner")), None)
+
+    def start(self, beside: bool = False) -> None:
+        """Begins anew: what another run left there, with other settings, goes, unless this one's are to stand `beside` it."""
+        self._claim()
         self._mine = True
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
             self.folder.mkdir(parents=True)
+        elif not beside:
+            for kind in ("_settings", "_parts", "_plan", "_data", "data"):
+                self._empty(kind)
         self.put("_settings", 0, {**self.settings, **stamp()})
+
+    def _empty(self, kind: str) -> None:
+        """Takes away a folder of an output elsewhere: Spark deletes what it overwrites, and writes no file for no row."""
+        if exists(self.spark, f"{self.place}/{kind}"):
+            nothing = self.spark.createDataFrame([], "value string, part int").write.partitionBy("part")
+            nothing.option("partitionOverwriteMode", "static").mode("overwrite").text(f"{self.place}/{kind}")
 
     def write(self, number: int, frame: DataFrame) -> str:
         """The rows of a part, whole or not at all; where they are."""

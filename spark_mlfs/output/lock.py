@@ -3,6 +3,9 @@
 The lock is the operating system's (`flock`), so that a run that was killed holds nothing. Where the file system knows no locks,
 or another machine holds it, its age tells: the owner touches the file every `BEAT` seconds, and after `STALE` seconds without
 it the lock is taken over. Machines that share a disk are taken to have clocks that agree within a minute.
+
+Where only Spark reaches (``s3:``, ``hdfs:`` …) there is no lock, and a row with the owner stands in the output (`owned`). Two
+runs that begin within a second may both take it; of an owner on another machine only its age tells that it was killed.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +29,8 @@ except ImportError:  # Windows: the age alone tells
     fcntl = None  # type: ignore[assignment]
 
 BEAT, STALE = 20.0, 120.0  # seconds
+ROW_BEAT, ROW_STALE = 60.0, 600.0  # of an owner's row: each beat is a Spark job, which waits for those under way
+Entry = dict[str, Any]
 
 
 @contextlib.contextmanager
@@ -45,6 +50,62 @@ def locked(path: Path, what: str) -> Iterator[None]:
         os.close(handle)
 
 
+@contextlib.contextmanager
+def owned(get: Callable[[], Entry | None], put: Callable[[Entry], object], what: str) -> Iterator[None]:
+    """As `locked`, by a row that `get` reads and `put` writes anew: it says who writes the output `what`, and when it was last
+    seen at work."""
+    found = get() or {}
+    seen = found.get("seen") if isinstance(found.get("seen"), (int, float)) else 0.0
+    if not found.get("ended") and time.time() - seen < ROW_STALE and not _dead(found):
+        raise _taken(what, found, ROW_STALE)
+    entry = _entry() | {"ended": False}
+    put(entry | {"seen": time.time()})
+    mine = {**entry, "seen": None}
+    if {**(get() or {}), "seen": None} != mine:  # another began at the same moment: the last one has it
+        raise _taken(what, get() or {}, ROW_STALE)
+    stop = threading.Event()
+
+    def tell() -> None:
+        while not stop.wait(ROW_BEAT):
+            with contextlib.suppress(Exception):  # of Spark, which is at its end; the age tells
+                put(entry | {"seen": time.time()})
+
+    beat = threading.Thread(target=tell, name=f"owner of {what}", daemon=True)
+    beat.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        beat.join()
+        with contextlib.suppress(Exception):  # as above; what ended the run is told
+            put(entry | {"seen": time.time(), "ended": True})
+
+
+def _dead(owner: Entry) -> bool:
+    """Whether an owner of this machine is no more."""
+    pid = owner.get("pid")
+    if owner.get("host") != socket.gethostname() or not isinstance(pid, int) or os.name == "nt":
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _taken(what: str, owner: Entry, stale: float) -> ParameterError:
+    return ParameterError(
+        f"another run writes the output {what}: {owner.get('who', 'of unknown owner')}, started {_ago(owner)}; wait "
+        f"for it to end, or give another --output (a lock whose owner is gone frees itself within {stale:.0f} s)"
+    )
+
+
+def _entry() -> Entry:
+    return {"who": _me(), "host": socket.gethostname(), "pid": os.getpid(), "started": time.time()}
+
+
 def _acquire(path: Path, what: str) -> int:
     while True:
         try:
@@ -58,11 +119,8 @@ def _acquire(path: Path, what: str) -> int:
                 continue
             owner, age = _owner(handle), _age(handle)
             if free is False or (owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())):
-                raise ParameterError(
-                    f"another run writes the output {what}: {owner.get('who', 'of unknown owner')}, started {_ago(owner)}; wait "
-                    f"for it to end, or give another --output (a lock whose owner is gone frees itself within {STALE:.0f} s)"
-                )
-            entry = {"who": _me(), "host": socket.gethostname(), "pid": os.getpid(), "started": time.time()}
+                raise _taken(what, owner, STALE)
+            entry = _entry()
             os.ftruncate(handle, 0)
             os.lseek(handle, 0, os.SEEK_SET)
             os.write(handle, json.dumps(entry).encode())
@@ -103,7 +161,7 @@ def _same(handle: int, path: Path) -> bool:
         return False
 
 
-def _owner(handle: int) -> dict[str, Any]:
+def _owner(handle: int) -> Entry:
     """Who wrote the lock; empty where it was only begun."""
     try:
         os.lseek(handle, 0, os.SEEK_SET)
@@ -125,7 +183,7 @@ def _me() -> str:
     return f"{user} on {socket.gethostname()}, process {os.getpid()}"
 
 
-def _ago(owner: dict[str, Any]) -> str:
+def _ago(owner: Entry) -> str:
     started = owner.get("started")
     if not isinstance(started, (int, float)):
         return "just now"

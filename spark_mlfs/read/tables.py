@@ -14,7 +14,8 @@
 Column names may hold dots and back ticks; a name may also be written in back ticks, as in SQL.
 
 A CSV row with more or fewer cells than the header, or a JSON record that does not parse, is refused (on an action), unless
-`reader_options` set ``mode`` otherwise.
+`reader_options` set ``mode`` otherwise. Several CSV files are read by the place of a column: headers that differ are refused,
+unless `reader_options` hold ``enforceSchema``.
 
 Result: ``id`` bigint; ``features`` a vector, with names where columns or metadata gave them; ``labels`` a multi-hot
 vector for 0/1 columns, vectors and array<double>, and array<string> or array<bigint> for tags and numbers, which are
@@ -50,7 +51,7 @@ from ..errors import DataError, ParameterError
 from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
 from . import vectors
 from .faults import first_repeated, notice, of_spark, reading
-from .lines import checked, near, paths_of
+from .lines import checked, near, paths_of, plain
 from .missing import check_policy, impute, settle
 from .vectors import Vectors
 
@@ -127,6 +128,8 @@ def open_table(
         unnamed = [c for k, c in enumerate(frame.columns) if c == f"_c{k}"]
         if unnamed and len(unnamed) < len(frame.columns):
             notice(f"{where}: {len(unnamed)} columns have no name in the header; they are called {', '.join(unnamed[:3])} here")
+        if not {"enforceschema"} & {k.lower() for k in options} and options["header"].lower() == "true":
+            _check_headers(spark, frame, paths, next((v for k, v in options.items() if k.lower() == "comment"), ""))
         if not lenient and frame.columns:
             frame = csv_rows(spark, paths, frame.schema, options)
     elif format == "json" and _BAD in frame.columns:
@@ -162,6 +165,34 @@ def _check_separator(frame: DataFrame, where: str, options: dict[str, str]) -> N
             f"{where}: one column, {name[:40]!r}, that {separator!r} seems to separate; pass "
             f'reader_options={{"sep": "{separator if separator != chr(9) else chr(92) + "t"}"}}'
         )
+
+
+def _check_headers(spark: SparkSession, frame: DataFrame, paths: list[str], comment: str) -> None:
+    """`DataError` where several CSV files have not one header: Spark takes the first one's and reads all by the place."""
+    if len(frame.inputFiles()) < 2:
+        return
+    told = F.trim(F.col("value")) != ""
+    lines = spark.read.text(paths).where((F.col("_metadata.file_block_start") == 0) & told)
+    if comment:
+        lines = lines.where(~F.col("value").startswith(comment))
+    lines = lines.select(
+        F.trim(F.regexp_replace("value", '[\ufeff"]', "")).alias("header"),
+        F.col("_metadata.file_path").alias("file"),
+        F.monotonically_increasing_id().alias("place"),
+    )
+    first = lines.groupBy("file").agg(F.min_by("header", "place").alias("header"))
+    with reading():
+        found = first.groupBy("header").agg(F.min("file").alias("file")).orderBy("file").limit(2).collect()
+    if len(found) < 2:
+        return
+    one, other = (row["header"] for row in found)
+    k = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    k = max(0, k - 20)
+    shown = ["…" * (k > 0) + text[k : k + 60] + "…" * (len(text) > k + 60) for text in (one, other)]
+    raise DataError(
+        f"{plain(found[1]['file'])}: its header {shown[1]!r} is not {shown[0]!r} as in {plain(found[0]['file'])}; columns are "
+        "read by their place: give all files one header, or read them apart"
+    )
 
 
 def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> None:

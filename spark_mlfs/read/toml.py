@@ -105,13 +105,26 @@ def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -
         return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
     shown = repr(error["input"])
     shown = shown if len(shown) <= 120 else shown[:119] + "…"
-    what = error["msg"].replace("Input should be", "must be").replace("valid ", "").replace("Field required", "is missing")
-    where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file else "--" + (keys or [section])[-1].replace("_", "-")
+    what = error["msg"].partition(", unable to parse")[0].replace("Input should be", "must be")
+    what = what.replace("Field required", "is missing").replace("a valid integer", "a whole number").replace("valid ", "")
+    where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file else _flag(section, keys)
     if error["type"] == "missing":
         return f"{where} {what}"
     if not keys:
         return f"{file}: {heading} must be a section (a table of keys), not {shown}"
     return f"{where} {what}, not {shown}"
+
+
+_FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode": "--selection"}
+
+
+def _flag(section: str, keys: Sequence[str]) -> str:
+    """The flag that gives a key."""
+    key = keys[0] if keys else section
+    if key == "name" or key == "folds" and section == "protocol":
+        key = section
+    flag = _FLAGS.get(key, "--" + key.replace("_", "-"))
+    return f"{flag} {keys[1]}=" if len(keys) > 1 and flag in ("--grid", "--set", "--option") else flag
 
 
 def _fields(annotation: Any) -> Mapping[str, Any]:
@@ -137,8 +150,25 @@ def reader_option(format: str, name: str, value: Any) -> Any:
     if isinstance(typed, str) and not _fits(typed, kinds) and "Sequence" in kinds:
         typed = [typed]
     if not _fits(typed, kinds):
-        raise ParameterError(f"option {name!r} of format {format!r} must be {kinds.replace(' | ', ' or ')}, not {value!r}")
+        raise ParameterError(f"option {name!r} of format {format!r} must be {_in_words(kinds)}, not {value!r}")
     return typed
+
+
+_WORDS = {
+    "str": "a text",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "None": "none",
+    "Sequence[str]": "a list of texts",
+    "dict[str, str]": 'an object of texts, such as {"sep": ";"}',
+}
+
+
+def _in_words(kinds: str) -> str:
+    """The types of an annotation as a user knows them."""
+    words = [_WORDS.get(kind, kind) for kind in kinds.split(" | ")]
+    return ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
 
 
 def _from_text(text: str, kinds: str) -> Any:

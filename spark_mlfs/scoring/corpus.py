@@ -38,7 +38,7 @@ from pyspark.sql.types import BooleanType, NumericType
 
 from ..errors import DataError, ParameterError
 from ..ml.persistence import stamp
-from ..output.folder import Place, local_path, spark_path
+from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.faults import reading
 from ..read.lines import near
@@ -182,7 +182,8 @@ def score(
     journal = Journal.beside(spark, output, "scoring", settings)
     with journal.running():
         before = _before(spark, output, settings) if append else {}
-        resumed = journal.open()
+        anew = journal.folder is None and not append and exists(spark, f"{journal.place}/_{MANIFEST}")
+        resumed = not anew and journal.open()  # a complete output elsewhere is replaced
         # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
         planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
         held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
@@ -194,7 +195,7 @@ def score(
         columns = _kept(inputs.shown, id, keep)
         scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
         if not resumed:  # only now: a command that is refused leaves what an earlier one did
-            journal.start()
+            journal.start(beside=bool(before))
         first = 1 + max([-1, *before, *journal.parts, *planned])
         fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
         if fresh:

@@ -228,6 +228,9 @@ def main(families: list[str], losses: list[str]) -> None:
         "spark.excludeOnFailure.task.maxTaskAttemptsPerNode": "4",
         "spark.excludeOnFailure.stage.maxFailedTasksPerExecutor": "9",
         "spark.excludeOnFailure.stage.maxFailedExecutorsPerNode": "9",
+        # what a dead executor held is not asked for again and again
+        "spark.shuffle.io.maxRetries": "1",
+        "spark.shuffle.io.retryWait": "1s",
         "spark.speculation": str("slow" in losses).lower(),
         "spark.speculation.minTaskRuntime": "3s",
     }

@@ -146,11 +146,25 @@ EARLY = [
     flags("option without =", r"--option 'labels': write it as", *select("d.csv", "csv", *TABLE, "--option", "labels")),
     flags(
         "reader option of a wrong type",
-        r"option 'missing' of format 'csv' must be str",
+        r"option 'missing' of format 'csv' must be a text, not",
         *select("d.csv", "csv", "--option", "missing=[1"),
         "--option",
         "missing=2",
     ),
+    flags(
+        "reader options that are none",
+        r"""option 'reader_options' of format 'csv' must be an object of texts, such as \{"sep": ";"\} or none, not 'x'""",
+        *select("d.csv", "csv", "--option", "reader_options=x"),
+    ),
+    flags("unknown command", r"there is no command 'selct'; did you mean select\?", "selct"),
+    flags("empty output", r"where should the results go\?", *select("d.csv", "csv", *TABLE)[:-1], ""),
+    flags(
+        "rate of another rule",
+        r"--fdr goes with --selection fdr or knockoffs, not --selection fwe",
+        *select("d.csv", "csv", *TABLE, "--selection", "fwe", "--fdr", "0.1"),
+    ),
+    flags("rule that is none", r"--selection must be 'fpr', .* not 'best'", *select("d.csv", "csv", "--selection", "best")),
+    flags("seed that is no number", r"--seed must be a whole number, not 'x'", *select("d.csv", "csv", "--seed", "x")),
     flags("unknown flag", r"unknown argument --feature; did you mean --features", *select("d.csv", "csv", "--feature", "a")),
     flags(
         "output is the input",
@@ -204,7 +218,7 @@ CASES = [
     arff_row("quoted question mark", "'?',red,0", r"d.arff:9: attribute 'a': '\?' is not a finite number"),
     arff_row("open quote", "1,'red,0", r"d.arff:9: value 2 cannot be read"),
     arff_row("category", "1,blue,0", r"d.arff:9: attribute 'b' has no category 'blue'; .*'light blue'"),
-    arff_row("missing", "?,red,0", r"d.arff:9: attribute 'a': the value is missing; pass missing='mean'"),
+    arff_row("missing", "?,red,0", r"d.arff:9: attribute 'a': the value is missing; pass --option missing='mean'"),
     arff_row("label", "1,red,2", r"d.arff:9: attribute 'y' has no category '2'"),
     arff_row("sparse index", "{9 1}", r"d.arff:9: index '9' is none of 0..2"),
     arff_row("sparse twice", "{0 1,0 2}", r"d.arff:9: index 0 is given twice"),
@@ -378,10 +392,14 @@ CASES = [
         "d.json",
         '[\n{"k":1,"a":1,"b":2,"y":0},\n{"k":2,"a":1,"b":3,"y":1}\n]\n',
         "json",
-        r'd.json: JSON over several lines; pass reader_options=\{"multiLine": "true"\}',
+        r'd.json: JSON over several lines; pass --option \'reader_options=\{"multiLine": "true"\}\'',
     ),
     file(
-        "indented JSON", "d.json", '{\n  "k": 1,\n  "y": 0\n}\n', "json", r"d.json: JSON over several lines; pass reader_options"
+        "indented JSON",
+        "d.json",
+        '{\n  "k": 1,\n  "y": 0\n}\n',
+        "json",
+        r"d.json: JSON over several lines; pass --option 'reader_options",
     ),
     file(
         "a JSON record that is cut",
@@ -395,18 +413,22 @@ CASES = [
     csv(
         "semicolons",
         CSV.replace(",", ";"),
-        r'one column, \'k;a;b;y\', that \';\' seems to separate; pass reader_options=\{"sep": ";"\}',
+        r"""one column, 'k;a;b;y', that ';' seems to separate; pass --option 'reader_options=\{"sep": ";"\}'""",
     ),
-    csv("tabs", CSV.replace(",", "\t"), r'that \'\\t\' seems to separate; pass reader_options=\{"sep": "\\t"\}'),
+    csv("tabs", CSV.replace(",", "\t"), r"""that '\\t' seems to separate; pass --option 'reader_options=\{"sep": "\\t"\}'"""),
     csv("an extra cell", CSV + "20,1,1,1,9\n", r"d.csv: the row '20,1,1,1,9' has not the 4 cells of the header"),
     csv("a cell too few", CSV + "20,1,1\n", r"d.csv: the row '20,1,1' has not the 4 cells of the header"),
     csv("an empty cell", CSV + "20,1,,1\n", r"row 20: feature 'b': the value is missing"),
     csv("a word in a feature", CSV + "20,1,many,1\n", r"column 'b' is string \(it holds 'many'\)"),
-    csv("a word in a label", CSV + "20,1,1,yes\n", r"column 'y' is string|pass label_delimiter"),
+    csv(
+        "a word in a label",
+        CSV + "20,1,1,yes\n",
+        r"--labels-col: column 'y\*?' is a string; pass --option label_delimiter=';'|--labels-col: column 'y' is string",
+    ),
     csv(
         "a word among the labels",
         CSV.replace("\n", ",0\n").replace("y,0", "y,y2", 1) + "20,1,1,1,yes\n",
-        r"labels: column 'y2' is string \(it holds 'yes'\)",
+        r"--labels-col: column 'y2' is string \(it holds 'yes'\)",
     ),
     csv("label 2", CSV + "20,1,1,2\n", r"row 20: label 'y' is 2; .*make it 0/1 first"),
     csv("infinite", CSV + "20,Infinity,1,1\n", r"row 20: feature 'a' is infinite"),
@@ -433,8 +455,38 @@ CASES = [
         "name",
     ),
     csv("id null", CSV + ",1,1,1\n", r"row 21 of part 0: the id column holds a null"),
-    csv("absent column", CSV, r"no column 'bb': did you mean 'b'", "--features", "a", "bb", "--labels-col", "y*"),
+    csv("absent column", CSV, r"--features: no column 'bb': did you mean 'b'", "--features", "a", "bb", "--labels-col", "y*"),
     csv("feature and label", CSV, r"'y' is a feature and a label", "--features", "a", "y", "--labels-col", "y"),
+    csv(
+        "no label column given by its option",
+        CSV,
+        r"--option labels='': give|--option labels: no column ''",
+        "--features",
+        "a",
+        "--option",
+        "labels=",
+    ),
+    Case(
+        "csv: files with the columns in another order",
+        {"d/1.csv": CSV, "d/2.csv": CSV.replace("k,a,b,y", "k,b,a,y")},
+        select("d", "csv", *TABLE),
+        2,
+        r"d/2.csv: its header 'k,b,a,y' is not 'k,a,b,y' as in .*d/1.csv; columns are read by their place",
+    ),
+    Case(
+        "csv: a file with a column more",
+        {"d/1.csv": CSV, "d/2.csv": CSV.replace("\n", ",0\n").replace("y,0", "y,z", 1)},
+        select("d", "csv", *TABLE),
+        2,
+        r"d/2.csv: its header 'k,a,b,y,z' is not 'k,a,b,y' as in",
+    ),
+    Case(
+        "csv: a file without a header",
+        {"d/1.csv": CSV, "d/2.csv": CSV.partition("\n")[2]},
+        select("d", "csv", *TABLE),
+        2,
+        r"d/1.csv|d/2.csv: its header",
+    ),
     csv("only a header", "k,a,b,y\n", r"is string|no rows"),
     csv("empty", "", r"no csv data|no column|there are"),
     csv(
@@ -759,6 +811,20 @@ def test_whole_rows_of_a_csv_are_read_as_before(spark, tmp_path):
         table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k").count()
     kept = table(spark, str(tmp_path / "d.csv"), ["a", "b"], ["y"], "csv", id="k", reader_options={"mode": "DROPMALFORMED"})
     assert len(cells(kept)) == 20
+
+
+def test_several_csv_files_of_one_header_are_read(spark, tmp_path):
+    """Though a column has no name; `enforceSchema` leaves the names unread."""
+    half = ",a,b,y\n" + "".join(f"{i},{i % 3},2,{i % 2}\n" for i in range(10))
+    put(tmp_path, {"d/1.csv": half, "d/2.csv": half.replace("\n", "\r\n")})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataNotice)
+        assert table(spark, str(tmp_path / "d"), ["a", "b"], ["y"], "csv").count() == 20
+    put(tmp_path, {"e/1.csv": CSV, "e/2.csv": CSV.replace("k,a,b,y", "k,A,B,y")})
+    with pytest.raises(DataError, match="e/2.csv: its header|e/1.csv: its header"):
+        table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv", id="k")
+    told = {"enforceSchema": "true"}
+    assert table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv", id="k", reader_options=told).count() == 40
 
 
 # ---- scoring: columns by name, whatever the name ----

@@ -159,6 +159,48 @@ def test_never_two_at_a_time(tmp_path):
     assert max(most) == 1 and len(entered) >= 6 and not list(tmp_path.iterdir())
 
 
+def test_an_owners_row_is_a_lock_where_there_are_none(monkeypatch):
+    rows = []
+
+    def owned():
+        return lock.owned(
+            lambda: json.loads(rows[-1]) if rows else None, lambda entry: rows.append(json.dumps(entry)), "s3://b/x"
+        )
+
+    def held():
+        with pytest.raises(ParameterError, match=r"another run writes the output s3://b/x: .*, started .* ago; wait"), owned():
+            pass
+
+    monkeypatch.setattr(lock, "ROW_BEAT", 0.05)
+    with owned():
+        held()
+        seen, deadline = json.loads(rows[-1])["seen"], time.time() + 10
+        while json.loads(rows[-1])["seen"] == seen and time.time() < deadline:
+            time.sleep(0.02)
+        assert json.loads(rows[-1])["seen"] > seen  # its owner keeps it young
+        held()
+    assert json.loads(rows[-1])["ended"]
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    mine = json.loads(rows[-1]) | {"ended": False, "seen": time.time()}
+    rows.append(json.dumps(mine | {"host": "elsewhere", "pid": 7}))
+    held()
+    for other in ({"host": "elsewhere", "seen": time.time() - lock.ROW_STALE - 1}, {"pid": ended.pid}, {"seen": "x"}):
+        rows.append(json.dumps(mine | other))
+        with owned():  # killed on another machine, or on this one, or damaged
+            pass
+    written = len(rows)
+    with (
+        pytest.raises(ParameterError, match="ada on elsewhere"),
+        lock.owned(
+            lambda: {"who": "ada on elsewhere"} if len(rows) > written else None,
+            lambda entry: rows.append(json.dumps(entry)),
+            "out",
+        ),
+    ):
+        pass  # another began at the same moment
+
+
 def test_a_folder_that_cannot_hold_a_lock_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     journal = Journal.beside(None, str(tmp_path / "file" / "out"), "scoring", {})

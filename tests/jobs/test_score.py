@@ -19,6 +19,8 @@ from pyspark.sql import functions as F
 import spark_mlfs
 from spark_mlfs import cli
 from spark_mlfs.cli.shared import Stages
+from spark_mlfs.output import folder as folders
+from spark_mlfs.output import journal as journals
 from spark_mlfs.scoring import corpus as scoring
 
 LABELS = ["l0", "l1", "l2", "l3"]
@@ -366,3 +368,49 @@ def test_killed_and_started_again(spark, corpus, tmp_path):
     rows_there = spark.read.parquet(f"file://{corpus}/corpus").select(F.col("doc")).collect()
     assert {row.doc for row in rows_there} == set(found)
     assert spark_mlfs.__version__
+
+
+# ---- where only Spark reaches ----
+
+
+@pytest.fixture
+def elsewhere(tmp_path, monkeypatch):
+    """A local folder taken for one on another file system: only Spark writes there."""
+    for module in (scoring, journals, folders):
+        monkeypatch.setattr(module, "local_path", lambda path: None)
+    return f"file://{tmp_path}/out"
+
+
+def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays(
+    spark, corpus, run, refused, elsewhere, monkeypatch
+):
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    out, told, report, done = ("--output", elsewhere), [], Stages.report, scoring.Journal.done
+
+    def second(self, *progress):
+        if not told:
+            told.append(refused(*base, *out))
+            told.append(refused(*base, "--top-n", 1, *out))
+        report(self, *progress)
+
+    def fails(self, number, entry):
+        if len(self.parts) == 3:
+            raise KeyboardInterrupt
+        done(self, number, entry)
+
+    monkeypatch.setattr(Stages, "report", second)
+    monkeypatch.setattr(scoring.Journal, "done", fails)
+    code, _, err = run(*base, "--parts", 4, "--parallelism", 1, *out)
+    assert code == 130 and "3 of 4 parts are done and kept: the same command goes on with the rest" in err
+    assert len(told) == 2 and all(f"another run writes the output {elsewhere}: " in line for line in told)
+    monkeypatch.setattr(scoring.Journal, "done", done)
+    code, said, err = run(*base, "--parts", 4, *out)  # at once: the interrupted run has said that it ended
+    assert code == 0 and "interrupted run" in said and scored(spark, elsewhere.removeprefix("file://"))[1] == 240, err
+    assert f"the output {elsewhere} exists" in refused(*base, *out)
+    # fewer parts, another answer: rows, markers and plan of the first run are gone
+    code, said, err = run(*base, "--top-n", 1, "--parts", 2, "--overwrite", *out)
+    assert code == 0 and "240 rows in 2 parts" in said, err
+    found, count = scored(spark, elsewhere.removeprefix("file://"))
+    assert count == len(found) == 240 and all(len(row.tags) == 1 for row in found.values())
+    code, said, err = run(*base, "--top-n", 1, "--append", *out)
+    assert code == 0 and "0 rows scored" in said and "240 rows in 2 parts" in said, err
