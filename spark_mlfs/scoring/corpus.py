@@ -215,7 +215,7 @@ def score(
             journal.done(number, entry)
 
         _side_by_side(spark, one, todo, parallelism or min(8, os.cpu_count() or 2), journal, progress)
-        entries = [*before.values(), *journal.parts.values()]
+        entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
         counts: dict[str, int] = {}
         for entry in entries:
             for tag, number in entry["tags"].items():
