@@ -153,6 +153,13 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
         raise ParameterError(
             "where should the results go? give " + (f"[run] output in {file}, or --output DIR" if file else "--output DIR")
         )
+    if config.classifier.parameters and not config.classifier.name:
+        in_file = below.get("classifier", {}).get("parameters")
+        raise ParameterError(
+            f"{file}: [classifier] parameters need a name, too"
+            if in_file
+            else "--classifier-set needs a --classifier to belong to"
+        )
     config.data.options = {k: reader_option(config.data.format, k, v) for k, v in config.data.options.items()}
     return config
 

@@ -164,6 +164,16 @@ EARLY = [
         *select("d.csv", "csv", *TABLE, "--selection", "fwe", "--fdr", "0.1"),
     ),
     flags("rule that is none", r"--selection must be 'fpr', .* not 'best'", *select("d.csv", "csv", "--selection", "best")),
+    flags(
+        "parameters of no classifier",
+        r"--classifier-set needs a --classifier",
+        *select("d.csv", "csv", *TABLE, "--classifier-set", "k=3"),
+    ),
+    toml(
+        "parameters of no classifier",
+        "[data]\nformat = 'numbers'\n[classifier]\nparameters = {k = 3}\n",
+        r"r.toml: \[classifier\] parameters need a name",
+    ),
     flags("seed that is no number", r"--seed must be a whole number, not 'x'", *select("d.csv", "csv", "--seed", "x")),
     flags("unknown flag", r"unknown argument --feature; did you mean --features", *select("d.csv", "csv", "--feature", "a")),
     flags(
@@ -820,11 +830,11 @@ def test_several_csv_files_of_one_header_are_read(spark, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataNotice)
         assert table(spark, str(tmp_path / "d"), ["a", "b"], ["y"], "csv").count() == 20
-    put(tmp_path, {"e/1.csv": CSV, "e/2.csv": CSV.replace("k,a,b,y", "k,A,B,y")})
+    put(tmp_path, {"e/1.csv": CSV, "e/2.csv": CSV.replace("k,a,b,y", "K,a,b,y")})
     with pytest.raises(DataError, match="e/2.csv: its header|e/1.csv: its header"):
-        table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv", id="k")
+        table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv")
     told = {"enforceSchema": "true"}
-    assert table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv", id="k", reader_options=told).count() == 40
+    assert table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv", reader_options=told).count() == 40
 
 
 # ---- scoring: columns by name, whatever the name ----
