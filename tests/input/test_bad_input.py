@@ -27,6 +27,7 @@ import pytest
 from spark_mlfs import cli
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import DataNotice, arff, libsvm, load, table, text
+from spark_mlfs.read.tables import open_table
 
 Files = dict[str, "str | bytes | pa.Table"]
 
@@ -834,7 +835,7 @@ def test_several_csv_files_of_one_header_are_read(spark, tmp_path):
     with pytest.raises(DataError, match="e/2.csv: its header|e/1.csv: its header"):
         table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv")
     told = {"enforceSchema": "true"}
-    assert table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv", reader_options=told).count() == 40
+    assert open_table(spark, str(tmp_path / "e"), "csv", told).count() == 40
 
 
 # ---- scoring: columns by name, whatever the name ----
