@@ -138,7 +138,12 @@ def as_typed(line: str, argv: Sequence[str]) -> str:
         line = _COLUMN_FLAGS[name] + line[len(name) :]
     elif name in given:
         line = f"--option {line}"
+    of_value = re.match(r"([a-z]\w*) = (\S+)(?=:| )", line)  # such as num_features = 9 but …
+    if of_value and (flag := "--" + of_value[1].replace("_", "-")) in flags:
+        line = f"{flag} {of_value[2]}{line[of_value.end() :]}"
     if "--config" not in flags:
+        line = re.sub(r"\bneeds the option '(\w+)'", lambda m: f"needs {_COLUMN_FLAGS.get(m[1], '--option ' + m[1] + '=')}", line)
+        line = re.sub(r"\bneeds a path$", "needs --data", line).replace("pass path=None", "leave --data out")
         line = re.sub(r"\bpass (\w+=\{[^}]*\})", r"pass --option '\1'", line)
         line = re.sub(r"\bpass (?=[a-z]\w*=)", "pass --option ", line)
     for camel, flag in (("workerBytes", "--worker-bytes"), ("driverBytes", "--driver-bytes")):

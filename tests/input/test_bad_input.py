@@ -542,6 +542,14 @@ CASES = [
         2,
         r"n.txt: begins as UTF-16 and is none",
     ),
+    flags("no features", r"format 'csv' needs --features; its options are", *select("d.csv", "csv")),
+    flags("no path", r"format 'csv' needs --data$", *("select", "--format", "csv", *TABLE, "--output", "{at}/out")),
+    flags("a path for made rows", r"takes no path \(it makes its rows\); leave --data out", *select("d.csv", "numbers")),
+    flags(
+        "more features than there are",
+        r"error: --num-features 9 but the data have 2 features; give at most 2",
+        *select("d.csv", "csv", *TABLE, "--num-features", "9"),
+    ),
     flags(
         "SQL for a table",
         r"'a; DROP TABLE b' is no name of a table",

@@ -396,7 +396,7 @@ def test_bad_data_arguments(refused, table, tmp_path):
     assert "--output" in refused("select", "--data", table, *TABLE)
     unknown = ("--format", "csv", "--features", "a", "bb", "--labels-col", "y*")
     assert "'bb'" in refused("select", "--data", table, *unknown, *out)
-    assert "needs the option" in refused("select", "--data", table, "--format", "csv", *out)
+    assert "needs --features" in refused("select", "--data", table, "--format", "csv", *out)
     assert "xyz" in refused("select", "--data", "xyz://bucket/data", *TABLE, *out)
 
 
