@@ -2,10 +2,16 @@
 
     spark-submit jobs/benchmark.py [--case planted|real|sparse|methods|graph|neighbours|regression|score ...] [--data DIR]
     [--rows 100000] [--repeat 3] [--output FILE]
+    python jobs/benchmark.py --case scale [--quick] [--only mim-sparse ...] [--master local-cluster[2,1,2048]] [--corpora DIR]
+    python jobs/benchmark.py --case peers [--quick]
 
 For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans, peak memory of the driver
 process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
 ratios. Run it with nothing else running.
+
+`scale` makes large corpora once (some 5 GB of disk at the whole size; `--quick`: a tenth of the rows) and writes a row for every
+job of notebooks/benchmarks.md; `peers` does so beside other packages (`pip install 'spark_mlfs[peers]'`). Both write that file
+when they run at the whole size, or where `--markdown` says.
 """
 
 import os
@@ -18,90 +24,12 @@ sys.path.append(os.path.dirname(_here))
 
 import argparse  # noqa: E402
 import json  # noqa: E402
-import platform  # noqa: E402
-import statistics  # noqa: E402
-import threading  # noqa: E402
-import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
 import scipy.sparse as sp  # noqa: E402
 
-
-class Meter:
-    """Wall and CPU seconds of this process and all its descendants, and the peak memory of the largest of each kind."""
-
-    def __enter__(self):
-        import psutil
-
-        self.me = psutil.Process()
-        # spark-submit's JVM is this process' parent, a session's own JVM its child
-        parent = self.me.parent()
-        self.root = parent if parent is not None and "java" in parent.name() else self.me
-        self.peak = {}
-        self.stop = threading.Event()
-        self.before = self._cpu()
-        self.thread = threading.Thread(target=self._watch, daemon=True)
-        self.thread.start()
-        self.started = time.perf_counter()
-        return self
-
-    def _processes(self):
-        import psutil
-
-        for process in [self.root, *self.root.children(recursive=True)]:
-            try:
-                with process.oneshot():
-                    name = "driver" if process.pid == self.me.pid else "jvm" if "java" in process.name() else "worker"
-                    yield process.pid, name, process.cpu_times(), process.memory_info().rss
-            except psutil.Error:
-                continue
-
-    def _cpu(self):
-        return {pid: times.user + times.system for pid, _, times, _ in self._processes()}
-
-    def _watch(self):
-        while not self.stop.wait(0.05):
-            for _, name, _, memory in self._processes():
-                self.peak[name] = max(self.peak.get(name, 0), memory)
-
-    def __exit__(self, *error):
-        self.wall = time.perf_counter() - self.started
-        after = self._cpu()
-        self.cpu = sum(seconds - self.before.get(pid, 0.0) for pid, seconds in after.items())
-        self.stop.set()
-        self.thread.join()
-
-    def figures(self):
-        return {
-            "wall": round(self.wall, 3),
-            "cpu": round(self.cpu, 2),
-            **{f"{name} MB": memory >> 20 for name, memory in sorted(self.peak.items())},
-        }
-
-
-def measured(repeat, work):
-    """The run of median wall time out of `repeat`, after one that is not counted, and the last result."""
-    work()
-    runs = []
-    for _ in range(repeat):
-        with Meter() as meter:
-            result = work()
-        runs.append(meter)
-    return sorted(runs, key=lambda m: m.wall)[len(runs) // 2].figures(), result
-
-
-def bare(repeat, work):
-    """CPU seconds of plain NumPy/SciPy work in this process, the median of `repeat` on one thread."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1):
-        seconds = []
-        for _ in range(repeat):
-            started = time.process_time()
-            work()
-            seconds.append(time.process_time() - started)
-    return statistics.median(seconds)
+from jobs.benchmarks.meter import Meter, bare, machine, measured  # noqa: E402
 
 
 def local(frame):
@@ -377,31 +305,85 @@ def show(row):
     print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
 
 
-def main():
+def chosen_rows(case, only, master):
+    """The names of a case's rows in their order: all, or those asked for; some need a master."""
+    from jobs.benchmarks import peers, scale
+
+    names = [*(scale.ROWS if case == "scale" else peers.ROWS)]
+    names = [name for name in names if master or case != "scale" or name not in scale.WITH_MASTER]
+    return [name for name in names if name in only] if only else names
+
+
+def tables(spark, case, names, args, share):
+    """Rows of the case scale or peers; each is written as soon as it is there."""
+    from jobs.benchmarks import peers, scale, table
+    from jobs.benchmarks.bare import Bare
+
+    markdown = args.markdown or (Path(_here).parent / "notebooks" / "benchmarks.md" if share == 1 else None)
+    module = scale if case == "scale" else peers
+    said = "" if share == 1 else " --quick" if args.quick else f" --share {share}"
+    preface = module.PREFACE.format(options=said, machine=machine(spark.version))
+
+    def written(row):
+        if markdown:
+            cells = scale.cells(row) if case == "scale" else row
+            table.write(markdown, case, preface, module.COLUMNS, [*module.ROWS], [cells])
+        return row
+
+    if case == "peers":
+        size = {
+            "n": max(200, round(20_000 * share)),
+            "d": 100 if share >= 0.1 else 25,
+            "K": 20 if share >= 0.1 else 8,
+            "narrow": 20 if share >= 0.1 else 6,
+        }
+        yield from map(written, peers.run(peers.Data(spark, repeat=args.repeat or 1, **size), names))
+        return
+    more = {"folder": args.corpora} if args.corpora else {}
+    more |= {"master": args.master} if args.master else {}
+    with Bare() as bare_process:
+        bench = scale.Bench(spark, bare_process, share, args.repeat or 1, limit=args.limit, **more)
+        yield from map(written, scale.run(bench, names))
+
+
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--case",
         nargs="+",
         default=["planted", "real", "sparse"],
-        choices=["planted", "real", "sparse", "methods", "graph", "neighbours", "regression", "score"],
+        choices=["planted", "real", "sparse", "methods", "graph", "neighbours", "regression", "score", "scale", "peers"],
     )
     parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--features", type=int, default=500)
     parser.add_argument("--labels", type=int, default=10)
     parser.add_argument("--scored", type=int, default=1_000_000, help="rows of the case score")
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, help="runs of which the median counts (default 3; scale and peers: 1)")
     parser.add_argument("--output", help="write the figures as JSON lines")
-    args = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="scale, peers: a tenth of the rows")
+    parser.add_argument("--share", type=float, help="scale, peers: this share of the rows, for trials")
+    parser.add_argument("--only", nargs="+", metavar="ROW", help="scale, peers: these rows")
+    parser.add_argument("--corpora", type=Path, help="scale: folder of the generated corpora (default: in the temporary one)")
+    parser.add_argument("--limit", type=float, default=900, help="scale: seconds after which a row's Spark jobs are ended")
+    parser.add_argument("--master", help="scale: also run on executors of their own, such as local-cluster[2,1,2048]")
+    parser.add_argument("--markdown", type=Path, help="scale, peers: the file that gets the tables")
+    args = parser.parse_args(arguments)
+    repeat = args.repeat or 3
+    share = args.share or (0.1 if args.quick else 1.0)
+    chosen = {case: chosen_rows(case, args.only, args.master) for case in ("scale", "peers") if case in args.case}
+    if args.only:
+        known = {name for names in chosen.values() for name in names}
+        unknown = [name for name in args.only if name not in known]
+        if unknown:
+            every = {name for case in chosen for name in chosen_rows(case, None, "any")}
+            parser.error(f"--only {unknown[0]!r} is no row of these cases; the rows are {', '.join(sorted(every))}")
 
     from spark_mlfs import local_session, read
 
     spark = local_session("benchmark")
     data = Path(args.data)
-    print(
-        f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}, "
-        f"Spark {spark.version}, NumPy {np.__version__}"
-    )
+    print(machine(spark.version))
 
     def arff(name, *files):
         return read.arff(spark, [str(data / name / f) for f in files], labels=str(data / name / f"{name}.xml")).coalesce(1)
@@ -415,27 +397,30 @@ def main():
     if "planted" in args.case:
         for n in (args.rows // 10, args.rows):
             frame = read.planted(spark, n, args.features, args.labels, seed=1, num_partitions=os.cpu_count())
-            add(jmi(spark, f"planted {n} x {args.features} x {args.labels}", frame, args.repeat))
+            add(jmi(spark, f"planted {n} x {args.features} x {args.labels}", frame, repeat))
     if "real" in args.case:
-        add(jmi(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), args.repeat))
-        add(jmi(spark, "yeast", arff("yeast", "yeast.arff.gz"), args.repeat))
+        add(jmi(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), repeat))
+        add(jmi(spark, "yeast", arff("yeast", "yeast.arff.gz"), repeat))
     if "sparse" in args.case:
-        add(jmi(spark, "imdb", read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), args.repeat))
+        add(jmi(spark, "imdb", read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), repeat))
         rcv1 = data / "rcv1sub1"
-        add(mim_sparse(spark, "rcv1sub1", read.libsvm(spark, str(rcv1 / "rcv1sub1.svm.gz"), num_labels=101), args.repeat))
+        add(mim_sparse(spark, "rcv1sub1", read.libsvm(spark, str(rcv1 / "rcv1sub1.svm.gz"), num_labels=101), repeat))
     if "methods" in args.case:
-        rows += every_method(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), args.repeat)
+        rows += every_method(spark, "scene", arff("scene", "scene-train.arff.gz", "scene-test.arff.gz"), repeat)
     if "graph" in args.case:
-        for row in graph(arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), args.repeat):
+        for row in graph(arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), repeat):
             add(row)
     if "neighbours" in args.case:
-        for row in neighbours(spark, arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), args.repeat):
+        for row in neighbours(spark, arff, lambda: read.arff(spark, str(data / "imdb" / "Imdb.arff.gz")), repeat):
             add(row)
     if "regression" in args.case:
-        for row in regression(arff, args.repeat):
+        for row in regression(arff, repeat):
             add(row)
     if "score" in args.case:
-        for row in scoring(spark, args.scored, args.repeat):
+        for row in scoring(spark, args.scored, repeat):
+            add(row)
+    for case, names in chosen.items():
+        for row in tables(spark, case, names, args, share):
             add(row)
     if args.output:
         Path(args.output).write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -1,0 +1,1 @@
+"""What jobs/benchmark.py measures at scale and beside other packages."""
