@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .classify import CLASSIFIERS
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
     from .extract import EXTRACTORS
+    from .faces.arrays import rank
     from .methods import METHODS
     from .ml.classifiers import ClassifierEstimator, MultiLabelClassificationModel
     from .ml.extractors import ExtractorEstimator, MultiLabelExtractorModel
@@ -96,6 +97,7 @@ __all__ = [
     "extractor_class",
     "local_session",
     "pipeline",
+    "rank",
     "read",
     "register",
     "selector_class",
@@ -160,6 +162,7 @@ _HOMES = {
     "errors": "errors",
     "local_session": "session.local",
     "pipeline": "pipeline",
+    "rank": "faces.arrays",
     "read": "read",
 }
 # and the classes of the registries, by what their names end in; those of entries from outside, too

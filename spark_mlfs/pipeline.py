@@ -18,25 +18,25 @@ import dataclasses
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pyspark.sql import DataFrame
 
 from . import params
-from .blocks.pack import Packed, pack
+from .blocks.prepared import Held, Prepared
 from .blocks.profile import Profile
-from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine
-from .engine.local import Outline
-from .engine.spark import SparkEngine
-from .engine.tasks import run_in_one_task
+from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine, one_thread
+from .engine.local import LocalEngine, Outline
 from .errors import WorkerBudgetError
 from .methods import METHODS
 from .methods.base import Method, Scores
 from .select import Evidence, Extra, Rule, Screen
 from .solvers.ranking import complete
 from .statistics.base import Statistic
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 Progress = Callable[[str, int, int], None]
 MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
@@ -187,16 +187,25 @@ def limited(request: Request, outcomes: Mapping[Extra, Any]) -> Request:
 
 
 def compute(
-    packed: Packed,
+    packed: Prepared,
     work: Callable[[Any], tuple[Any, Cost]],
     progress: Progress | None = None,
     small_bytes: int = SMALL_BYTES,
     driver_bytes: int = DRIVER_BYTES,
     worker_bytes: int = WORKER_BYTES,
 ) -> tuple[Any, Cost, bool]:
-    """`work(engine) -> (result, engine.cost)` over packed data: in one task where the blocks are below `small_bytes` and one
-    process may hold them with what is asked of them (`worker_bytes`), else job by job from here. Also says which it was. `work`
-    must be picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
+    """`work(engine) -> (result, engine.cost)` over prepared data. Rows that this process holds: here, without Spark. Packed ones:
+    in one task where the blocks are below `small_bytes` and one process may hold them with what is asked of them
+    (`worker_bytes`), else job by job from here. Also says whether it went job by job. `work` must be picklable; where it has a
+    method `needs(engine)`, what that returns is sized beforehand."""
+    if isinstance(packed, Held):
+        with one_thread():
+            local = LocalEngine(packed.profile, [packed.block], driver_bytes, worker_bytes)
+            local.progress = progress
+            return *work(local), False
+    from .engine.spark import SparkEngine
+    from .engine.tasks import run_in_one_task
+
     tried = 0
     if packed.profile.size <= small_bytes:
         outline = Outline(packed.profile)
@@ -218,7 +227,7 @@ def compute(
 
 
 def rank(
-    frame: DataFrame | Packed,
+    frame: DataFrame | Prepared,
     requests: Sequence[Request],
     features: str = "features",
     labels: str = "labels",
@@ -233,10 +242,15 @@ def rank(
 
     A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than `worker_bytes`; a larger one
     job by job, the driver taking no state above `driver_bytes`, no worker one above `worker_bytes`. Give a `Packed` to rank the
-    same data again without packing (and release it yourself).
+    same data again without packing (and release it yourself), a `Held` to rank rows of this process without Spark.
     """
     started = time.perf_counter()
-    packed = frame if isinstance(frame, Packed) else pack(frame, features, labels, row_id, labels_form)
+    if isinstance(frame, Prepared):
+        packed = frame
+    else:
+        from .blocks.pack import pack
+
+        packed = pack(frame, features, labels, row_id, labels_form)
     prepared = time.perf_counter()
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
@@ -258,7 +272,7 @@ def rank(
 
 
 def _rank(
-    packed: Packed,
+    packed: Prepared,
     requests: list[Request],
     screen: Screen | None,
     progress: Progress | None,

@@ -9,8 +9,10 @@ Columns
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pyspark.sql import DataFrame
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 ID, FEATURES, LABELS = "id", "features", "labels"
 SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin

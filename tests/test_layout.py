@@ -12,11 +12,11 @@ PACKAGE = Path(__file__).resolve().parents[1] / "spark_mlfs"
 # a room uses the rooms before it, and none after
 ROOMS = """
 ground kernels solvers read blocks statistics engine methods extract classify select pipeline
-ml sklearn testing output evaluate scoring report session cli
+faces sklearn ml testing output evaluate scoring report session cli
 """.split()
 SMALL = ("kernels", "solvers")  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
 GROUND = ("errors", "params", "schema", "registry")
-TOP = (*GROUND, "pipeline", "sklearn", "testing", "__init__")  # the only files beside the rooms
+TOP = (*GROUND, "pipeline", "testing", "__init__")  # the only files beside the rooms
 
 
 def modules() -> dict[tuple[str, ...], Path]:

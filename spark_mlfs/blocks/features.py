@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from .arrays import narrowest
 from .labels import vector_entries
 
 Problem = tuple[str, int, int | None]  # what is wrong, in which row, in which slot
@@ -35,7 +36,7 @@ def read_features(
             keep = flat != 0
             indptr = np.zeros(rows + 1, np.int64)
             np.cumsum(np.bincount(positions[keep], minlength=rows), out=indptr[1:])
-            data = _narrow(flat[keep]) if narrow else flat[keep]
+            data = narrowest(flat[keep]) if narrow else flat[keep]
             return sp.csr_matrix((data, slots[keep].astype(np.int32), indptr.astype(np.int32)), shape=(rows, width)), None
         lists = values
     else:
@@ -54,22 +55,10 @@ def read_features(
         bad = np.flatnonzero(~np.isfinite(x.reshape(-1)))
         if len(bad):
             return None, (_not_finite(x.reshape(-1)[bad[0]]), int(bad[0]) // width, int(bad[0]) % width)
-    return _narrow(x) if narrow else np.asarray(x, np.float64), None
+    return narrowest(x) if narrow else np.asarray(x, np.float64), None
 
 
 def _not_finite(value: float) -> str:
     if np.isnan(value):
         return "is missing (NaN or null); fill it first (the readers take missing='mean', 'zero' or 'drop')"
     return f"is {value:g}; features must be finite numbers"
-
-
-def _narrow(x: np.ndarray) -> np.ndarray:
-    """`x` in the narrowest of uint8, float32 and float64 that holds every value exactly."""
-    probe = x.reshape(-1)[:4096]
-    with np.errstate(invalid="ignore", over="ignore"):
-        for dtype in (np.uint8, np.float32):
-            if (probe.astype(dtype) == probe).all():
-                narrow = x.astype(dtype)
-                if (narrow == x).all():
-                    return narrow
-    return np.ascontiguousarray(x, np.float64)

@@ -4,38 +4,33 @@ Without an id column a row's id is the hash of its content, so equal rows share 
 folds, neighbours) the t-th row of one content takes the id `occurrence_ids(id, t)`; which of the equal rows is the t-th makes no
 difference, so the answer does not depend on the partitioning. A user's id column may repeat on equal rows only.
 
-Methods that only count never ask. In one process it is one sort of the ids; on the cluster one job that moves 8 bytes a row, and
-where rows do repeat the blocks are written once more, with their new ids.
+Methods that only count never ask. In one process it is one sort of the ids; `blocks.renumber` has the cluster's way.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
 import scipy.sparse as sp
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
-from ..errors import DataError, worker_errors
+from ..errors import DataError
+from ..kernels.hashing import GOLDEN
 from .block import Block
-from .codec import binary_array, binary_cells, decode, encode
-from .pack import BLOCK_SCHEMA, Packed, persist, row_value
+from .profile import Profile, profile_block
 from .rowhash import mix
 
-_OCCURRENCE, _CONTENT = 0x0CC, 0xC0
-_SHARED = "rows that differ share the row id {}; where ids decide draws, ties, folds or neighbours they must be unique: give "
-_REMEDY = "another id column, or none (the content of a row is its id then, and equal rows may repeat)"
-_KEY = re.compile(r"share the row id (-?\d+);")
+OCCURRENCE, CONTENT = 0x0CC, 0xC0
+SHARED = (
+    "rows that differ share the row id {}; where ids decide draws, ties, folds or neighbours they must be unique: give another "
+    "id column, or none (the content of a row is its id then, and equal rows may repeat)"
+)
 
 
 def occurrence_ids(ids: np.ndarray, occurrence: np.ndarray) -> np.ndarray:
     """(n,) the ids of the `occurrence`-th rows (from 0) of rows that share `ids`. The lowest bit stays: in
     files of training and test rows it tells which (`folds.Marked`)."""
-    fresh = mix(mix(ids, _OCCURRENCE).view(np.int64) + occurrence, _OCCURRENCE).view(np.int64)
+    fresh = mix(mix(ids, OCCURRENCE).view(np.int64) + occurrence, OCCURRENCE).view(np.int64)
     return np.where(occurrence == 0, ids, (fresh & ~np.int64(1)) | (ids & 1))
 
 
@@ -53,17 +48,48 @@ def occurrences(ids: np.ndarray) -> np.ndarray | None:
 
 
 def content_hashes(block: Block) -> np.ndarray:
-    """(n,) uint64 hash of each row's features and labels, the same for a dense and a sparse row."""
-    x = sp.csr_matrix(block.csr(), dtype=np.float64, copy=True)
-    x.eliminate_zeros()
+    """(n,) uint64 hash of each row's features and labels, the same for a dense and a sparse row and whatever type holds the
+    values.
+
+    Multilinear over the cells, modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn for the column, g the bits of the float64
+    multiplied and folded, g(0) = 0; and Σ over the labels of their hashes.
+    """
+    x = block.x
     with np.errstate(over="ignore"):
-        cells = mix(x.data.view(np.int64) + mix(x.indices.astype(np.int64), _CONTENT).view(np.int64), _CONTENT)
-        total = _row_sums(cells, x.indptr) + mix(block.labelset_hash.view(np.int64), 1)
+        if sp.issparse(x):
+            total = _row_sums(_folded(x.data) * _column_factors(block.d)[x.indices], x.indptr)
+        else:
+            total = np.empty(block.n, np.uint64)
+            factors = _column_factors(block.d)
+            step = max(1, (1 << 17) // max(1, block.d))  # rows at once: a megabyte stays near the processor
+            for a in range(0, block.n, step):
+                total[a : a + step] = (_folded(x[a : a + step]) * factors).sum(axis=1, dtype=np.uint64)
+        total = total + mix(block.labelset_hash.view(np.int64), 1)
         if block.unknown_indptr is not None:
             total = total + _row_sums(mix(block.unknown_indices.astype(np.int64), 2), block.unknown_indptr)
         if block.unlabelled is not None:
-            total[block.unlabelled] += np.uint64(0x9E3779B97F4A7C15)
-    return total
+            total[block.unlabelled] += np.uint64(GOLDEN)
+    return mix(total.view(np.int64), CONTENT)
+
+
+def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
+    """The rows with their ids, and the profile of them and their `width` labels (0: not told). Unless they are `named` by ids of
+    the user's, a row's id is the hash of its content."""
+    profile, hashes = profile_block(block, width), content_hashes(block)
+    profile.fingerprint = int(hashes.sum(dtype=np.uint64))
+    return block if named else replace(block, ids=hashes.view(np.int64)), profile
+
+
+def _column_factors(d: int) -> np.ndarray:
+    return mix(np.arange(d), CONTENT) | np.uint64(1)
+
+
+def _folded(values: np.ndarray) -> np.ndarray:
+    """g of values: 64 bits of each float64; 0 for both zeros."""
+    bits = (values.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 = 0.0
+    bits *= np.uint64(GOLDEN)
+    bits ^= bits >> np.uint64(32)  # the low bits of round numbers are zero: the high ones come down
+    return bits
 
 
 def _row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
@@ -84,175 +110,5 @@ def with_unique_ids(block: Block, named: bool) -> Block:
         ids, contents = block.ids[rows], content_hashes(block.take(rows))
         differ = np.flatnonzero((ids[1:] == ids[:-1]) & (contents[1:] != contents[:-1]))
         if len(differ):
-            raise DataError(_SHARED.format(ids[differ[0]]) + _REMEDY)
+            raise DataError(SHARED.format(ids[differ[0]]))
     return replace(block, ids=occurrence_ids(block.ids, times))
-
-
-def with_row_value(error: DataError, packed: Packed) -> DataError:
-    """The error of `with_unique_ids` naming the id as it stands in the user's column."""
-    key = _KEY.search(str(error))
-    if key is None or packed.source is None:
-        return error
-    value = row_value(packed.source, int(key[1]))
-    return DataError(str(error).replace(f"row id {key[1]};", f"row id {value} (column {packed.source[1]!r});"))
-
-
-# ---- on the cluster ----
-
-
-def identified(packed: Packed) -> Packed:
-    """The packed data with ids that no two rows share, worked out once: one job where no row repeats."""
-    if packed.unique:
-        return packed
-    if not packed.memo:
-        packed.memo.append(_identify(packed))
-    frame, _, _ = packed.memo[0]
-    return replace(packed, frame=frame, unique=True, persisted=False)
-
-
-def _identify(packed: Packed) -> tuple[DataFrame, bool, int]:
-    """The frame of blocks with unique ids, whether it was persisted for that, and the jobs it took."""
-    parts = max(2, packed.profile.partitions)
-    # a block is known by its partition and its number there
-    blocks = packed.frame.where("block is not null").select(F.spark_partition_id().alias("part"), "number", "block")
-    ids = blocks.mapInArrow(SpreadIds(parts), "bucket bigint, part int, number bigint, ids binary")
-    shared = ids.repartition(parts, "bucket").mapInArrow(SharedIds(), "part int, number bigint, shared binary")
-    kept = persist(shared)
-    try:
-        with worker_errors():
-            repeats = shared.limit(1).count()
-        if not repeats:
-            return packed.frame, False, 1
-        by_block = shared.groupBy("part", "number").agg(F.collect_list("shared").alias("shared"))
-        beside = blocks.join(by_block, ["part", "number"], "left").select("number", "block", "shared")
-        if packed.profile.named_ids:
-            _refuse_different(beside, packed)
-        frame = beside.mapInArrow(Renumber(), BLOCK_SCHEMA)
-        persisted = persist(frame)
-        with worker_errors():  # while what it is made of is there
-            frame.where("block is null").count()
-        return frame, persisted, 2 + packed.profile.named_ids
-    finally:
-        if kept:
-            shared.unpersist()
-
-
-def _refuse_different(beside: DataFrame, packed: Packed) -> None:
-    """`DataError` where rows that differ share an id of the user's."""
-    contents = beside.where("shared is not null").mapInArrow(ContentOfShared(), "id bigint, content bigint")
-    several = contents.groupBy("id").agg(F.min("content").alias("low"), F.max("content").alias("high")).where("low != high")
-    with worker_errors():
-        worst = several.agg(F.min("id")).first()[0]
-    if worst is not None:
-        raise with_row_value(DataError(_SHARED.format(worst) + _REMEDY), packed)
-
-
-@dataclass(frozen=True)
-class SpreadIds:
-    """The ids of each block, cut by their hash: equal ids meet in one bucket."""
-
-    buckets: int
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            parts, numbers = batch.column(0).to_pylist(), batch.column(1).to_pylist()
-            for part, number, data in zip(parts, numbers, binary_cells(batch, "block"), strict=True):
-                ids = Block.decode(data).ids
-                bucket = (mix(ids, _OCCURRENCE) % np.uint64(self.buckets)).astype(np.int64)
-                order = np.argsort(bucket, kind="stable")
-                edges = np.searchsorted(bucket[order], np.arange(self.buckets + 1))
-                occupied = np.flatnonzero(np.diff(edges))
-                yield pa.RecordBatch.from_arrays(
-                    [
-                        pa.array(occupied, pa.int64()),
-                        pa.array([part] * len(occupied), pa.int32()),
-                        pa.array([number] * len(occupied), pa.int64()),
-                        pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()),
-                    ],
-                    names=["bucket", "part", "number", "ids"],
-                )
-
-
-@dataclass(frozen=True)
-class SharedIds:
-    """For every block the ids that other rows have, too: how many rows of it have each, and how many rows of earlier blocks."""
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts: list[np.ndarray] = []
-        owners: list[tuple[int, int]] = []
-        for batch in batches:
-            owners += zip(batch.column(1).to_pylist(), batch.column(2).to_pylist(), strict=True)
-            parts += [np.frombuffer(bytes(data), np.int64) for data in binary_cells(batch, "ids")]
-        if not parts:
-            return
-        rank = sorted(range(len(owners)), key=owners.__getitem__)
-        parts, owners = [parts[i] for i in rank], [owners[i] for i in rank]
-        ids = np.concatenate(parts)
-        times = occurrences(ids)
-        if times is None:
-            return
-        shared = np.unique(ids[times > 0])
-        ends = np.cumsum([len(p) for p in parts])
-        for (part, number), mine, end in zip(owners, parts, ends, strict=True):
-            own, first, count = np.unique(mine, return_index=True, return_counts=True)
-            here = np.flatnonzero(np.isin(own, shared, assume_unique=True))
-            if len(here):
-                earlier = times[end - len(mine) + first[here]]
-                state = encode({"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier})
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([part], pa.int32()), pa.array([number], pa.int64()), binary_array(state)],
-                    names=["part", "number", "shared"],
-                )
-
-
-def _shared_of(cell: list[bytes] | None) -> dict[str, np.ndarray] | None:
-    """The shared ids of a block, ascending, from the states of its buckets."""
-    states = [decode(data) for data in cell or ()]
-    if not states:
-        return None
-    joined = {name: np.concatenate([s[name] for s in states]) for name in ("ids", "count", "earlier")}
-    order = np.argsort(joined["ids"])
-    return {name: value[order] for name, value in joined.items()}
-
-
-@dataclass(frozen=True)
-class Renumber:
-    """Blocks with the ids of their rows made unique."""
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            numbers, cells = batch.column(0).to_pylist(), batch.column(2)
-            for number, data, cell in zip(numbers, binary_cells(batch, "block"), cells, strict=True):
-                block, shared = Block.decode(data), _shared_of(cell.as_py())
-                if shared is not None:
-                    block = replace(block, ids=self._ids(block.ids, shared))
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([number], pa.int64()), binary_array(block.encode()), pa.array([None], pa.binary())],
-                    names=["number", "block", "summary"],
-                )
-
-    def _ids(self, ids: np.ndarray, shared: dict[str, np.ndarray]) -> np.ndarray:
-        at = np.minimum(np.searchsorted(shared["ids"], ids), len(shared["ids"]) - 1)
-        rows = np.flatnonzero(shared["ids"][at] == ids)
-        if not np.array_equal(np.bincount(at[rows], minlength=len(shared["ids"])), shared["count"]):
-            raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
-        here = occurrences(ids[rows])
-        times = shared["earlier"][at[rows]] + (0 if here is None else here)
-        out = ids.copy()
-        out[rows] = occurrence_ids(ids[rows], times)
-        return out
-
-
-@dataclass(frozen=True)
-class ContentOfShared:
-    """Id and content hash of every row whose id another row has, too."""
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for data, cell in zip(binary_cells(batch, "block"), batch.column(2), strict=True):
-                block, shared = Block.decode(data), _shared_of(cell.as_py())
-                rows = block.take(np.flatnonzero(np.isin(block.ids, shared["ids"])))
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array(rows.ids, pa.int64()), pa.array(content_hashes(rows).view(np.int64), pa.int64())],
-                    names=["id", "content"],
-                )

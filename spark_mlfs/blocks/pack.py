@@ -27,8 +27,10 @@ from ..schema import attribute_names
 from .block import Block
 from .codec import binary_array
 from .features import read_features
+from .identity import profiled
 from .labels import LabelSource, label_source, read_labels
-from .profile import Profile, profile_block
+from .prepared import Prepared, check_and_name
+from .profile import Profile
 
 BLOCK_BYTES = 4 << 20  # of a block, about
 SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the first job
@@ -38,7 +40,8 @@ BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 
 @dataclass(frozen=True)
 class Pack:
-    """Arrow batches of (x, y, i, h) to blocks, numbered within the partition; the last row carries the partition's profile."""
+    """Arrow batches of (x, y), or (x, y, id) of `named` rows, to blocks, numbered within the partition; the last row carries the
+    partition's profile."""
 
     source: LabelSource
     vectors: bool
@@ -61,11 +64,12 @@ class Pack:
 
     def blocks(self, batch: pa.RecordBatch, before: int = 0) -> Iterator[tuple[Block, Profile]]:
         """The blocks of a batch with their profiles; `before` rows of the partition came earlier."""
-        ids = batch.column(2).to_numpy(zero_copy_only=False)
+        rows = batch.num_rows
+        ids = batch.column(2).to_numpy(zero_copy_only=False) if self.named else np.zeros(rows, np.int64)
         x, problem = read_features(batch.column(0), self.vectors)
         if problem is not None:
             what, row, slot = problem
-            yield Block.empty(0), Profile(n=len(ids), problem=(what, self._row(ids, before, row), slot))
+            yield Block.empty(0), Profile(n=rows, problem=(what, self._row(ids, before, row), slot))
             return
         labels = read_labels(batch.column(1), self.source)
         block = Block(x, ids, labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled)
@@ -73,10 +77,7 @@ class Pack:
         cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
         for a, z in zip(cuts[:-1], cuts[1:], strict=True):
             piece = block if len(cuts) == 2 else block.part(a, z)
-            profile = profile_block(piece, labels.width)
-            hashes = batch.column(3).to_numpy(zero_copy_only=False)[a:z].astype(np.int64).view(np.uint64)
-            with np.errstate(over="ignore"):
-                profile.fingerprint = int(hashes.sum(dtype=np.uint64))
+            piece, profile = profiled(piece, labels.width, self.named)
             if labels.problem is not None:
                 what, row = labels.problem
                 profile.problem = (what, self._row(ids, before, row), None)
@@ -99,11 +100,11 @@ def block_row(number: int, block: bytes | None, summary: bytes | None) -> pa.Rec
 
 
 @dataclass
-class Packed:
+class Packed(Prepared):
     """The packed data: the persisted frame of blocks, its profile, and the names. `release` gives the memory back.
 
     `source` the frame that was packed, its id column, and the expression that made ids of it; None where the ids are hashes of
-    the rows' content. `unique` whether no two rows share an id, `memo` what `blocks.identity.identified` worked out.
+    the rows' content. `unique` whether no two rows share an id, `memo` what `blocks.renumber.identified` worked out.
     """
 
     frame: DataFrame
@@ -116,6 +117,12 @@ class Packed:
     source: tuple[DataFrame, str, Column] | None = None
     unique: bool = False
     memo: list[tuple[DataFrame, bool, int]] = field(default_factory=list, repr=False)
+
+    def called(self, row: list[int]) -> str:
+        if self.source is None:
+            part, place = row
+            return f"{place} of part {part}"
+        return row_value(self.source, row[0])
 
     def release(self) -> None:
         if self.persisted:
@@ -155,23 +162,21 @@ def pack(
     source, label_column = label_source(frame, labels, labels_form)
     jobs = (source.kind == "tags") + (source.kind in ("ids", "multihot") and labels_form == "auto")
     x = F.col(features) if vectors else F.col(features).cast("array<double>")
-    fingerprint = F.xxhash64(F.col(features), F.col(labels))
-    if row_id is None:
-        identity = fingerprint
-    else:
+    columns, origin = [x.alias("x"), label_column.alias("y")], None
+    if row_id is not None:
         integers = isinstance(frame.schema[row_id].dataType, T.IntegralType)
         identity = F.coalesce(F.col(row_id).cast("bigint") if integers else F.xxhash64(F.col(row_id)), F.lit(0))
-    rows = frame.select(x.alias("x"), label_column.alias("y"), identity.alias("i"), fingerprint.alias("h"))
-    blocks = rows.mapInArrow(Pack(source, vectors, row_id is not None), BLOCK_SCHEMA)
+        columns.append(identity.alias("i"))
+        origin = (frame, row_id, identity)
+    blocks = frame.select(*columns).mapInArrow(Pack(source, vectors, row_id is not None), BLOCK_SCHEMA)
     persisted = persist(blocks)
     with worker_errors():
         profile, more = collect_profile(blocks)
     names = attribute_names(frame, features) if vectors else None
     profile.named_ids = row_id is not None
-    origin = None if row_id is None else (frame, row_id, identity)
     packed = Packed(blocks, profile, names or [], list(source.names or []), names is not None, persisted, jobs + more, origin)
     try:
-        _check_and_name(packed, features, labels)
+        check_and_name(packed, features, labels)
     except DataError:
         packed.release()
         raise
@@ -237,49 +242,3 @@ def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
     with worker_errors():
         rows = frame.where(identity == F.lit(key)).select(F.col(column).cast("string")).limit(1).collect()
     return "null" if not rows or rows[0][0] is None else repr(rows[0][0])
-
-
-def _called(packed: Packed, row: list[int]) -> str:
-    if packed.source is None:
-        part, place = row
-        return f"{place} of part {part}"
-    return row_value(packed.source, row[0])
-
-
-def _check_and_name(packed: Packed, features: str, labels: str) -> None:
-    """Raise what is wrong with the data, and fill in names that did not come with them."""
-    p = packed.profile
-    if p.problem is not None:
-        what, row, slot = p.problem
-        named = packed.feature_names
-        where = f"row {_called(packed, row)}: " if row else ""
-        if slot is not None:
-            where += f"feature {named[slot] if slot < len(named) else slot} "
-        raise DataError(f"{where}{what}")
-    if p.n == 0:
-        raise DataError("the data have no rows; check the path and the filters before this step")
-    if p.n == 1:
-        raise DataError("the data have one row; nothing varies, so nothing can be ranked: give at least two")
-    if p.d == 0:
-        raise DataError(f"the vectors in {features!r} have no entries; give at least one feature")
-    if packed.label_names and p.q > len(packed.label_names):
-        raise DataError(f"label number {p.q - 1} occurs but the metadata of {labels!r} names {len(packed.label_names)} labels")
-    q = max(p.q, len(packed.label_names))
-    if q > p.q:
-        p.positive, p.unknown, p.q = np.pad(p.positive, (0, q - p.q)), np.pad(p.unknown, (0, q - p.q)), q
-    if not p.positive.any():
-        raise DataError(f"no row has a label in {labels!r}; check the column and the labels' coding")
-    if not ((p.positive > 0) & (p.positive < p.observed)).any():
-        raise DataError(f"no label in {labels!r} takes both values; a ranking needs positive and negative rows")
-    if not len(p.varying):
-        raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")
-    if not packed.feature_names:
-        packed.feature_names = [f"{features}_{index}" for index in range(p.d)]
-    if len(packed.feature_names) != p.d:
-        raise DataError(f"the metadata of {features!r} names {len(packed.feature_names)} features, its vectors have {p.d}")
-    if not packed.label_names:
-        packed.label_names = [f"{labels}_{index}" for index in range(p.q)]
-    for column, names in ((features, packed.feature_names), (labels, packed.label_names)):
-        if len(set(names)) < len(names):
-            twice = next(name for index, name in enumerate(names) if name in set(names[:index]))
-            raise DataError(f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection")

@@ -40,6 +40,10 @@ class Classifier:
         """Whether the labels are trained apart from each other, so that they may be trained side by side."""
         return False
 
+    def probabilities(self, p: Mapping[str, Any]) -> bool:
+        """Whether the scores are in [0, 1], a label being predicted from about one half."""
+        return False
+
     def predictor(self, state: State) -> Predictor:
         """The prediction that a state stands for."""
         raise NotImplementedError

@@ -59,6 +59,9 @@ class ClassifierChain(Classifier):
     def by_label(self, p: Mapping[str, Any]) -> bool:
         return p["base"] == "svm"
 
+    def probabilities(self, p: Mapping[str, Any]) -> bool:
+        return p["base"] == "knn"
+
     def predictor(self, state: State) -> Predictor:
         return NeighbourChain(state) if state["base"] == "knn" else MachineChain(state)
 

@@ -39,6 +39,9 @@ from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
 
 
 class _KNN(Classifier):
+    def probabilities(self, p: Mapping[str, Any]) -> bool:
+        return True
+
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
         if engine.in_one_process:
             rows = training_rows(engine)

@@ -154,6 +154,9 @@ class BRSVM(Classifier):
     def by_label(self, p: Mapping[str, Any]) -> bool:
         return True
 
+    def probabilities(self, p: Mapping[str, Any]) -> bool:
+        return p["scores"] == "calibrated"
+
     def predictor(self, state: State) -> Predictor:
         return Machines(state)
 

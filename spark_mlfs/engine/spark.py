@@ -16,8 +16,8 @@ from pyspark.sql import functions as F
 from ..blocks.block import Block, in_order_of_ids
 from ..blocks.codec import Buffer, State, decode
 from ..blocks.coding import Coding
-from ..blocks.identity import identified
 from ..blocks.pack import Packed, persist
+from ..blocks.renumber import identified
 from ..blocks.spans import Spans
 from ..errors import BudgetError, worker_errors
 from ..kernels.information import CountLogs

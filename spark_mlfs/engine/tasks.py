@@ -14,9 +14,9 @@ import scipy.sparse as sp
 from ..blocks.block import Block, in_order_of_ids
 from ..blocks.codec import State, binary_array, binary_cells, decode, encode
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
-from ..blocks.identity import with_row_value
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
+from ..blocks.renumber import with_row_value
 from ..blocks.rowhash import mix
 from ..blocks.spans import Spans
 from ..errors import DataError, WorkerBudgetError, worker_errors

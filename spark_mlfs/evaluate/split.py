@@ -30,9 +30,9 @@ from pyspark.sql import functions as F
 from ..blocks.block import Block, LabelledRows, concatenate_labels
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
-from ..blocks.identity import identified
 from ..blocks.pack import BLOCK_SCHEMA, Packed, block_row, collect_profile, persist
 from ..blocks.profile import Profile, profile_block
+from ..blocks.renumber import identified
 from ..blocks.rowhash import mix, normal, uniform
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names

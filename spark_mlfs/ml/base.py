@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -19,10 +18,8 @@ from .. import pipeline
 from ..blocks.codec import State
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
-from ..classify.base import Classifier
-from ..engine.base import Cost, Engine
 from ..errors import DataError
-from ..extract.base import Extractor
+from ..faces.fit import Fit, Learner
 from ..registry import Registry
 from ..schema import attribute_names
 from .params import FITTING, Checked, declare, name_or_none
@@ -35,7 +32,6 @@ if TYPE_CHECKING:
 
 Fitted = TypeVar("Fitted", bound=Model)
 Learned = TypeVar("Learned", bound="StateModel")
-Learner = TypeVar("Learner", Extractor, Classifier)
 Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
 
 
@@ -235,21 +231,6 @@ class StateModel(Saved, HasFeaturesCol):
 
 
 # ---- estimators of models made of arrays ----
-
-
-@dataclass(frozen=True)
-class Fit(Generic[Learner]):
-    """The fit of an extractor or a classifier; picklable, so that it can run in one task.
-
-    `parameters` the learner's own, checked; `further` what it goes by beside them.
-    """
-
-    learner: Learner
-    parameters: Mapping[str, Any]
-    further: Mapping[str, Any] = field(default_factory=dict)
-
-    def __call__(self, engine: Engine) -> tuple[State, Cost]:
-        return self.learner.fit(engine, {**self.parameters, **self.further}), engine.cost
 
 
 class StateEstimator(MultiLabelEstimator[Learned, Fit[Learner]], Generic[Learned, Learner]):

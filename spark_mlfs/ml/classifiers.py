@@ -24,15 +24,16 @@ from ..classify.base import Classifier, Predictor
 from ..classify.knn import NeighbourVote, label_counts
 from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
+from ..faces.classes import EstimatorClasses
+from ..faces.fit import Fit
+from ..faces.source import COLUMN, FEATURES, LABELS, ROW_ID
 from ..kernels.knn import Nearest
 from ..params import Parameter
 from ..schema import SLICES, with_names
-from .base import Fit, StateEstimator, StateModel
-from .classes import EstimatorClasses
+from .base import StateEstimator, StateModel
 from .join import map_against, training_blocks
 from .params import FITTING
 from .rows import map_rows
-from .source import COLUMN, FEATURES, LABELS, ROW_ID
 
 if TYPE_CHECKING:
     from typing_extensions import Self

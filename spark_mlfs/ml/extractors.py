@@ -22,14 +22,15 @@ from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
+from ..faces.classes import EstimatorClasses
+from ..faces.fit import Fit
+from ..faces.source import COLUMN, FEATURES, LABELS, ROW_ID
 from ..params import Parameter
 from ..schema import SLICES, attribute_metadata
 from ..solvers.ranking import complete
-from .base import Fit, StateEstimator, StateModel
-from .classes import EstimatorClasses
+from .base import StateEstimator, StateModel
 from .params import FITTING
 from .rows import map_rows
-from .source import COLUMN, FEATURES, LABELS, ROW_ID
 
 if TYPE_CHECKING:
     from typing_extensions import Self

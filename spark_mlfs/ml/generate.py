@@ -1,4 +1,5 @@
-"""Writes the estimator classes, and the public names of the package, into the source: ``python -m spark_mlfs.ml.generate``.
+"""Writes the estimator classes of both faces, and the public names of the package, into the source:
+``python -m spark_mlfs.ml.generate``.
 
 To be run when a method, extractor or classifier, its parameters or its docstring change; a test compares.
 """
@@ -6,27 +7,58 @@ To be run when a method, extractor or classifier, its parameters or its docstrin
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 
 from .. import errors
-from .classes import EstimatorClasses
+from ..faces.classes import EstimatorClasses
+from ..faces.source import HEAD, accessors, packed_lines
+from ..sklearn.classifiers import ESTIMATORS as ARRAY_CLASSIFIERS
+from ..sklearn.extractors import ESTIMATORS as ARRAY_EXTRACTORS
+from ..sklearn.selectors import SELECTORS as ARRAY_SELECTORS
 from .classifiers import ESTIMATORS as CLASSIFIERS
 from .extractors import ESTIMATORS as EXTRACTORS
 from .params import FITTING
 from .selectors import SCREENING, SELECTION, SELECTORS
-from .source import HEAD, accessors, packed_lines
 
-ROOM = Path(__file__).resolve().parent
-TOP = ROOM.parent / "__init__.py"
+PACKAGE = Path(__file__).resolve().parents[1]
+TOP = PACKAGE / "__init__.py"
 SHARED = {
     "FittingAccessors": ("How any estimator runs.", FITTING),
     "SelectionAccessors": ("Which features are kept.", SELECTION),
     "ScreeningAccessors": ("What runs before the method.", SCREENING),
 }
+
+
+@dataclass(frozen=True)
+class Written:
+    """A module of classes: `room` where their base class is, `registry` and `classes` the name and the classes there."""
+
+    room: str
+    registry: str
+    classes: EstimatorClasses
+    title: str
+    origin: str
+
+
+# by room and module
 WRITTEN = {
-    "selector_classes": ("selectors", SELECTORS, "A selector for every method.", "the methods"),
-    "extractor_classes": ("extractors", EXTRACTORS, "An estimator for every extractor.", "the extractors"),
-    "classifier_classes": ("classifiers", CLASSIFIERS, "An estimator for every classifier.", "the classifiers"),
+    ("ml", "selector_classes"): Written("selectors", "SELECTORS", SELECTORS, "A selector for every method.", "the methods"),
+    ("ml", "extractor_classes"): Written(
+        "extractors", "ESTIMATORS", EXTRACTORS, "An estimator for every extractor.", "the extractors"
+    ),
+    ("ml", "classifier_classes"): Written(
+        "classifiers", "ESTIMATORS", CLASSIFIERS, "An estimator for every classifier.", "the classifiers"
+    ),
+    ("sklearn", "selector_classes"): Written(
+        "selectors", "SELECTORS", ARRAY_SELECTORS, "A selector of features of arrays for every method.", "the methods"
+    ),
+    ("sklearn", "extractor_classes"): Written(
+        "extractors", "ESTIMATORS", ARRAY_EXTRACTORS, "An estimator on arrays for every extractor.", "the extractors"
+    ),
+    ("sklearn", "classifier_classes"): Written(
+        "classifiers", "ESTIMATORS", ARRAY_CLASSIFIERS, "An estimator on arrays for every classifier.", "the classifiers"
+    ),
 }
 
 TYPING = """from typing import TYPE_CHECKING, Literal
@@ -51,7 +83,7 @@ if not TYPE_CHECKING:
 
 
 def shared() -> str:
-    """The text of ``shared.py``: getters and setters of the params that many classes have."""
+    """The text of ``ml/shared.py``: getters and setters of the params that many classes have."""
     head = HEAD.format(
         title="Params that many estimators have, with their getters and setters.",
         origin="the tables of parameters",
@@ -61,18 +93,24 @@ def shared() -> str:
     return head + "\n\n" + "\n\n".join(classes)
 
 
-def written(module: str) -> str:
+def written(face: str, module: str) -> str:
     """The text of a module of classes."""
-    room, classes, title, origin = WRITTEN[module]
-    registry = {"selectors": "SELECTORS"}.get(room, "ESTIMATORS")
-    imports = f"from .{room} import {registry}, {classes.base}\n"
-    keywords = "from .params import keyword_only\n"
-    imports = "".join(sorted((imports, keywords))) + "\n"
-    head = HEAD.format(title=title, origin=origin, imports=TYPING.format(more="", imports=imports))
-    own = own_names(classes)
-    bodies = [classes.source(name) for name in own]
-    names = packed_lines([f'"{name}"' for name in sorted(classes.class_name(name) for name in own)], 4)
-    return head + "\n\n" + "\n\n".join(bodies) + "\n" + OUTSIDE.format(names=names, classes=registry)
+    w = WRITTEN[face, module]
+    imports = f"from .{w.room} import {', '.join(sorted((w.registry, w.classes.base), key=_as_sorted))}\n"
+    if face == "ml":
+        lines = TYPING.format(more="", imports="".join(sorted((imports, "from .params import keyword_only\n"))) + "\n")
+    else:
+        lines = "from typing import TYPE_CHECKING, Literal\n\n" + imports.rstrip()
+    head = HEAD.format(title=w.title, origin=w.origin, imports=lines)
+    own = own_names(w.classes)
+    bodies = [w.classes.source(name) for name in own]
+    names = packed_lines([f'"{name}"' for name in sorted(w.classes.class_name(name) for name in own)], 4)
+    return head + "\n\n" + "\n\n".join(bodies) + "\n" + OUTSIDE.format(names=names, classes=w.registry)
+
+
+def _as_sorted(name: str) -> tuple[bool, str]:
+    """Constants come first, as the linter sorts imports."""
+    return not name.isupper(), name
 
 
 def own_names(classes: EstimatorClasses) -> list[str]:
@@ -81,32 +119,35 @@ def own_names(classes: EstimatorClasses) -> list[str]:
     return [name for name in classes if classes.registry[name].__module__.partition(".")[0] == package]
 
 
-def top() -> str:
-    """The text of the package's ``__init__.py``, its lists of classes written anew."""
-    text = TOP.read_text()
+def listed(path: Path, face: str, prefix: str) -> str:
+    """The text of an ``__init__.py`` that names the classes of a face, its lists of them written anew."""
+    text = path.read_text()
     names = {
-        module: sorted(map(classes.class_name, own_names(classes)), key=str.casefold)
-        for module, (_, classes, *_) in WRITTEN.items()
+        module: sorted(map(w.classes.class_name, own_names(w.classes)), key=str.casefold)
+        for (room, module), w in WRITTEN.items()
+        if room == face
     }
-    listed = "\n".join(f'    "{name}",' for each in names.values() for name in each)
+    lines = "\n".join(f'    "{name}",' for each in names.values() for name in each)
     imports = "if TYPE_CHECKING:\n" + "\n".join(
-        f"    from .ml.{module} import (\n" + "".join(f"        {name},\n" for name in each) + "    )"
+        f"    from {prefix}{module} import (\n" + "".join(f"        {name},\n" for name in each) + "    )"
         for module, each in sorted(names.items())
     )
-    for what, body in (("imports", imports), ("names", listed)):
+    for what, body in (("imports", imports), ("names", lines)):
         pattern = rf"(?s)( *# {what} of the classes, written by ml.generate\n).*?( *# end of the {what})"
         if not re.search(pattern, text):
-            raise errors.ParameterError(f"{TOP} has lost its marks of the {what} of the classes")
+            raise errors.ParameterError(f"{path} has lost its marks of the {what} of the classes")
         text = re.sub(pattern, lambda match, body=body: f"{match[1]}{body}\n{match[2]}", text)
     return text
 
 
 def files() -> dict[Path, str]:
     """Every generated file and its text."""
+    arrays_top = PACKAGE / "sklearn" / "__init__.py"
     return {
-        ROOM / "shared.py": shared(),
-        **{ROOM / f"{module}.py": written(module) for module in WRITTEN},
-        TOP: top(),
+        PACKAGE / "ml" / "shared.py": shared(),
+        **{PACKAGE / face / f"{module}.py": written(face, module) for face, module in WRITTEN},
+        TOP: listed(TOP, "ml", ".ml."),
+        arrays_top: listed(arrays_top, "sklearn", "."),
     }
 
 

@@ -25,19 +25,20 @@ from .. import params as spec
 from .. import pipeline
 from ..blocks.pack import Packed
 from ..errors import DataError, ParameterError
+from ..faces.classes import EstimatorClasses
+from ..faces.cut import Cut
+from ..faces.source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
 from ..methods import METHODS
 from ..params import Optional, Parameter, Text
 from ..schema import attribute_names, with_names
 from ..select import modes
 from ..select.modes import COLUMNS, LEVELS, RULES
-from ..select.rules import Rule, passing
+from ..select.rules import passing
 from .base import MultiLabelEstimator, Saved
-from .classes import EstimatorClasses
 from .params import FITTING, declare
 from .persistence import SavedData, load_ranking
 from .rows import feature_positions
 from .shared import ScreeningAccessors, SelectionAccessors
-from .source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -74,22 +75,16 @@ class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
             return self.getFdr() if self.isSet("fdr") else LEVELS["knockoffs"]
         return self.getOrDefault(mode)
 
-    def rule(self, width: int) -> Rule | None:
-        """Which of `width` features are worth keeping, where the selection mode asks that."""
-        mode = self.getSelectionMode()
-        if mode not in RULES:
-            return None
-        return Rule(mode, self.level(), self.keep(width), self.getCombination(), self.getSelectionSeed())
-
-    def keep(self, width: int) -> int:
-        """How many of `width` features the selection keeps; `ParameterError` where more are asked for than there are. Where a
-        rule says how many: how many a greedy method picks at most, or K of stability."""
-        if self.getSelectionMode() == "percentile":
-            return max(1, int(self.getPercentile() * width))
-        count = self.getNumTopFeatures()
-        if count > width and self.isSet("numTopFeatures"):
-            raise ParameterError(f"numTopFeatures = {count} but the data have {width} features; give at most {width}")
-        return min(count, width)
+    def cut(self) -> Cut:
+        """What the selection keeps. A number of features that was not set may be more than there are."""
+        return Cut(
+            self.getSelectionMode(),
+            self.getNumTopFeatures() if self.isSet("numTopFeatures") else None,
+            self.getPercentile(),
+            self.level() if self.getSelectionMode() in RULES else 0.0,
+            self.getCombination(),
+            self.getSelectionSeed(),
+        )
 
 
 declare(_Selection, SELECTION)
@@ -153,7 +148,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
         """The part of the ranking that is selected."""
         mode = self.getSelectionMode()
         if mode not in RULES:
-            return self._ranking.iloc[: self.keep(len(self._ranking))]
+            return self._ranking.iloc[: self.cut().keep(len(self._ranking))]
         column = COLUMNS[mode]
         if column not in self._ranking:
             raise ParameterError(
@@ -272,14 +267,14 @@ class SelectorEstimator(ScreeningAccessors, MultiLabelEstimator[MultiLabelSelect
     def _request(self, width: int, count: int | None) -> pipeline.Request:
         """What is asked of the pipeline where the data have `width` features and `count` are kept."""
         method, parameters = self._named()
-        return pipeline.Request.of(method, parameters, count, self.getScreen(), self.rule(width))
+        return pipeline.Request.of(method, parameters, count, self.getScreen(), self.cut().rule(width))
 
     def _check(self, dataset: DataFrame) -> pipeline.Request:
         return self._request(self.getNumTopFeatures(), None)
 
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
         width = packed.profile.d
-        request = self._request(width, self.keep(width))
+        request = self._request(width, self.cut().keep(width))
         driver_bytes, worker_bytes = self.getDriverBytes(), self.getWorkerBytes()
         (result,) = pipeline.rank(
             packed, [request], progress=self._progress, driver_bytes=driver_bytes, worker_bytes=worker_bytes

@@ -13,12 +13,14 @@ from tables import SETS, Table
 
 import spark_mlfs
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, DataError, pipeline
-from spark_mlfs.blocks.identity import identified, occurrence_ids
+from spark_mlfs.blocks.identity import content_hashes, occurrence_ids
 from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.renumber import identified
 from spark_mlfs.evaluate.split import Protocol, collect_labels, held_out, training
 from spark_mlfs.ml.classifiers import ESTIMATORS
 from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
 from spark_mlfs.select import CrossValidation, Rule
+from spark_mlfs.testing import block_of
 
 FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
 ANCHORS = 200  # on sparse rows, of which most are equally far apart
@@ -42,12 +44,11 @@ def rank(data, name, methods=METHODS, **options):
 
 
 def content_ids(table):
-    """Spark's hash of each row's content, and which occurrence of it the row is."""
-    rows = table.frame.select(F.xxhash64("features", "labels").alias("h")).collect()
-    hashes = np.array([row.h for row in rows])
+    """The hash of each row's content, and which occurrence of it the row is (by the values of the row, not by the hash)."""
+    hashes = content_hashes(block_of(table.x, table.y)).view(np.int64)
     seen, times = {}, np.empty(len(hashes), np.int64)
-    for i, h in enumerate(hashes):
-        times[i] = seen[h] = seen.get(h, -1) + 1
+    for i, row in enumerate(np.hstack([table.x, table.y])):
+        times[i] = seen[row.tobytes()] = seen.get(row.tobytes(), -1) + 1
     return hashes, times
 
 

@@ -34,7 +34,7 @@ import numpy as np
 import spark_mlfs
 from spark_mlfs import params
 from spark_mlfs.extract import lift_rsm
-from spark_mlfs.ml.base import Fit
+from spark_mlfs.faces.fit import Fit
 from spark_mlfs.pipeline import compute
 from spark_mlfs.blocks.pack import pack
 folder, given, lift_rsm.MOST_ROWS = sys.argv[1], json.loads(sys.argv[2]), int(sys.argv[3])

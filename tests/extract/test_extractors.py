@@ -24,7 +24,7 @@ from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
-from spark_mlfs.ml.base import Fit
+from spark_mlfs.faces.fit import Fit
 from spark_mlfs.ml.extractors import ESTIMATORS, Project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.schema import attribute_names, with_names

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -22,10 +22,20 @@ class EstimatorClasses(Mapping[str, type]):
     `common`    parameters that every class takes
     `module`    where the classes are written out. One that is not there, since its entry was registered or installed from
                 outside, is made of the same text and put there: what was pickled or saved finds it once the entry is registered
+    `text`      writes a class: `source.estimator_source` of pyspark.ml's, `source.array_estimator_source` of scikit-learn's
     """
 
-    def __init__(self, registry: Registry[Any], suffix: str, base: str, common: Sequence[Parameter], module: str) -> None:
+    def __init__(
+        self,
+        registry: Registry[Any],
+        suffix: str,
+        base: str,
+        common: Sequence[Parameter],
+        module: str,
+        text: Callable[[str, str, type, str, str, Sequence[Parameter]], str] = estimator_source,
+    ) -> None:
         self.registry, self.suffix, self.base, self.common, self._module = registry, suffix, base, tuple(common), module
+        self.text = text
 
     @property
     def module(self) -> ModuleType:
@@ -38,7 +48,7 @@ class EstimatorClasses(Mapping[str, type]):
     def source(self, name: str) -> str:
         """The text of the class of an entry."""
         kind, entry = self.registry.kind, self.registry[name]
-        return estimator_source(kind, name, entry, self.class_name(name), self.base, self.common)
+        return self.text(kind, name, entry, self.class_name(name), self.base, self.common)
 
     def of(self, name: str) -> type:
         """The class of an entry; `ParameterError` lists the names where there is none of this one."""

@@ -1,6 +1,7 @@
 """The source text of estimator classes: a docstring with every parameter, typed keywords, a getter and a setter for each.
 
-`ml.generate` writes the classes of the registries to files with it; `ml.classes` makes those of entries from outside at run time.
+`ml.generate` writes the classes of the registries to files with it; `faces.classes` makes those of entries from outside when they
+are asked for.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import textwrap
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..errors import ParameterError
@@ -56,8 +57,21 @@ def literal(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else repr(value)
 
 
-def keywords(parameters: Iterable[Parameter]) -> list[str]:
-    return [f"{p.camel}: {annotation(p.constraint)} = {literal(p.default)}" for p in parameters]
+Spelling = Callable[[Parameter], str]  # a parameter's name as a face writes it
+
+
+def camel(parameter: Parameter) -> str:
+    """As pyspark.ml writes names."""
+    return parameter.camel
+
+
+def snake(parameter: Parameter) -> str:
+    """As scikit-learn writes names."""
+    return parameter.name
+
+
+def keywords(parameters: Iterable[Parameter], spelled: Spelling = camel) -> list[str]:
+    return [f"{spelled(p)}: {annotation(p.constraint)} = {literal(p.default)}" for p in parameters]
 
 
 def packed_lines(words: Sequence[str], indent: int) -> str:
@@ -86,7 +100,7 @@ def accessors(parameters: Iterable[Parameter]) -> str:
     return "\n".join(out)
 
 
-def described(parameters: Iterable[Parameter]) -> str:
+def described(parameters: Iterable[Parameter], spelled: Spelling = camel) -> str:
     """The section "Parameters" of a docstring: each with its type, default and meaning, and what values it takes."""
     lines = ["Parameters", "----------"]
     for p in parameters:
@@ -96,17 +110,15 @@ def described(parameters: Iterable[Parameter]) -> str:
         innermost = getattr(p.constraint, "of", p.constraint)
         # what the type says already is not said again
         further = "" if isinstance(innermost, Choice | Flag) or innermost is COLUMN else f" ({p.constraint})"
-        lines.append(f"{p.camel} : {kind}, default {literal(p.default)}")
+        lines.append(f"{spelled(p)} : {kind}, default {literal(p.default)}")
         lines += textwrap.wrap(p.doc + further, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(lines)
 
 
-def estimator_source(kind: str, name: str, entry: type, class_name: str, base: str, common: Sequence[Parameter]) -> str:
-    """The class of one registered entry.
-
-    `kind` what the registry holds ("method"), `name` the entry's in it; `base` the estimator's base class; `common` the
-    parameters that every class of the base takes besides the entry's own.
-    """
+def _entry_parts(
+    kind: str, name: str, entry: type, common: Sequence[Parameter], spelled: Spelling
+) -> tuple[list[Parameter], str]:
+    """Every parameter of the class of an entry, and its docstring, indented."""
     own: Sequence[Parameter] = entry.parameters  # type: ignore[attr-defined]
     taken = {p.camel for p in common}
     for p in own:
@@ -118,18 +130,38 @@ def estimator_source(kind: str, name: str, entry: type, class_name: str, base: s
         [
             inspect.getdoc(entry) or entry.title,  # type: ignore[attr-defined]
             f"{kind.capitalize()} {name!r}, documented in ``{entry.__module__}``. Source: {source.rstrip('.')}.",
-            described(every),
+            described(every, spelled),
         ]
     )
-    doc = textwrap.indent(doc.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'), "    ")
+    return every, textwrap.indent(doc.replace("\\", "\\\\").replace('"""', '\\"\\"\\"'), "    ").lstrip()
+
+
+def estimator_source(kind: str, name: str, entry: type, class_name: str, base: str, common: Sequence[Parameter]) -> str:
+    """The pyspark.ml class of one registered entry.
+
+    `kind` what the registry holds ("method"), `name` the entry's in it; `base` the estimator's base class; `common` the
+    parameters that every class of the base takes besides the entry's own.
+    """
+    every, doc = _entry_parts(kind, name, entry, common, camel)
     signature = packed_lines(["self", "*", *keywords(every)], 8)
     parts = [
-        f'class {class_name}({base}, entry={literal(name)}):\n    """{doc.lstrip()}\n    """',
+        f'class {class_name}({base}, entry={literal(name)}):\n    """{doc}\n    """',
         f"    @keyword_only\n    def __init__(\n{signature}\n    ) -> None:\n"
         "        super().__init__()\n        self._set(**self._input_kwargs)",
         f"    @keyword_only\n    def setParams(\n{signature}\n    ) -> Self:\n"
         '        """Sets several params: those that are passed."""\n        return self._set(**self._input_kwargs)',
     ]
-    if own:
+    if own := entry.parameters:  # type: ignore[attr-defined]
         parts.append(accessors(own))
     return "\n\n".join(parts) + "\n"
+
+
+def array_estimator_source(kind: str, name: str, entry: type, class_name: str, base: str, common: Sequence[Parameter]) -> str:
+    """The scikit-learn class of one registered entry, as `estimator_source`."""
+    every, doc = _entry_parts(kind, name, entry, common, snake)
+    signature = packed_lines(["self", "*", *keywords(every, snake)], 8)
+    body = "\n".join(f"        self.{p.name} = {p.name}" for p in every)
+    return (
+        f'class {class_name}({base}, entry={literal(name)}):\n    """{doc}\n    """\n\n'
+        f"    def __init__(\n{signature}\n    ) -> None:\n{body}\n"
+    )

@@ -1,0 +1,84 @@
+"""Rows made ready for statistics: blocks, their profile and the names. `Packed` (`blocks.pack`) has them in a Spark frame, `Held`
+in this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import DataError
+from .block import Block
+from .profile import Profile
+
+
+class Prepared:
+    """What is common: `named` says whether the features' names came with the data, `jobs` how many Spark jobs it took."""
+
+    profile: Profile
+    feature_names: list[str]
+    label_names: list[str]
+    named: bool
+    jobs: int
+
+    def release(self) -> None:
+        """Gives memory back."""
+
+    def called(self, row: list[int]) -> str:
+        """What a row of the profile's problem is called."""
+        raise NotImplementedError
+
+
+@dataclass
+class Held(Prepared):
+    """All rows as one block in this process."""
+
+    block: Block
+    profile: Profile
+    feature_names: list[str]
+    label_names: list[str]
+    named: bool
+    jobs: int = 0
+
+    def called(self, row: list[int]) -> str:
+        return str(row[0])
+
+
+def check_and_name(rows: Prepared, features: str, labels: str) -> None:
+    """Raises `DataError` for what is wrong with the data, and fills in names that did not come with them. `features` and
+    `labels`: what the user calls them."""
+    p = rows.profile
+    if p.problem is not None:
+        what, row, slot = p.problem
+        named = rows.feature_names
+        where = f"row {rows.called(row)}: " if row else ""
+        if slot is not None:
+            where += f"feature {named[slot] if slot < len(named) else slot} "
+        raise DataError(f"{where}{what}")
+    if p.n == 0:
+        raise DataError("the data have no rows; check the path and the filters before this step")
+    if p.n == 1:
+        raise DataError("the data have one row; nothing varies, so nothing can be ranked: give at least two")
+    if p.d == 0:
+        raise DataError(f"the vectors in {features!r} have no entries; give at least one feature")
+    if rows.label_names and p.q > len(rows.label_names):
+        raise DataError(f"label number {p.q - 1} occurs but the metadata of {labels!r} names {len(rows.label_names)} labels")
+    q = max(p.q, len(rows.label_names))
+    if q > p.q:
+        p.positive, p.unknown, p.q = np.pad(p.positive, (0, q - p.q)), np.pad(p.unknown, (0, q - p.q)), q
+    if not p.positive.any():
+        raise DataError(f"no row has a label in {labels!r}; check the column and the labels' coding")
+    if not ((p.positive > 0) & (p.positive < p.observed)).any():
+        raise DataError(f"no label in {labels!r} takes both values; a ranking needs positive and negative rows")
+    if not len(p.varying):
+        raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")
+    if not rows.feature_names:
+        rows.feature_names = [f"{features}_{index}" for index in range(p.d)]
+    if len(rows.feature_names) != p.d:
+        raise DataError(f"the metadata of {features!r} names {len(rows.feature_names)} features, its vectors have {p.d}")
+    if not rows.label_names:
+        rows.label_names = [f"{labels}_{index}" for index in range(p.q)]
+    for column, names in ((features, rows.feature_names), (labels, rows.label_names)):
+        if len(set(names)) < len(names):
+            twice = next(name for index, name in enumerate(names) if name in set(names[:index]))
+            raise DataError(f"two entries of {column!r} are both named {twice!r}; rename one, names identify a selection")

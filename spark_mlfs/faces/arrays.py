@@ -1,0 +1,142 @@
+"""Rankings and fits of tables in memory: no Spark, no Java, the same bits as on a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import pandas as pd
+
+from .. import params as spec
+from .. import pipeline
+from ..blocks.arrays import hold
+from ..blocks.codec import State
+from ..blocks.prepared import Held
+from ..errors import BudgetError, ParameterError
+from ..params import Choice, Integer, Optional, Parameter, Text
+from ..select import modes
+from ..select.modes import LEVELS, RULES
+from .cut import Cut
+from .fit import Fit
+
+COUNT = "num_top_features"  # the default mode, in snake case as every name here
+SCREEN = Parameter(
+    "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"
+)
+MEMORY = Parameter(
+    "memory_bytes", None, Optional(Integer(1 << 20)),
+    "bytes that rows and statistics may take together; None: three quarters of this machine's memory",
+)  # fmt: skip
+K = Parameter("k", 50, Optional(Integer(1)), "features to return")
+
+
+def _selection() -> tuple[Parameter, ...]:
+    """The settings of a selection, named and spelled as in Python; a default None stands for what the mode has."""
+    out = []
+    for p in modes.parameters():
+        constraint, default, doc = p.constraint, p.default, snake(p.doc)
+        if p.name == "selection_mode":
+            constraint, default = Choice(tuple(snake(mode) for mode in modes.MODES)), COUNT
+        elif p.name == COUNT:
+            constraint, default, doc = Optional(p.constraint), None, f"{doc}; None: {p.default}, or all where there are fewer"
+        elif any(modes.SETTINGS[p.name].other_levels):
+            constraint, default, doc = Optional(p.constraint), None, doc.replace(" unless set", "") + f"; None: {p.default:g}"
+        out.append(Parameter(p.name, default, constraint, doc))
+    return tuple(out)
+
+
+def snake(text: str) -> str:
+    """The text with the names of settings as Python writes them."""
+    for p in (*(setting.parameter for setting in modes.SETTINGS.values()), Parameter("selection_mode", "", Text(""), "")):
+        text = text.replace(p.camel, p.name)
+    return text
+
+
+SELECTION = _selection()
+
+
+def cut_of(values: Mapping[str, Any]) -> Cut:
+    """What a selection keeps, from the values of `SELECTION`."""
+    given = spec.check(SELECTION, {p.name: values[p.name] for p in SELECTION if p.name in values}, "a selection")
+    mode = modes.DEFAULT if given["selection_mode"] == COUNT else given["selection_mode"]
+    level = 0.0
+    if mode in RULES:
+        asked = given[modes.level_setting(mode).name]
+        level = LEVELS[mode] if asked is None else asked
+    return Cut(mode, given[COUNT], given["percentile"], level, given["combination"], given["selection_seed"], COUNT)
+
+
+def rank(
+    X: Any,
+    Y: Any,
+    method: str = "jmi",
+    k: int | None = 50,
+    *,
+    method_params: Mapping[str, Any] | None = None,
+    screen: str | None = None,
+    memory_bytes: int | None = None,
+    **parameters: Any,
+) -> pd.DataFrame:
+    """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name and score, best first. No Spark.
+
+    Parameters
+    ----------
+    X : array, SciPy sparse matrix, pandas or Polars frame (n, d)
+    Y : indicator matrix or frame (n, q) of 0, 1 and NaN (unknown); one class a row; or a list of tags a row
+    method : name of the method; ``spark_mlfs.METHODS`` lists them
+    k : features to return, at most all; None: all, in which case a greedy method picks them all
+    method_params, **parameters : the method's own parameters, ``num_bins=10``
+    screen : filter that runs first, such as "chi2:10000"
+    memory_bytes : bytes that rows and statistics may take; None: three quarters of this machine's memory
+
+    Raises `DataError` for what is wrong with the data, `ParameterError` for an unknown method or parameter, `BudgetError` where
+    the memory does not suffice. For a Spark frame call an estimator: ``spark_mlfs.MultiLabelSelector(method="jmi").fit(frame)``.
+    """
+    own = {**(method_params or {}), **parameters}
+    request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen))
+    held, _ = hold(X, Y)
+    return selected(held, request, memory_bytes).kept.reset_index(drop=True)
+
+
+def selected(held: Held, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
+    """The result of a request on rows of this process."""
+    memory = memory_of(memory_bytes)
+    with said_in_python():
+        (result,) = pipeline.rank(held, [request], driver_bytes=memory, worker_bytes=memory)
+    return result
+
+
+def learned(held: Held, fit: Fit[Any], memory_bytes: int | None = None) -> State:
+    """The state that an extractor or a classifier learns of rows of this process."""
+    memory = memory_of(memory_bytes)
+    with said_in_python():
+        state, _, _ = pipeline.compute(held, fit, driver_bytes=memory, worker_bytes=memory)
+    return state
+
+
+def memory_of(asked: int | None) -> int:
+    """Bytes that a fit may take."""
+    asked = MEMORY.accept(asked)
+    if asked is not None:
+        return asked
+    try:
+        return max(1 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4)
+    except (AttributeError, ValueError, OSError):  # no such question on this platform
+        return 4 << 30
+
+
+@contextmanager
+def said_in_python() -> Iterator[None]:
+    """Messages that name settings of the estimators of Spark name those of arrays."""
+    try:
+        yield
+    except (BudgetError, ParameterError) as error:
+        text = str(error).replace("one worker process", "this process").replace("on the driver", "in this process")
+        for theirs, ours in (
+            ("workerBytes", "memory_bytes"), ("driverBytes", "memory_bytes"), ("numBins", "num_bins"),
+            ("--screen chi2:5000", 'screen="chi2:5000"'),
+        ):  # fmt: skip
+            text = text.replace(theirs, ours)
+        raise type(error)(text) from None

@@ -1,0 +1,134 @@
+"""The scikit-learn face: tables in memory, no Spark, no Java, the same ranking as on a cluster.
+
+    from spark_mlfs.sklearn import MultiLabelSelector
+    selector = MultiLabelSelector(method="jmi", num_top_features=50).fit(X, Y)
+    selector.ranking_
+
+X is a NumPy array, a SciPy sparse matrix, a pandas or Polars frame; Y an indicator matrix or frame of 0, 1 and NaN (unknown), one
+class a row, or a list of tags a row. Every method, extractor and classifier has a class with its parameters; all are scikit-learn
+estimators, for `Pipeline`, `GridSearchCV` and `set_output`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .selectors import MultiLabelSelector
+
+# imports of the classes, written by ml.generate
+if TYPE_CHECKING:
+    from .classifier_classes import (
+        BRkNNClassifier,
+        BRSVMClassifier,
+        ClassifierChainClassifier,
+        MLkNNClassifier,
+    )
+    from .extractor_classes import (
+        LIFTExtractor,
+        LIFTRSMExtractor,
+        MDDMExtractor,
+        MLNBExtractor,
+        MLSIExtractor,
+    )
+    from .selector_classes import (
+        Chi2Selector,
+        CMISelector,
+        CSFSSelector,
+        D2FSelector,
+        DeepFSSelector,
+        ElasticNetSelector,
+        ENMSelector,
+        FastCanSelector,
+        FIMFSelector,
+        FisherSelector,
+        FStatisticSelector,
+        GMBASelector,
+        GMMSelector,
+        IGMFSelector,
+        JMISelector,
+        LassoSelector,
+        LRFSSelector,
+        MDMRSelector,
+        MIFSSelector,
+        MIMSelector,
+        MRMRSelector,
+        MSFSSelector,
+        MSSLSelector,
+        OMFSSelector,
+        PMUSelector,
+        PPTCMISelector,
+        ReliefFSelector,
+        RFSSelector,
+        RidgeSelector,
+        SCLSSelector,
+        SPECSelector,
+    )
+# end of the imports
+
+__all__ = [
+    "MultiLabelSelector",
+    # names of the classes, written by ml.generate
+    "Chi2Selector",
+    "CMISelector",
+    "CSFSSelector",
+    "D2FSelector",
+    "DeepFSSelector",
+    "ElasticNetSelector",
+    "ENMSelector",
+    "FastCanSelector",
+    "FIMFSelector",
+    "FisherSelector",
+    "FStatisticSelector",
+    "GMBASelector",
+    "GMMSelector",
+    "IGMFSelector",
+    "JMISelector",
+    "LassoSelector",
+    "LRFSSelector",
+    "MDMRSelector",
+    "MIFSSelector",
+    "MIMSelector",
+    "MRMRSelector",
+    "MSFSSelector",
+    "MSSLSelector",
+    "OMFSSelector",
+    "PMUSelector",
+    "PPTCMISelector",
+    "ReliefFSelector",
+    "RFSSelector",
+    "RidgeSelector",
+    "SCLSSelector",
+    "SPECSelector",
+    "LIFTExtractor",
+    "LIFTRSMExtractor",
+    "MDDMExtractor",
+    "MLNBExtractor",
+    "MLSIExtractor",
+    "BRkNNClassifier",
+    "BRSVMClassifier",
+    "ClassifierChainClassifier",
+    "MLkNNClassifier",
+    # end of the names
+]
+
+# the module of a class by what its name ends in; classes of entries from outside, too
+_HOMES = {"Selector": "selector_classes", "Extractor": "extractor_classes", "Classifier": "classifier_classes"}
+
+
+if not TYPE_CHECKING:  # a checker shall tell names that there are not
+
+    def __getattr__(name: str) -> Any:
+        home = "selectors" if name == "MultiLabelSelector" else None
+        home = home or next((module for ending, module in _HOMES.items() if name.endswith(ending)), None)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(f".{home}", __name__), name)
+        if name in __all__:
+            globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,101 @@
+"""The common part of the scikit-learn estimators: what a fit is told, and what it reads."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from .. import params as spec
+from ..blocks.arrays import Labelled, features_of, hold, wrong_value
+from ..blocks.codec import State
+from ..blocks.prepared import Held
+from ..classify.base import Classifier
+from ..extract.base import Extractor
+from ..faces.arrays import MEMORY, learned
+from ..faces.fit import Fit
+from ..registry import Registry
+
+Learner = TypeVar("Learner", Extractor, Classifier)
+
+
+class _Entry:
+    """The class of an estimator's entry in its registry, imported when it is asked for."""
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        return None if owner.entry_name is None else owner.registry[owner.entry_name]
+
+
+class ArrayEstimator(BaseEstimator):
+    """Common part of every estimator. A class of a registered name is written ``class JMISelector(SelectorOfArrays,
+    entry="jmi")``."""
+
+    registry: ClassVar[Registry[Any]]
+    entry_name: ClassVar[str | None] = None
+    entry: ClassVar[Any] = _Entry()
+    memory_bytes: int | None
+
+    def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
+        super().__init_subclass__(**further)
+        if entry is not None:
+            cls.entry_name = entry
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = tags.target_tags.multi_output = True
+        tags.target_tags.one_d_labels = tags.target_tags.two_d_labels = True
+        return tags
+
+    def _own_parameters(self) -> dict[str, Any]:
+        """Values of the entry's parameters, checked."""
+        given = {p.name: getattr(self, p.name) for p in self.entry.parameters}
+        return spec.check(self.entry.parameters, given, f"{self.registry.kind} {self.entry.name!r}")
+
+    def _hold(self, X: Any, y: Any) -> tuple[Held, Labelled]:
+        """The training rows and their labels, and what scikit-learn notes of them: `n_features_in_`, `feature_names_in_`."""
+        MEMORY.accept(self.memory_bytes)
+        held, labels = hold(X, y)
+        note_features(self, X, reset=True)
+        self.label_names_ = np.array(held.label_names, object)
+        return held, labels
+
+    def _rows(self, X: Any) -> np.ndarray | sp.csr_matrix:
+        """Rows like those of the training as float64, dense or CSR; `DataError` for what is no finite number."""
+        check_is_fitted(self)
+        x, names = features_of(X)
+        note_features(self, X, reset=False)
+        wrong_value(x, names)
+        return x.astype(np.float64)
+
+
+def note_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
+    """Notes names and number of the features on the estimator, or compares with what was noted, as scikit-learn does."""
+    try:
+        from sklearn.utils.validation import validate_data
+    except ImportError:  # before scikit-learn 1.6
+        estimator._check_feature_names(X, reset=reset)
+        estimator._check_n_features(X, reset=reset)
+    else:
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+
+
+class LearningEstimator(ArrayEstimator, Generic[Learner]):
+    """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
+
+    def _learn(self, X: Any, y: Any, further: dict[str, Any] | None = None) -> Labelled:
+        """Fits `state_`; returns the labels of y."""
+        parameters = self._own_parameters()
+        held, labels = self._hold(X, y)
+        self.state_: State = learned(held, Fit(self.entry(), parameters, further or {}), self.memory_bytes)
+        if "max_iter" in parameters:
+            self.n_iter_ = int(np.max(self.state_.get("iterations", 1), initial=1))
+        return labels
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "state_")
+
+

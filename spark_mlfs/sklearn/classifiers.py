@@ -1,0 +1,100 @@
+"""Classifiers of tables in memory: a class for each in `sklearn.classifier_classes`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+
+from ..classify import CLASSIFIERS
+from ..classify.base import Classifier
+from ..engine.base import one_thread
+from ..errors import ParameterError
+from ..faces.arrays import MEMORY
+from ..faces.classes import EstimatorClasses
+from ..faces.source import array_estimator_source
+from ..schema import SLICES
+from .base import LearningEstimator
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+COMMON = (MEMORY,)
+
+
+def _gives_probabilities(estimator: ClassifierOfArrays) -> bool:
+    return estimator.entry().probabilities(estimator._own_parameters())
+
+
+def _gives_decisions(estimator: ClassifierOfArrays) -> bool:
+    return not _gives_probabilities(estimator)
+
+
+class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
+    """Common part of the classifiers. `predict` gives an indicator matrix, or where y gave one class a row, classes: the one that
+    scores best. Scores are probabilities (`predict_proba`) or decision values (`decision_function`), as the classifier has them.
+
+    Attributes of a fitted one
+    --------------------------
+    classes_ : the classes, where y gave one a row; else the numbers of the labels
+    state_ : what was learned, as arrays
+    n_features_in_, feature_names_in_, label_names_ : of the training data
+    """
+
+    registry = CLASSIFIERS
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learns from X (n, d) and its labels y, given as to a selector."""
+        labels = self._learn(X, y, self._further(X))
+        self.single_ = labels.classes is not None
+        self.classes_ = labels.classes if self.single_ else np.arange(len(labels.names))
+        return self
+
+    def _further(self, X: Any) -> dict[str, Any]:
+        """`slices`, where the features are each label's own: an extractor's frame tells them."""
+        if not self._own_parameters().get("label_specific"):
+            return {}
+        slices = getattr(X, "attrs", {}).get(SLICES)
+        if slices is None:
+            raise ParameterError(
+                "label_specific needs features made label by label, and X does not say whose they are: put LIFTExtractor or "
+                'LIFTRSMExtractor in front, with set_output(transform="pandas")'
+            )
+        return {"slices": list(slices)}
+
+    def _predicted(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        x = self._rows(X)
+        with one_thread():
+            return self.entry().predictor(self.state_).predict(x)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """(rows, q) 0/1 labels of rows X, or (rows,) classes."""
+        labels, scores = self._predicted(X)
+        return self.classes_[np.argmax(scores, axis=1)] if self.single_ else labels.astype(np.int64)
+
+    @available_if(_gives_probabilities)
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """(rows, q) probability of each label; of one class a row they add up to 1."""
+        scores = self._predicted(X)[1]
+        if not self.single_:
+            return scores
+        total = scores.sum(axis=1, keepdims=True)
+        return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
+
+    @available_if(_gives_decisions)
+    def decision_function(self, X: Any) -> np.ndarray:
+        """(rows, q) decision value of each label, (rows,) of the second of two classes."""
+        scores = self._predicted(X)[1]
+        return scores[:, 1] - scores[:, 0] if self.single_ and scores.shape[1] == 2 else scores
+
+
+ESTIMATORS = EstimatorClasses(
+    CLASSIFIERS, "Classifier", "ClassifierOfArrays", COMMON, f"{__package__}.classifier_classes", array_estimator_source
+)

@@ -1,0 +1,163 @@
+"""Selectors of features of tables in memory: `MultiLabelSelector(method="jmi")`, and a class for every method in
+`sklearn.selector_classes`."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from .. import pipeline
+from ..blocks.arrays import wrong_value
+from ..faces.arrays import MEMORY, SCREEN, SELECTION, cut_of, selected
+from ..faces.classes import EstimatorClasses
+from ..faces.source import array_estimator_source
+from ..methods import METHODS
+from .base import ArrayEstimator, note_features
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from typing_extensions import Self
+
+COMMON = (*SELECTION, SCREEN, MEMORY)
+
+
+class SelectorOfArrays(TransformerMixin, ArrayEstimator):
+    """Common part of the selectors.
+
+    Attributes of a fitted one
+    --------------------------
+    ranking_ : pandas frame of rank (from 1), index, name and score of every feature, best first; and what a rule goes by
+    scores_ : (d,) the scores by feature: the column score of the ranking
+    selected_ : indices of the kept features, best first
+    gains_ : of a greedy method, the criterion's value at each pick, else empty
+    objective_, converged_, n_iter_ : of an iterative solver, the objective after each iteration, whether it converged, and after
+        how many
+    n_features_in_, feature_names_in_, label_names_ : of the training data
+    """
+
+    registry = METHODS
+    ranking_: pd.DataFrame
+
+    def _named(self) -> tuple[str, Mapping[str, Any]]:
+        """The method and its parameters."""
+        return self.entry.name, self._own_parameters()
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one
+        class a row, or a list of tags a row."""
+        method, parameters = self._named()
+        cut = cut_of({p.name: getattr(self, p.name) for p in SELECTION})
+        pipeline.Request.of(method, parameters, cut.count, self.screen, cut.rule(cut.count or 1))  # before any row is read
+        held, _ = self._hold(X, y)
+        width = held.profile.d
+        request = pipeline.Request.of(method, parameters, cut.keep(width), self.screen, cut.rule(width))
+        result = selected(held, request, self.memory_bytes)
+        if result.evidence is not None and not result.evidence.kept:
+            warnings.warn(result.evidence.why_none(), stacklevel=2)
+        self.ranking_ = result.ranking
+        self.scores_ = result.ranking.sort_values("index")["score"].to_numpy()
+        self.selected_ = result.kept["index"].to_numpy()
+        self.gains_ = np.array([] if result.scores.path is None else result.scores.path.gains)
+        self.objective_, self.converged_ = np.array(result.scores.objective), result.scores.converged
+        if "max_iter" in request.parameters:
+            self.n_iter_ = max(1, len(self.objective_))
+        return self
+
+    def get_support(self, indices: bool = False) -> np.ndarray:
+        """(d,) which features are kept, or with `indices` their places, ascending."""
+        check_is_fitted(self)
+        mask = np.zeros(self.n_features_in_, bool)
+        mask[self.selected_] = True
+        return np.flatnonzero(mask) if indices else mask
+
+    def transform(self, X: Any) -> Any:
+        """The kept columns of X, in the order of their places."""
+        check_is_fitted(self)
+        x = check_array(X, accept_sparse="csr", **unchecked_values())
+        note_features(self, X, reset=False)
+        wrong_value(sp.csr_matrix(x) if sp.issparse(x) else x)
+        return x[:, self.get_support(indices=True)]
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the kept features, in the order of their places: those of the training data, or `input_features`."""
+        from sklearn.utils.validation import _check_feature_names_in
+
+        check_is_fitted(self)
+        return np.asarray(_check_feature_names_in(self, input_features), object)[self.get_support()]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "ranking_")
+
+
+def unchecked_values() -> dict[str, Any]:
+    """The option of `check_array` that leaves values alone which are not finite: another name before scikit-learn 1.6."""
+    import inspect
+
+    name = "ensure_all_finite" if "ensure_all_finite" in inspect.signature(check_array).parameters else "force_all_finite"
+    return {name: False}
+
+
+class MultiLabelSelector(SelectorOfArrays):
+    """Selects features of multi-label data in memory with any registered method.
+
+    Parameters
+    ----------
+    method : str, default "jmi"
+        name of the method (`spark_mlfs.METHODS` lists them)
+    method_params : dict | None, default None
+        the method's own parameters, such as {"num_bins": 10}
+    selection_mode, num_top_features, percentile, fpr, fdr, fwe, combination, stability_threshold, selection_seed
+        how many features to keep, or which are worth keeping: as in `JMISelector`
+    screen : str | None, default None
+        filter that runs first, the method on its best, such as "chi2:10000"
+    memory_bytes : int | None, default None
+        bytes that rows and statistics may take together; None: three quarters of this machine's memory
+
+    Raises `DataError` for data that cannot be used, `ParameterError` for a wrong parameter, `BudgetError` where the memory does
+    not suffice.
+    """
+
+    def __init__(
+        self,
+        method: str = "jmi",
+        *,
+        method_params: Mapping[str, Any] | None = None,
+        selection_mode: str = "num_top_features",
+        num_top_features: int | None = None,
+        percentile: float = 0.1,
+        fpr: float = 0.05,
+        fdr: float | None = None,
+        fwe: float = 0.05,
+        combination: str = "cauchy",
+        stability_threshold: float = 0.6,
+        selection_seed: int = 0,
+        screen: str | None = None,
+        memory_bytes: int | None = None,
+    ) -> None:
+        self.method = method
+        self.method_params = method_params
+        self.selection_mode = selection_mode
+        self.num_top_features = num_top_features
+        self.percentile = percentile
+        self.fpr = fpr
+        self.fdr = fdr
+        self.fwe = fwe
+        self.combination = combination
+        self.stability_threshold = stability_threshold
+        self.selection_seed = selection_seed
+        self.screen = screen
+        self.memory_bytes = memory_bytes
+
+    def _named(self) -> tuple[str, Mapping[str, Any]]:
+        return self.method, self.method_params or {}
+
+
+SELECTORS = EstimatorClasses(
+    METHODS, "Selector", "SelectorOfArrays", COMMON, f"{__package__}.selector_classes", array_estimator_source
+)

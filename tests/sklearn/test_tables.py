@@ -1,0 +1,174 @@
+"""What a table in memory may be, and what is said of one that cannot be used; no Spark anywhere near."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+import spark_mlfs
+from spark_mlfs import DataError, ParameterError
+from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.testing import example, thin
+
+polars = pytest.importorskip("polars")
+X, Y = example()
+NAMES = [f"x{j}" for j in range(X.shape[1])]
+TAGS = ["air", "bee", "cat", "dog"]  # in alphabetical order: the order of the labels
+
+
+def tags(kind=list):
+    return [kind(TAGS[j] for j in np.flatnonzero(row)) for row in Y]
+
+
+def test_a_table_is_a_table_whatever_holds_it():
+    want = spark_mlfs.rank(X, Y, "mim", 5)
+    assert list(want.columns) == ["rank", "index", "name", "score"] and list(want["rank"]) == [1, 2, 3, 4, 5]
+    for table in (X.tolist(), np.asfortranarray(X), X.astype(object), sp.csr_matrix(X), sp.coo_array(X), sp.csc_matrix(X),
+                  pd.DataFrame(X, columns=NAMES), pd.DataFrame(X), polars.DataFrame(X, schema=NAMES),
+                  pd.DataFrame(X, columns=NAMES).astype("Float64"),
+                  pd.DataFrame(X).astype(pd.SparseDtype(float, 0))):  # fmt: skip
+        got = spark_mlfs.rank(table, Y, "mim", 5)
+        assert got["index"].tolist() == want["index"].tolist() and got["score"].tolist() == want["score"].tolist()
+        assert got["name"].tolist() == want["name"].tolist()
+    for labels in (Y.tolist(), Y.astype(bool), Y.astype(np.int8), sp.csr_matrix(Y), sp.csc_array(Y), tags(), tags(set),
+                   tags(tuple), pd.Series(tags()), polars.Series(tags()), pd.DataFrame(Y), polars.DataFrame(Y),
+                   np.array([*tags(), None], object)[:-1]):  # fmt: skip
+        assert spark_mlfs.rank(X, labels, "mim", 5).equals(want)
+
+
+def test_names_come_with_frames():
+    frame = pd.DataFrame(X[:, :3], columns=["b", "a", "c"])
+    held, _ = hold(frame, pd.DataFrame(Y, columns=TAGS))
+    assert held.feature_names == ["b", "a", "c"] and held.label_names == TAGS and held.named
+    assert hold(frame, tags())[0].label_names == TAGS
+    assert hold(polars.from_pandas(frame), Y)[0].feature_names == ["b", "a", "c"]
+    assert not hold(X, Y)[0].named
+
+
+def test_labels_that_are_unknown():
+    some = Y.copy()
+    some[3, 1] = some[5, :] = np.nan
+    held, _ = hold(X, some)
+    assert held.profile.unknown.tolist() == [1, 2, 1, 1] and held.profile.unlabelled == 0
+    frame = pd.DataFrame(some, columns=TAGS)
+    assert hold(X, frame.astype(object).where(frame.notna(), None))[0].profile.unknown.tolist() == [1, 2, 1, 1]
+    absent, _ = hold(X, [None if i == 7 else row for i, row in enumerate(tags())])
+    assert absent.profile.unlabelled == 1 and absent.block.unlabelled.tolist() == [7]
+
+
+def test_one_class_a_row_becomes_a_label_a_class():
+    kind = Y.argmax(axis=1)
+    want = spark_mlfs.rank(X, np.eye(4)[kind], "chi2", 12)
+    for labels in (kind, kind.tolist(), np.array(TAGS)[kind], pd.Series(np.array(TAGS)[kind]), kind[:, None] + 5):
+        assert spark_mlfs.rank(X, labels, "chi2", 12).equals(want)
+
+
+def test_rows_are_known_by_their_content():
+    """Whatever type holds them, in whichever order: with repetitions the same draws, so the same scores."""
+    x, y = np.round(np.concatenate([X, X[:90]]), 2).astype(np.float32), np.concatenate([Y, Y[:90]])
+    order = np.random.default_rng(0).permutation(len(x))
+    wants = spark_mlfs.rank(x, y, "relieff", None, num_anchors=50)
+    assert spark_mlfs.rank(x[order].astype(float), y[order], "relieff", None, num_anchors=50).equals(wants)
+    one, two = (np.sort(hold(a, y)[0].block.ids) for a in (thin(x), sp.csr_matrix(thin(x))))
+    assert np.array_equal(one, two)
+
+
+def broken(value, at=(3, 2)):
+    out = X.copy()
+    out[at] = value
+    return out
+
+
+CASES = {
+    "nan": (broken(np.nan), Y, "row 3 of X: feature 2 is missing (NaN)"),
+    "named nan": (pd.DataFrame(broken(np.nan), columns=NAMES), Y, "feature 'x2' is missing"),
+    "sparse nan": (sp.csr_matrix(broken(np.nan)), Y, "row 3 of X: feature 2 is missing"),
+    "infinity": (broken(-np.inf), Y, "feature 2 is -inf; features must be finite"),
+    "complex": (X + 0j, Y, "Complex data not supported: X is complex128"),
+    "one dimension": (X[:, 0], Y, "X has 1 dimension(s), rows and features make 2. Reshape your data"),
+    "three dimensions": (X[:, :, None], Y, "X has 3 dimension(s)"),
+    "ragged": ([[1.0, 2.0], [1.0]], Y[:2], "the rows of X are of different lengths"),
+    "text": (pd.DataFrame({"a": X[:, 0], "city": ["Rome"] * len(X)}), Y, "column 'city' of X holds 'Rome'"),
+    "dates": (pd.DataFrame({"day": pd.date_range("2020", periods=len(X))}), Y, "column 'day' of X holds datetime64"),
+    "masked": (np.ma.masked_array(X, X > 1), Y, "X is a masked array; fill it first"),
+    "no rows": (X[:0], Y[:0], "X has 0 sample(s)"),
+    "one row": (X[:1], Y[:1], "the data have one row"),
+    "no features": (X[:, :0], Y, "X has 0 feature(s)"),
+    "constant features": (np.ones_like(X), Y, "every feature in 'X' is constant"),
+    "names twice": (pd.DataFrame(X[:, :2], columns=["a", "a"]), Y, "two entries of 'X' are both named 'a'"),
+    "fewer labels": (X, Y[:-1], "X has 200 samples, Y has 199"),
+    "no labels": (X, None, "the labels are missing"),
+    "label 2": (X, np.where(Y > 0, 2, Y), "is 2; labels are 0, 1 or unknown (NaN), or give lists of tags"),
+    "fractions": (X, X[:, 0], "Unknown label type: Y has continuous values"),
+    "classes unknown": (X, [None, *["a"] * 199], "Y holds None or NaN"),
+    "one class": (X, np.ones(len(X)), "Y holds one class only"),
+    "no tag": (X, [["a"]] * 3 + [{4}] * 197, "row 3 of Y is {4} where others are lists of tags"),
+    "no positives": (X, np.zeros_like(Y), "no row has a label in 'Y'"),
+    "no negatives": (X, np.ones_like(Y), "no label in 'Y' takes both values"),
+    "no columns": (X, Y[:, :0], "Y has no labels (0 columns)"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_cannot_be_used_is_one_line(case):
+    x, y, what = CASES[case]
+    with pytest.raises(DataError) as error:
+        spark_mlfs.rank(x, y)
+    assert what in str(error.value) and "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "values, what",
+    [
+        ({"method": "jmii"}, "did you mean 'jmi'?"),
+        ({"bins": 3}, "method 'jmi' has no parameter 'bins'; did you mean 'num_bins'?"),
+        ({"num_bins": 1}, "num_bins must be a whole number from 2 to 250"),
+        ({"k": 0}, "k must be a whole number, at least 1"),
+    ],
+)
+def test_wrong_parameters_are_one_line(values, what):
+    with pytest.raises(ParameterError) as error:
+        spark_mlfs.rank(X, Y, **values)
+    assert what in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_spark_frame_is_told_what_to_call(spark):
+    frame = spark.createDataFrame([(1.0,)], ["a"])
+    with pytest.raises(DataError, match="spark_mlfs.JMISelector"):
+        spark_mlfs.rank(frame, Y)
+
+
+def test_no_spark_is_imported():
+    """In a process that has none: a ranking, a selector, an extractor and a classifier."""
+    program = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "py4j"):
+            raise ImportError(f"{name} is not installed")
+
+sys.meta_path.insert(0, Absent())
+import numpy as np
+import spark_mlfs
+rng = np.random.default_rng(0)
+x = rng.normal(size=(60, 8))
+y = (x[:, :2] > 0).astype(int)
+print(list(spark_mlfs.rank(x, y, k=2)["index"]), "sklearn" in sys.modules)
+from spark_mlfs.sklearn import JMISelector, MDDMExtractor, MLkNNClassifier, MultiLabelSelector
+print(MultiLabelSelector("mim", num_top_features=2).fit(x, y).get_support(indices=True).tolist())
+z = MDDMExtractor().fit(x, y).transform(x)
+print(MLkNNClassifier().fit(z, y).score(z, y) > 0.8)
+for name in spark_mlfs.METHODS:
+    spark_mlfs.METHODS[name]
+print([name for name in sys.modules if name.startswith("pyspark")])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    first, *others = done.stdout.splitlines()
+    assert first in ("[0, 1] False", "[1, 0] False") and others == ["[0, 1]", "True", "[]"]
