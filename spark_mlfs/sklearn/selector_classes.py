@@ -1430,6 +1430,9 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
         weight of the penalty (a number, at least 0)
     scaling : {"standard", "minmax", "none"}, default "standard"
         z-scores, ranges to [0, 1], or the features as they are
+    label_sketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1459,7 +1462,7 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
     """
 
     def __init__(
-        self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard",
+        self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", label_sketch: int | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1467,6 +1470,7 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
     ) -> None:
         self.alpha = alpha
         self.scaling = scaling
+        self.label_sketch = label_sketch
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -1495,6 +1499,9 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
         z-scores, ranges to [0, 1], or the features as they are
     max_iter : int, default 10000
         iterations at most (a whole number, at least 1)
+    label_sketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1525,7 +1532,7 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
 
     def __init__(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        max_iter: int = 10000,
+        max_iter: int = 10000, label_sketch: int | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1535,6 +1542,7 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
         self.group = group
         self.scaling = scaling
         self.max_iter = max_iter
+        self.label_sketch = label_sketch
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -1565,6 +1573,9 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
         z-scores, ranges to [0, 1], or the features as they are
     max_iter : int, default 10000
         iterations at most (a whole number, at least 1)
+    label_sketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1595,7 +1606,7 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
 
     def __init__(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
-        scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 10000,
+        scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 10000, label_sketch: int | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1606,6 +1617,7 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
         self.group = group
         self.scaling = scaling
         self.max_iter = max_iter
+        self.label_sketch = label_sketch
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -1703,6 +1715,9 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
         z-scores, ranges to [0, 1], or the features as they are
     max_iter : int, default 300
         scans at most, with unknown labels (a whole number, at least 1)
+    label_sketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1733,6 +1748,7 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
 
     def __init__(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 300,
+        label_sketch: int | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1741,6 +1757,7 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
         self.mu = mu
         self.scaling = scaling
         self.max_iter = max_iter
+        self.label_sketch = label_sketch
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -1773,6 +1790,9 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
         iterations at most (a whole number, at least 1)
     tol : float, default 1e-09
         stops when no weight changes by more than this share of the largest (a number above 0)
+    label_sketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1803,7 +1823,7 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
 
     def __init__(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
-        max_iter: int = 10000, tol: float = 1e-09,
+        max_iter: int = 10000, tol: float = 1e-09, label_sketch: int | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1815,6 +1835,7 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
         self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
+        self.label_sketch = label_sketch
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -2016,6 +2037,9 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         iterations at most (a whole number, at least 1)
     tol : float, default 1e-09
         stops when no weight changes by more than this share of the largest (a number above 0)
+    label_sketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2048,6 +2072,7 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         self, *, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, steps: int = 80,
         walk: Literal["dfs", "bfs", "expected"] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
         scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 10000, tol: float = 1e-09,
+        label_sketch: int | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2064,6 +2089,7 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         self.scaling = scaling
         self.max_iter = max_iter
         self.tol = tol
+        self.label_sketch = label_sketch
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
