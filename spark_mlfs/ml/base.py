@@ -18,8 +18,9 @@ from .. import pipeline
 from ..blocks.codec import State
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
-from ..errors import DataError
+from ..errors import DataError, ParameterError
 from ..faces.fit import Fit, Learner
+from ..read.frames import as_spark
 from ..registry import Registry
 from ..schema import attribute_names
 from .params import FITTING, Checked, declare, name_or_none
@@ -96,8 +97,15 @@ class MultiLabelEstimator(
     # ---- fit ----
 
     def _fit(self, dataset: DataFrame) -> Fitted:
-        """The recipe: check parameters, pack, compute within the budgets, release; the model has the estimator's uid, as
-        pyspark's own have, and the params that both have."""
+        """The recipe: a pandas frame goes through the session; check parameters, pack, compute within the budgets, release. The
+        model has the estimator's uid, as pyspark's own have, and the params that both have."""
+        given, dataset = dataset, as_spark(dataset)
+        if dataset is not given and self.getFeaturesCol() not in dataset.columns:
+            raise ParameterError(
+                f"the pandas frame has no column {self.getFeaturesCol()!r} of arrays; gather its columns with "
+                f"spark_mlfs.read.table(spark, frame, features=[...], labels=[...]), or call spark_mlfs.sklearn."
+                f"{type(self).__name__}"
+            )
         checked = self._check(dataset)
         started = time.perf_counter()
         packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())

@@ -28,6 +28,7 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -51,9 +52,13 @@ from ..errors import DataError, ParameterError
 from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
 from . import vectors
 from .faults import first_repeated, notice, of_spark, reading
+from .frames import as_spark
 from .lines import checked, near, paths_of, plain
 from .missing import check_policy, impute, settle
 from .vectors import Vectors
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FORMATS = ("parquet", "delta", "csv", "json", "table")
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
@@ -61,7 +66,7 @@ _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that doe
 
 def table(
     spark: SparkSession,
-    path: str | Sequence[str] | DataFrame,
+    path: str | Sequence[str] | DataFrame | pd.DataFrame,
     features: str | Sequence[str],
     labels: str | Sequence[str],
     format: str = "table",
@@ -72,13 +77,14 @@ def table(
 ) -> DataFrame:
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`.
 
-    `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a DataFrame.
+    `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
+    pandas'.
     `reader_options` go to Spark's reader (CSV: header and inferSchema are on unless given). `missing` says what a null
     or NaN feature becomes (see `missing`). Raises `DataError` and `ParameterError`; what only the rows show is raised on
     an action.
     """
     check_policy(missing)
-    source = path if isinstance(path, DataFrame) else open_table(spark, path, format, reader_options)
+    source = as_spark(path, spark) if hasattr(path, "columns") else open_table(spark, path, format, reader_options)
     return assemble(source, features, labels, id, label_delimiter, missing)
 
 

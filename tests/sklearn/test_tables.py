@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -172,3 +174,16 @@ print([name for name in sys.modules if name.startswith("pyspark")])
     assert done.returncode == 0, done.stderr
     first, *others = done.stdout.splitlines()
     assert first in ("[0, 1] False", "[1, 0] False") and others == ["[0, 1]", "True", "[]"]
+
+
+def test_the_first_blocks_of_the_readme(capsys):
+    """They run, and print what stands there."""
+    text = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+    text = text[text.index("## In Python") :]
+    first, second = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[:2]
+    (shown,) = re.findall(r"```text\n(.*?)```", text, re.DOTALL)[:1]
+    names: dict = {}
+    exec(first, names)
+    assert capsys.readouterr().out == shown
+    exec(second, names)
+    assert names["model"].predict(names["X"]).shape == (1797, 3)

@@ -1,0 +1,35 @@
+"""Frames that users have beside Spark's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from ..errors import DataError, ParameterError
+
+ARRAYS = "for tables in memory call spark_mlfs.rank or the estimators of spark_mlfs.sklearn"
+
+
+def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
+    """A Spark frame as it is, a pandas frame through the session (None: the active one). `ParameterError` says what to call for
+    anything else."""
+    if type(data).__module__.startswith("pyspark."):
+        return data
+    if not _is_pandas(data):
+        kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
+        raise ParameterError(f"a Spark or a pandas frame is needed, not {kind}; {ARRAYS}")
+    spark = spark or SparkSession.getActiveSession()
+    if spark is None:
+        raise ParameterError(f"a pandas frame needs a Spark session: start one with spark_mlfs.local_session(); {ARRAYS}")
+    if not all(isinstance(name, str) for name in data.columns):
+        raise DataError("the columns of a pandas frame need texts as names: frame.columns = frame.columns.astype(str)")
+    try:
+        return spark.createDataFrame(data)
+    except Exception as error:
+        said = str(error).strip().split("\n")[0][:200]
+        raise DataError(f"Spark cannot take this pandas frame ({said}); give each column one type of value") from None
+
+
+def _is_pandas(data: Any) -> bool:
+    return type(data).__module__.startswith("pandas.") and hasattr(data, "columns")

@@ -1,0 +1,44 @@
+"""A pandas frame goes to Spark's estimators through the session; what does not is told what to call."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import spark_mlfs
+from spark_mlfs import DataError, ParameterError
+from spark_mlfs.testing import example
+
+X, Y = example()
+
+
+def test_fit_takes_a_pandas_frame(spark):
+    frame = pd.DataFrame({"features": list(X), "labels": list(Y)})
+    model = spark_mlfs.JMISelector(numTopFeatures=4).fit(frame)
+    assert model.selectedFeatures == spark_mlfs.rank(X, Y, "jmi", 4)["index"].tolist()
+
+
+def test_a_table_may_be_a_pandas_frame(spark):
+    names = [f"x{j}" for j in range(X.shape[1])]
+    frame = pd.DataFrame(np.hstack([X, Y]), columns=[*names, *"wxyz"]).assign(key=np.arange(len(X)))
+    read = spark_mlfs.read.table(spark, frame, names, list("wxyz"), id="key")
+    model = spark_mlfs.MIMSelector(numTopFeatures=4).fit(read)
+    assert model.selectedFeatureNames == spark_mlfs.rank(frame[names], Y, "mim", 4)["name"].tolist()
+
+
+def test_what_is_not_taken(spark):
+    polars = pytest.importorskip("polars")
+    selector = spark_mlfs.JMISelector()
+    for data, what in (
+        (pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]), "spark_mlfs.sklearn.JMISelector"),
+        (polars.DataFrame({"features": X.tolist()}), "not polars.DataFrame; for tables in memory call spark_mlfs.rank"),
+        (X, "not numpy.ndarray"),
+    ):
+        with pytest.raises(ParameterError) as error:
+            selector.fit(data)
+        assert what in str(error.value) and "\n" not in str(error.value)
+    with pytest.raises(DataError, match="need texts as names"):
+        selector.fit(pd.DataFrame(X))
+    with pytest.raises(ParameterError, match="spark_mlfs.rank"):
+        spark_mlfs.read.table(spark, polars.DataFrame({"a": [1]}), ["a"], ["b"])
