@@ -5,6 +5,8 @@ frame = spark_mlfs.read.arff(spark, "scene.arff", labels="scene.xml")
 model = spark_mlfs.MultiLabelSelector(method="jmi", numTopFeatures=50).fit(frame)
 model.ranking
 
+A table in memory needs no Spark: ``spark_mlfs.rank(X, Y, method="jmi", k=50)``, and the estimators of `spark_mlfs.sklearn`.
+
 The names below are imported when they are first asked for: ``import spark_mlfs`` takes no time and needs no Spark.
 """
 
