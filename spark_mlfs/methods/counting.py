@@ -21,6 +21,7 @@ from ..statistics.contingency import (
     Counts,
     LabelPairSums,
     PairInformation,
+    PairNumbers,
     Reduction,
     TwoWay,
     TwoWayNumbers,
@@ -126,9 +127,13 @@ class Counting:
     @cached_property
     def wide(self) -> bool:
         """Whether the two-way counts are too many to be brought together: numbers of them are finished where they are counted."""
-        engine, wanted = self.engine, TwoWay(self.coding, self.target)
-        limit = min(WIDE_BYTES, engine.worker_bytes // 8, engine.driver_bytes // 4)
-        return self.totals is not None and wanted.state_bytes(engine.profile) > limit
+        wanted = TwoWay(self.coding, self.target)
+        return self.totals is not None and wanted.state_bytes(self.engine.profile) > self._limit
+
+    @property
+    def _limit(self) -> int:
+        """Bytes of counts that are brought together."""
+        return min(WIDE_BYTES, self.engine.worker_bytes // 8, self.engine.driver_bytes // 4)
 
     def wanted(self, reduction: Reduction) -> Statistic:
         """The statistic that `numbers` asks for."""
@@ -165,16 +170,24 @@ class Counting:
         if target is None and self._cells_are_cheaper:
             return {s: self._link_by_cells(s) for s in features}
         commonest = tuple(int(self._commonest[s]) for s in features)
-        two_way = self.two_way
-        if target is not None:
-            (two_way,) = self.engine.run(TwoWay(self.coding, target))
-        wanted = PairInformation(self.coding, target or self.target, tuple(features), commonest, self.logs, two_way)
-        if len(features) > 1:
-            most = min(self.engine.driver_bytes, self.engine.worker_bytes)
-            if wanted.state_bytes(self.engine.profile) > most:
+        engine, goal = self.engine, target or self.target
+        wanted = PairInformation(self.coding, goal, tuple(features), commonest, None, None)
+        totals = self.totals if target is None else group_totals(target, engine.profile)
+        if totals is not None and wanted.state_bytes(engine.profile) > self._limit * len(features):
+            ended = PairNumbers(self.coding, goal, tuple(features), commonest, self.logs, totals)
+            if len(features) > 1 and ended.least_bytes(engine.profile) > engine.worker_bytes // 8:
                 half = len(features) // 2
                 return {**self.links(features[:half], target), **self.links(features[half:], target)}
-        return self.engine.run(wanted, keep=False)[0]
+            (numbers,) = engine.run(ended, keep=False)
+            return {s: numbers[2 * index : 2 * index + 2] for index, s in enumerate(features)}
+        (wanted.two_way,) = engine.run(TwoWay(self.coding, goal))
+        wanted.logs = self.logs
+        if len(features) > 1:
+            most = min(engine.driver_bytes, engine.worker_bytes)
+            if wanted.state_bytes(engine.profile) > most:
+                half = len(features) // 2
+                return {**self.links(features[:half], target), **self.links(features[half:], target)}
+        return engine.run(wanted, keep=False)[0]
 
     @cached_property
     def _cells_are_cheaper(self) -> bool:

@@ -15,14 +15,29 @@ floored.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..engine.base import Engine
-from ..solvers.scatter import floored_ratio, overlapping_scatter
+from ..solvers.scatter import floored_ratio, overlapping_scatter, stored_scatter
 from ..statistics.base import Statistic
-from ..statistics.moments import GroupMoments
+from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, thin
+from ..statistics.targets import Labels
 from .base import Method, Scores
+
+
+@dataclass(frozen=True)
+class BetweenWithin:
+    """Sb and Sw of sparse features."""
+
+    def key(self) -> Hashable:
+        return "scatter"
+
+    def __call__(self, moments: PairMoments) -> np.ndarray:
+        return np.stack(stored_scatter(moments.rows.positive, moments))
 
 
 class FStatistic(Method):
@@ -33,12 +48,17 @@ class FStatistic(Method):
     source = "Kong et al. 2012"
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+        if thin(engine.profile):
+            return [MomentsNumbers(Labels(engine.profile.q), engine.profile.positive, BetweenWithin())]
         return [GroupMoments(engine.labels())]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        (moments,) = engine.run(*self.needs(engine, p))
+        (found,) = engine.run(*self.needs(engine, p))
         q = engine.profile.q
-        part = slice(1, 1 + q)  # group 0 is all rows
-        between, within = overlapping_scatter(moments.count[part], moments.total[part], moments.square[part])
+        if thin(engine.profile):
+            between, within = found
+        else:
+            part = slice(1, 1 + q)  # group 0 is all rows
+            between, within = overlapping_scatter(found.count[part], found.total[part], found.square[part])
         factor = max(engine.profile.n - q, 1) / max(q - 1, 1)
         return Scores(factor * floored_ratio(between, within))

@@ -18,20 +18,39 @@ Deviations: the three ways to many labels are ours: the source has one label.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..engine.base import Engine
 from ..params import Choice, Parameter
-from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter
+from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter, stored_scatter, stored_two_class_ratio
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
-from ..statistics.moments import GroupMoments, known_range
-from ..statistics.targets import Classes
+from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, known_range, thin
+from ..statistics.targets import Classes, Labels
 from .base import Method, Scores
 from .counting import known_labelsets
+
+
+@dataclass(frozen=True)
+class StoredFisher:
+    """Score of sparse features, and whether they vary."""
+
+    labels: str
+
+    def key(self) -> Hashable:
+        return "fisher", self.labels
+
+    def __call__(self, moments: PairMoments) -> np.ndarray:
+        rows = moments.rows
+        if self.labels == "br":
+            return np.stack(stored_two_class_ratio(moments, rows.positive, rows.case, rows.distinct, rows.labels, rows.n))
+        centre = moments.all_total / rows.n if self.labels == "overlap" else None
+        scores = floored_ratio(*stored_scatter(rows.positive, moments, centre))
+        return np.stack([scores, np.ones(moments.count)])
 
 
 class Fisher(Method):
@@ -45,17 +64,31 @@ class Fisher(Method):
     )
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        return [LabelsetCounts()] if p["labels"] == "lp" else [GroupMoments(engine.labels())]
+        if p["labels"] == "lp":
+            return [LabelsetCounts()]
+        profile = engine.profile
+        if thin(profile) and not (profile.has_unknown and p["labels"] == "br"):
+            return [MomentsNumbers(Labels(profile.q), profile.positive, StoredFisher(p["labels"]))]
+        return [GroupMoments(engine.labels())]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         if p["labels"] == "lp":
             sets = known_labelsets(engine)
-            (m,) = engine.run(GroupMoments(Classes(sets.hashes)))
             low, high = known_range(engine)
             varying = np.flatnonzero(high > low)
+            if thin(engine.profile):
+                (found,) = engine.run(MomentsNumbers(Classes(sets.hashes), sets.counts, StoredFisher("lp")))
+                return Scores.of_varying(found[0][varying], varying, engine.num_features)
+            (m,) = engine.run(GroupMoments(Classes(sets.hashes)))
             scores = floored_ratio(*class_scatter(m.count, m.total[:, varying], m.square[:, varying]))
             return Scores.of_varying(scores, varying, engine.num_features)
-        (m,) = engine.run(*self.needs(engine, p))
+        (statistic,) = self.needs(engine, p)
+        (m,) = engine.run(statistic)
+        if statistic.ends:
+            varying = np.flatnonzero(m[1])
+            if not len(varying):  # no label takes both values
+                return Scores(np.zeros(engine.num_features))
+            return Scores.of_varying(m[0][varying], varying, engine.num_features)
         q = engine.profile.q
         part = slice(1, 1 + q)
         if p["labels"] == "overlap":

@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
+
+PAIRS = 1 << 19  # of feature and label that are looked at together
+
+
+class PairSums(Protocol):
+    """Σx and Σx² of the pairs (feature, group) where they are not 0: `statistics.moments.PairMoments`."""
+
+    count: int
+    edges: np.ndarray
+    feature: np.ndarray
+    group: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
+    all_total: np.ndarray
+    all_square: np.ndarray
+
+    def over(self, values: np.ndarray) -> np.ndarray:
+        """(count,) sums of the pairs' values."""
 
 
 def class_scatter(count: np.ndarray, total: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -26,6 +46,64 @@ def overlapping_scatter(
     squares = square.sum(axis=0)
     varies = squares - total.sum(axis=0) ** 2 / n.sum() > 1e-12 * squares
     return np.where(varies, (n * (mean - centre) ** 2).sum(axis=0), 0.0), np.where(varies, spread.sum(axis=0), 0.0)
+
+
+def stored_scatter(
+    rows: np.ndarray,
+    moments: PairSums,
+    centre: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """`overlapping_scatter` of classes with `rows` (classes,), from the pairs (feature, class) whose sums are not 0."""
+    n, f = rows[moments.group], moments.feature
+    total, square, every = moments.total, moments.square, max(int(rows.sum()), 1)
+    mean, sums = total / n, moments.over(total)
+    centre = sums / every if centre is None else centre
+    spread = square - total * mean
+    spread = np.where(spread <= 4 * np.finfo(float).eps * square, 0.0, spread)
+    squares = moments.over(square)
+    varies = squares - sums**2 / every > 1e-12 * squares
+    between = moments.over(n * (mean - centre[f]) ** 2) + (every - moments.over(n)) * centre**2
+    return np.where(varies, between, 0.0), np.where(varies, moments.over(spread), 0.0)
+
+
+def stored_two_class_ratio(
+    moments: PairSums, rows: np.ndarray, case: np.ndarray, distinct: np.ndarray, labels: np.ndarray, n: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """(F,) the mean, over the labels with both values, of `floored_ratio` of the scatters of the label's rows and of the others,
+    and whether the feature varies: from the pairs (feature, label) whose sums are not 0. `distinct` numbers of rows have `labels`
+    labels each, label l the `case[l]`-th."""
+    total, square = moments.all_total, moments.all_square
+    varies = square - total**2 / n > 1e-12 * square
+    both = (distinct > 0) & (distinct < n)
+    count = max(int(labels[both].sum()), 1)
+
+    def noise(spread: np.ndarray, of: np.ndarray) -> np.ndarray:
+        return np.where(spread <= 4 * np.finfo(float).eps * of, 0.0, spread)
+
+    def ratio(p: np.ndarray, inside: tuple, outside: tuple, centre: np.ndarray) -> np.ndarray:
+        within, between = 0.0, 0.0
+        for size, sums, squares in ((p, *inside), (n - p, *outside)):
+            mean = sums / size
+            within = within + noise(squares - sums * mean, squares)
+            between = between + size * (mean - centre) ** 2
+        return floored_ratio(between, within)
+
+    f, p = moments.feature, rows[moments.group]
+    used = (p > 0) & (p < n)
+    safe = np.where(used, p, 1)
+    outside = total[f] - moments.total, square[f] - moments.square
+    met = np.where(used, ratio(safe, (moments.total, moments.square), outside, total[f] / n), 0.0)
+    out, edges = moments.over(met), moments.edges
+    step = max(1, PAIRS // max(1, len(distinct)))
+    for a in range(0, moments.count, step):
+        z = min(moments.count, a + step)
+        pairs = slice(edges[a], edges[z])
+        touched = np.bincount((f[pairs] - a) * len(distinct) + case[moments.group[pairs]], minlength=(z - a) * len(distinct))
+        left = (labels - touched.reshape(z - a, -1))[:, both]
+        t, s = total[a:z, None], square[a:z, None]
+        each = ratio(distinct[both], (0.0, 0.0), (t, s), t / n)
+        out[a:z] += np.where(left > 0, left * each, 0.0).sum(axis=1)
+    return np.where(varies, out / count, 0.0), varies
 
 
 def floored_ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:

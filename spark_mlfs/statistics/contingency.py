@@ -9,7 +9,7 @@ Counts are int64 and exact, whatever the partitioning.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -214,6 +214,8 @@ def range_bytes(coding: Coding, target: Target, profile: Profile, copies: int = 
 
 def group_totals(target: Target, profile: Profile) -> np.ndarray | None:
     """(size,) rows of each group, where the profile tells."""
+    if isinstance(target, Everything):
+        return np.array([profile.n])
     if not isinstance(target, Labels) or target.only_known:
         return None
     unknown = profile.unknown[list(target.watch)] + profile.unlabelled
@@ -246,8 +248,9 @@ class TwoWayNumbers(Ended):
         )
 
     def pieces(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
-        for table in range_tables(blocks, self.coding, [in_blocks(blocks, self.target)], edges):
-            yield {"table": table[0]}
+        whole = in_blocks(blocks, lambda block: groups_of(block, self.target)), self.target.size, has_everyone(self.target)
+        for (table,) in range_tables(blocks, self.coding, [whole], edges):
+            yield {"table": table}
 
     def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         return np.atleast_2d(self.reduction(piece_counts(state["table"], self.coding, self.totals, first, last)))
@@ -258,23 +261,23 @@ def piece_counts(table: np.ndarray | sp.csr_matrix, coding: Coding, totals: np.n
     return Counts(coding, totals, table.T if sp.issparse(table) else table, first, last)
 
 
-Grouped = tuple[np.ndarray, np.ndarray, int, bool]  # rows, groups, how many groups, whether group 0 is all rows
+Grouping = tuple[tuple[np.ndarray, np.ndarray], int, bool]  # rows and groups, how many groups, whether group 0 is all rows
 
 
-def in_blocks(blocks: list[CodedBlock], target: Target) -> Grouped:
-    """The groups of all rows of some blocks, which follow each other."""
-    rows, groups, before = [], [], 0
-    for block in blocks:
-        some, of = groups_of(block, target)
-        rows.append(some + before)
-        groups.append(of)
-        before += block.n
-    everyone = isinstance(target, (Labels, Everything)) and not getattr(target, "only_known", False)
-    return np.concatenate(rows), np.concatenate(groups), target.size, everyone
+def in_blocks(blocks: list[CodedBlock], groups: Callable[[CodedBlock], tuple]) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, groups) of some blocks whose rows follow each other; `groups(block)` starts with those of one."""
+    found = [groups(block)[:2] for block in blocks]
+    before = np.cumsum([0, *(block.n for block in blocks)])
+    return np.concatenate([rows + a for (rows, _), a in zip(found, before, strict=False)]), np.concatenate([g for _, g in found])
+
+
+def has_everyone(target: Target) -> bool:
+    """Whether group 0 of a target is all rows."""
+    return isinstance(target, Everything) or (isinstance(target, Labels) and not target.only_known)
 
 
 def range_tables(
-    blocks: list[CodedBlock], coding: Coding, groupings: list[Grouped], edges: np.ndarray
+    blocks: list[CodedBlock], coding: Coding, groupings: list[Grouping], edges: np.ndarray
 ) -> Iterator[list[np.ndarray | sp.csr_matrix]]:
     """Range by range of the features, the table of each grouping of the blocks' rows: (features, width, size), or CSR
     (slots, size)."""
@@ -284,12 +287,12 @@ def range_tables(
         for first, last in zip(edges[:-1], edges[1:], strict=True):
             yield [
                 count_dense(codes, coding.width, coding.per_byte, rows, groups, size, (int(first), int(last)))
-                for rows, groups, size, _ in groupings
+                for (rows, groups), size, _ in groupings
             ]
         return
     columns = slots_first([block.onehot for block in blocks])
     known = []
-    for rows, groups, size, everyone in groupings:
+    for (rows, groups), size, everyone in groupings:
         if everyone:
             rows, groups, size = rows[groups > 0], groups[groups > 0] - 1, size - 1
         known.append((members(rows, groups, n, size), everyone))
@@ -342,26 +345,7 @@ class PairInformation(Statistic):
         out = {}
         for index, s in enumerate(self.selected):
             part = {"table": state[f"table{index}"], "totals": state[f"totals{index}"]}
-            out[s] = self._information(counts_of(part, self.coding))
-        return out
-
-    def _information(self, counts: Counts) -> np.ndarray:
-        size = self.target.size
-        slots = counts.size // size
-        out = np.zeros((2, len(self.coding.features)))
-        for first, last, counted in counts.chunks(copies=4):
-            counted = counted.reshape(last - first, self.coding.width, slots, size)
-            rest = self.two_way.dense(first, last) - counted.sum(axis=2)
-            full = np.concatenate([counted, rest[:, :, None, :]], axis=2)
-            if isinstance(self.target, Labels):
-                unknown = self.target.unknown(full)
-                out[0, first:last] = info.conditional_label_information(self.logs, full, self.target.q, unknown)
-                out[1, first:last] = info.pair_information(self.logs, full[..., 0])
-            elif isinstance(self.target, Classes):
-                out[0, first:last] = info.conditional_class_information(self.logs, full)
-                out[1, first:last] = info.pair_information(self.logs, full.sum(axis=3))
-            else:
-                out[1, first:last] = info.pair_information(self.logs, full[..., 0])
+            out[s] = linked_information(self.logs, self.target, counts_of(part, self.coding), self.two_way)
         return out
 
     def state_bytes(self, profile: Profile) -> int:
@@ -370,6 +354,132 @@ class PairInformation(Statistic):
             rows = int(profile.stored[coding.features[s]]) if coding.sparse and common == coding.zero[s] else None
             out += table_bytes(coding, self.target, profile, int(coding.bins[s]) - 1, rows)
         return out
+
+
+def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts) -> np.ndarray:
+    """(2, counts.count) Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), from N(f = v, s = w, group) of the codes w of s but
+    its commonest, and N(f = v, group)."""
+    size, width = target.size, counts.coding.width
+    out = np.zeros((2, counts.count))
+    for first, last, counted in counts.chunks(copies=4):
+        counted = counted.reshape(last - first, width, counts.size // size, size)
+        rest = two_way.dense(first, last) - counted.sum(axis=2)
+        full = np.concatenate([counted, rest[:, :, None, :]], axis=2)
+        at = slice(first - counts.first, last - counts.first)
+        if isinstance(target, Labels):
+            out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full))
+            out[1, at] = info.pair_information(logs, full[..., 0])
+        elif isinstance(target, Classes):
+            out[0, at] = info.conditional_class_information(logs, full)
+            out[1, at] = info.pair_information(logs, full.sum(axis=3))
+        else:
+            out[1, at] = info.pair_information(logs, full[..., 0])
+    return out
+
+
+def stored_linked_information(logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts) -> np.ndarray:
+    """`linked_information` of sparse counts over classes, or labels that are all known, to the bit: nothing is made dense."""
+    size, labels, coding = target.size, isinstance(target, Labels), counts.coding
+    tables = [counts.table.T.tocsr()[:, a : a + size] for a in range(0, counts.size, size)]
+    totals = [counts.totals[a : a + size] for a in range(0, counts.size, size)]
+    whole = two_way.table.T.tocsr().astype(np.int64)
+    tables.append(whole - sum(tables[1:], tables[0]))
+    totals.append(two_way.totals - sum(totals))
+    starts = coding.offsets[counts.first : counts.last] - coding.offsets[counts.first]
+    n = int(two_way.totals[0] if labels else two_way.totals.sum())
+    conditional, pair = np.zeros(counts.count, np.int64), np.full(counts.count, logs(n), np.int64)
+    of_slots = np.zeros(whole.shape[0], np.int64)
+    for table, total in zip(tables, totals, strict=True):
+        part = Counts(coding, total, table.T, counts.first, counts.last)
+        for first, last, some in part.stored(labels):
+            at = slice(first - counts.first, last - counts.first)
+            if labels:
+                conditional[at] += info.summed_stored_information(logs, some, part.label_rows, clip=False)
+            else:
+                conditional[at] += info.stored_class_terms(logs, some, total)
+        rows = np.asarray(table[:, [0]].todense() if labels else table.sum(axis=1)).ravel().astype(np.int64)
+        n_s = int(total[0] if labels else total.sum())
+        pair += np.add.reduceat(logs(rows), starts) + logs(n_s - np.add.reduceat(rows, starts)) - logs(n_s)
+        of_slots += rows
+    pair -= np.add.reduceat(logs(of_slots), starts) + logs(n - np.add.reduceat(of_slots, starts))
+    return np.stack([logs.nats(conditional, None if labels else n), logs.nats(pair, n)])
+
+
+@dataclass
+class PairNumbers(Ended):
+    """What `PairInformation` gives, where its counts are too many for one process: (2·selected, v), two rows a listed feature.
+
+    `totals` (size,) rows of each group of the target. A state has the two-way counts, too: those of the rows in which s has its
+    commonest code come from them.
+    """
+
+    coding: Coding
+    target: Target
+    selected: tuple[int, ...]
+    commonest: tuple[int, ...]
+    logs: info.CountLogs
+    totals: np.ndarray
+
+    def key(self) -> Hashable:
+        return "pair numbers", self.coding.key, self.target.key(), self.selected
+
+    @property
+    def _pairs(self) -> PairInformation:
+        return PairInformation(self.coding, self.target, self.selected, self.commonest, None, None)
+
+    def _sizes(self, profile: Profile) -> np.ndarray:
+        """(v,) what the counts of each feature take at most."""
+        sizes = range_bytes(self.coding, self.target, profile)
+        for s in self.selected:
+            sizes = sizes + range_bytes(self.coding, self.target, profile, int(self.coding.bins[s]) - 1)
+        return sizes
+
+    @property
+    def _multiple(self) -> int:
+        return 1 if self.coding.sparse else self.coding.per_byte
+
+    def edges(self, profile: Profile, size: int) -> np.ndarray:
+        return cuts(self._sizes(profile), size, self._multiple)
+
+    def least_bytes(self, profile: Profile) -> int:
+        """What the smallest pieces take at most."""
+        return self._multiple * int(self._sizes(profile).max(initial=0)) + self._totals_bytes(profile)
+
+    def _totals_bytes(self, profile: Profile) -> int:
+        each, _ = self.target.bounds(profile)
+        slots = [(int(self.coding.bins[s]) - 1) * self.target.size for s in self.selected]
+        return sum(12 * min(slot, profile.n * each) + 16 for slot in slots)
+
+    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+        slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
+        out = table_bytes(self.coding, self.target, profile, first=first, last=last) + 8 * slots
+        for s in self.selected:
+            copies = int(self.coding.bins[s]) - 1
+            out += table_bytes(self.coding, self.target, profile, copies, first=first, last=last) + 8 * slots
+        return out + self._totals_bytes(profile) + envelope(6 * len(self.selected) + 3)
+
+    def pieces(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+        whole = in_blocks(blocks, lambda block: groups_of(block, self.target)), self.target.size, has_everyone(self.target)
+        groupings, totals, pairs = [whole], {}, self._pairs
+        for index, s in enumerate(self.selected):
+            size = (int(self.coding.bins[s]) - 1) * self.target.size
+            some = in_blocks(blocks, lambda block, index=index: pairs._split(block, index))
+            groupings.append((some, size, False))
+            totals[f"totals{index}"] = sp.csr_matrix(np.bincount(some[1], minlength=size)[None])
+        for tables in range_tables(blocks, self.coding, groupings, edges):
+            yield {"two way": tables[0], **{f"table{i}": table for i, table in enumerate(tables[1:])}, **totals}
+
+    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+        two_way = piece_counts(state["two way"], self.coding, self.totals, first, last)
+        known = not isinstance(self.target, Labels) or not self.target.watch
+        stored = self.coding.sparse and known and not isinstance(self.target, Everything)
+        inform = stored_linked_information if stored else linked_information
+        out = []
+        for index in range(len(self.selected)):
+            totals = state[f"totals{index}"].toarray()[0].astype(np.int64)
+            counts = piece_counts(state[f"table{index}"], self.coding, totals, first, last)
+            out.append(inform(self.logs, self.target, counts, two_way))
+        return np.concatenate(out)
 
 
 @dataclass

@@ -6,18 +6,25 @@ holds 0, else the middle of its range), so that a large mean with a small spread
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.block import Block
+from ..blocks.block import Block, concatenate
 from ..blocks.codec import State, envelope
+from ..blocks.coding import SPARSE_DENSITY
 from ..blocks.profile import Profile
 from ..kernels import exact
-from .base import Runner, Statistic
-from .targets import Target
+from ..kernels.counts import members
+from ..kernels.information import LabelRows
+from .base import Ended, Runner, Statistic, cuts
+from .targets import Labels, Target
+
+WORD = 40  # bits of a lower word of `kernels.exact`
 
 
 def provisional_centre(profile: Profile) -> np.ndarray:
@@ -89,6 +96,181 @@ class GroupMoments(Statistic):
         one = bool(profile.binary[profile.varying].all())
         arrays = (2 if one else 5) + (0 if profile.n < exact.WIDE_ROWS else 1 if one else 3)
         return 8 * self.target.size * (arrays * len(profile.varying) + 1) + envelope(9)
+
+
+@dataclass
+class PairMoments:
+    """Moments of `count` sparse features over groups: of the pairs (feature, group) that meet in a row, elsewhere they are 0.
+
+    `feature` and `group` (p,) the pairs, in order; `total`, `square` (p,) their Σx and Σx²; `rows` of each group, and how many
+    there are in all; `all_total`, `all_square` (count,) the same over all rows.
+    """
+
+    count: int
+    rows: LabelRows
+    feature: np.ndarray
+    group: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
+    all_total: np.ndarray
+    all_square: np.ndarray
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """(count + 1,) the first pair of each feature."""
+        return np.searchsorted(self.feature, np.arange(self.count + 1))
+
+    def over(self, values: np.ndarray) -> np.ndarray:
+        """(count,) sums of the pairs' values, in the order of the groups."""
+        out = np.zeros(self.count, values.dtype)
+        filled = np.diff(self.edges) > 0
+        if filled.any():
+            out[filled] = np.add.reduceat(values, self.edges[:-1][filled])
+        return out
+
+
+class MomentsReduction(Protocol):
+    """What becomes of the moments of some features: a few numbers for each."""
+
+    def key(self) -> Hashable:
+        """Equal keys mean equal numbers from equal moments."""
+
+    def __call__(self, moments: PairMoments) -> np.ndarray:
+        """(k, moments.count) numbers; those of a feature depend on its own moments alone."""
+
+
+def thin(profile: Profile) -> bool:
+    """Whether the features are so sparse, however they are stored, that moments go by what is not zero."""
+    return profile.density < SPARSE_DENSITY
+
+
+@dataclass
+class MomentsNumbers(Ended):
+    """What `reduction` makes of the moments of sparse features over the groups of `target`: (k, v).
+
+    `rows` (groups,) rows of each group; of `Labels` group 0, all rows, is left out. States are X'Y and X²'Y of the quantised
+    values (`kernels.exact`) as CSR (features, groups), in whole numbers.
+    """
+
+    target: Target
+    rows: np.ndarray
+    reduction: MomentsReduction
+    layout = "rows"
+
+    def key(self) -> Hashable:
+        return "moments numbers", self.target.key(), self.reduction.key()
+
+    def _bounds(self, profile: Profile) -> tuple[int, np.ndarray]:
+        """The bytes of a cell, and (v,) the cells of each feature at most."""
+        each, _ = self.target.bounds(profile)
+        one = bool(profile.binary[profile.varying].all())
+        products = 1 if one else 9 if profile.n >= exact.WIDE_ROWS else 6
+        return 12 * products, np.minimum(len(self.rows), profile.stored[profile.varying] * each)
+
+    def edges(self, profile: Profile, size: int) -> np.ndarray:
+        each, cells = self._bounds(profile)
+        return cuts(each * cells + 100, size)
+
+    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+        each, cells = self._bounds(profile)
+        return int(each * cells[first:last].sum()) + 17 * 8 * (last - first + 1) + envelope(36)
+
+    def pieces(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+        block = concatenate(blocks)
+        rows, groups = self.target.groups(block)
+        if isinstance(self.target, Labels):
+            rows, groups = rows[groups > 0], groups[groups > 0] - 1
+        member = members(rows, groups, block.n, len(self.rows)).astype(np.int64)
+        binary = profile.binary[profile.varying]
+        coarse, fine = exact.quantised(_stored(block, profile), unit_of(profile))
+        columns = [None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine)]
+        for first, last in zip(edges[:-1], edges[1:], strict=True):
+            yield self._piece(*columns, int(first), int(last), member, bool(binary[first:last].all()), profile)
+
+    def _piece(
+        self,
+        coarse: sp.csc_matrix,
+        fine: sp.csc_matrix | None,
+        first: int,
+        last: int,
+        member: sp.csr_matrix,
+        binary: bool,
+        profile: Profile,
+    ) -> State:
+        a, z = coarse.indptr[first], coarse.indptr[last]
+        indptr, indices = coarse.indptr[first : last + 1] - a, coarse.indices[a:z]
+        state: State = {}
+
+        def put(name: str, values: np.ndarray) -> None:
+            product = sp.csr_matrix((values, indices, indptr), shape=(last - first, member.shape[0])) @ member
+            state[name] = product.tocsc().tocsr()  # twice turned: in order
+            before = np.concatenate([[0], np.cumsum(values)])
+            state["all " + name] = before[indptr[1:]] - before[indptr[:-1]]
+
+        put("rows", np.ones(z - a, np.int64))
+        if binary:
+            return state
+        h = coarse.data[a:z]
+        put("h", h)
+        put("hh", h * h)
+        if fine is not None:
+            low = fine.data[a:z]
+            put("l", low)
+            put("hl", h * low)
+            put("ll", low * low)
+        if profile.n >= exact.WIDE_ROWS:
+            for name in ("hh", "hl", "ll"):
+                if name in state:
+                    above = state[name].copy()
+                    above.data >>= WORD
+                    state[name + "+"], state[name] = above, state[name] - _shifted(above)
+        return state
+
+    def merge(self, left: State, right: State) -> State:
+        return {name: _sum_of(left.get(name), right.get(name)) for name in sorted(left.keys() | right.keys())}
+
+    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+        cells = state["rows"].tocsr()
+        size = cells.shape[1]
+        feature = np.repeat(np.arange(last - first, dtype=np.int64), np.diff(cells.indptr))
+        keys = feature * size + cells.indices
+        aligned: State = {}
+        for name, value in state.items():
+            if sp.issparse(value):
+                of = np.repeat(np.arange(last - first, dtype=np.int64), np.diff(value.indptr)) * size + value.indices
+                aligned[name] = np.zeros(len(keys), np.int64)
+                aligned[name][np.searchsorted(keys, of)] = value.data
+        whole = {name.removeprefix("all "): np.asarray(v, np.int64) for name, v in state.items() if not sp.issparse(v)}
+        unit = unit_of(profile)[first:last]
+        if "h" not in state:  # features of 0 and 1
+            total = square = aligned["rows"].astype(np.float64)
+            all_total = all_square = whole["rows"].astype(np.float64)
+        else:
+            if profile.n >= exact.WIDE_ROWS:
+                aligned, whole = exact.carried(aligned), exact.carried(whole)
+            total, square = exact.sums_of(aligned, unit[feature], (len(keys),))
+            all_total, all_square = exact.sums_of(whole, unit, (last - first,))
+        rows = LabelRows(self.rows, profile.n)
+        group = cells.indices.astype(np.int64)
+        moments = PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
+        return np.atleast_2d(self.reduction(moments))
+
+
+def _stored(block: Block, profile: Profile) -> sp.csr_matrix:
+    """The shifted features, float64, without the zeros that are stored."""
+    x = shifted(block, profile) if block.sparse else sp.csr_matrix(shifted(block, profile))
+    x.eliminate_zeros()
+    return x
+
+
+def _shifted(above: sp.csr_matrix) -> sp.csr_matrix:
+    return sp.csr_matrix((above.data << WORD, above.indices, above.indptr), shape=above.shape)
+
+
+def _sum_of(left: Any, right: Any) -> Any:
+    if left is None or right is None:
+        return right if left is None else left
+    return left.astype(np.int64) + right.astype(np.int64)
 
 
 @dataclass

@@ -20,8 +20,10 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.engine.tasks import EndedPartials, MergeEnded
 from spark_mlfs.errors import WorkerBudgetError
-from spark_mlfs.methods import METHODS, counting
+from spark_mlfs.kernels import exact
+from spark_mlfs.methods import METHODS, counting, f_statistic, fisher
 from spark_mlfs.params import check
+from spark_mlfs.statistics import moments
 from spark_mlfs.statistics.base import compact, cuts
 from spark_mlfs.statistics.contingency import TwoWay
 
@@ -62,7 +64,13 @@ RUNS = [
     ("gmm", {}),
     ("gmm", {"bias_correction": "miller-madow"}),
     ("igmf", {}),
+    ("jmi", {}),
+    ("jmi", {"labels": "lp"}),
+    ("jmi", {"bias_correction": "miller-madow"}),
+    ("scls", {}),
+    ("mdmr", {}),
 ]
+MOMENTS = [("f-statistic", {}), ("fisher", {}), ("fisher", {"labels": "overlap"}), ("fisher", {"labels": "lp"})]
 KINDS = ("binary", "counts", "signed", "dense", "unknown")
 
 
@@ -90,8 +98,9 @@ def ended(monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method, given", RUNS, ids=lambda v: str(v))
 def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch):
+    monkeypatch.setattr(counting.Counting, "_cells_are_cheaper", False)
     whole = scores(engine(kind), method, given)
-    for budget in (1 << 30, 1 << 17):
+    for budget in (1 << 30, 1 << 19):
         monkeypatch.setattr(counting, "WIDE_BYTES", 0)
         cut = engine(kind)
         cut.worker_bytes = budget  # edges only: the rows are what they are
@@ -123,6 +132,29 @@ def test_stored_counts_against_full_tables(kind):
         assert np.allclose(found, wanted, rtol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["binary", "counts", "signed", "unknown"])
+@pytest.mark.parametrize("method, given", MOMENTS, ids=lambda v: str(v))
+def test_moments_of_stored_values_against_dense_ones(kind, method, given, monkeypatch):
+    one = scores(engine(kind), method, given).values
+    assert moments.thin(engine(kind).profile)
+    dense = block_of(*table(kind), dense=True)
+    assert scores(LocalEngine(profile_block(dense, Q), [dense]), method, given).values.tobytes() == one.tobytes()
+    with monkeypatch.context() as patch:
+        for module in (f_statistic, fisher):
+            patch.setattr(module, "thin", lambda profile: False)
+        assert np.allclose(scores(engine(kind), method, given).values, one, rtol=1e-9, atol=1e-13)
+    cut = engine(kind)
+    cut.worker_bytes = 1 << 16
+    monkeypatch.setattr(cut, "_refuse", lambda statistics: [])
+    assert scores(cut, method, given).values.tobytes() == one.tobytes()
+
+
+def test_beyond_four_million_rows_sums_of_squares_are_two_words(monkeypatch):
+    one = [scores(engine("signed"), *run).values.tobytes() for run in MOMENTS]
+    monkeypatch.setattr(exact, "WIDE_ROWS", 1)
+    assert [scores(engine("signed"), *run).values.tobytes() for run in MOMENTS] == one
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_piece_is_larger_than_it_announces(kind, ended):
     held = engine(kind)
@@ -152,14 +184,16 @@ def frame_of(spark, kind, partitions):
 
 
 @pytest.mark.parametrize("kind", ["counts", "dense"])
-def test_any_partitions_give_the_same_bits(spark, kind, ended):
-    whole = {str(run): bits(scores(engine(kind), *run)) for run in RUNS[:4]}
+def test_any_partitions_give_the_same_bits(spark, kind, ended, monkeypatch):
+    monkeypatch.setattr(counting.Counting, "_cells_are_cheaper", False)
+    runs = [*RUNS[:4], ("jmi", {}), *(MOMENTS[:2] if kind == "counts" else [])]
+    whole = {str(run): bits(scores(engine(kind), *run)) for run in runs}
     for partitions in (1, 2, 7):
         packed = pack(frame_of(spark, kind, partitions))
-        run = SparkEngine(packed, worker_bytes=1 << 17)  # some rows at a time, some features at a time
-        for method, given in RUNS[:4]:
+        run = SparkEngine(packed, worker_bytes=1 << 18)  # some rows at a time, some features at a time
+        for method, given in runs:
             assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
-        assert run.cost.driver_bytes < 40 * 16 * 60
+        assert run.cost.driver_bytes < 40 * 16 * 100
         run.release()
         packed.release()
 

@@ -220,6 +220,13 @@ def pairs(profile, name):
     return out
 
 
+def pair_numbers(profile, name):
+    return [
+        contingency.PairNumbers(s.coding, s.target, s.selected, s.commonest, None, np.zeros(s.target.size))
+        for s in pairs(profile, name)
+    ]
+
+
 def joint(kind):
     def build(profile, name):
         logs = CountLogs(profile.n, 8 * (profile.q + 2))
@@ -254,6 +261,7 @@ EXAMPLES = {
     contingency.TwoWay: (EVERY, on(two_ways)),
     contingency.TwoWayNumbers: (EVERY, on(numbers)),
     contingency.PairInformation: (EVERY, on(pairs)),
+    contingency.PairNumbers: (EVERY, on(pair_numbers)),
     contingency.LabelPairSums: (
         EVERY,
         on(
@@ -279,6 +287,10 @@ EXAMPLES = {
     moments.GroupMoments: (
         (*FEW, "many_sets", "wide_dense"),
         on(lambda p, name: [moments.GroupMoments(t) for t in all_targets(p, name)[:3]]),
+    ),
+    moments.MomentsNumbers: (
+        ("thin", "wide"),
+        on(lambda p, name: [moments.MomentsNumbers(targets.Labels(p.q), p.positive, None)]),
     ),
     quantiles.CountsBelow: (EVERY, on(quantile_steps)),
     sample.SampledRows: (EVERY, on(lambda p, name: [sample.SampledRows(k, 1) for k in (1, 40, p.n // 2, p.n + 1)])),
