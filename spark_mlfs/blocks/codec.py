@@ -47,9 +47,10 @@ def encode(state: State) -> bytearray:
     out = bytearray(start + offset)
     out[:8] = len(head).to_bytes(8, "little")
     out[8 : 8 + len(head)] = head
-    at = start
+    at, body = start, np.frombuffer(out, np.uint8)  # a bytearray's own slices copy twice
     for array in buffers:
-        out[at : at + array.nbytes] = array.reshape(-1).view(np.uint8).data if array.nbytes else b""
+        if array.nbytes:
+            body[at : at + array.nbytes] = array.reshape(-1).view(np.uint8)
         at += -(-array.nbytes // _ALIGN) * _ALIGN
     return out
 

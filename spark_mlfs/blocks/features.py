@@ -24,6 +24,10 @@ def read_features(
     if vectors:
         kind, _, _, values = column.flatten()
         kinds = kind.to_numpy(zero_copy_only=False)
+        if not kinds.any():
+            x = _all_sparse(column, narrow)
+            if x is not None:
+                return x, None
         if not kinds.all():  # some sparse row
             positions, slots, flat, width, problem = vector_entries(column)
             if problem is not None:
@@ -56,6 +60,17 @@ def read_features(
         if len(bad):
             return None, (_not_finite(x.reshape(-1)[bad[0]]), int(bad[0]) // width, int(bad[0]) % width)
     return narrowest(x) if narrow else np.asarray(x, np.float64), None
+
+
+def _all_sparse(column: pa.StructArray, narrow: bool) -> sp.csr_matrix | None:
+    """Sparse cells as CSR, straight from their buffers; None where something is wrong with them, or a zero is stored."""
+    _, size, indices, values = column.flatten()
+    sizes, offsets = size.to_numpy(zero_copy_only=False), np.asarray(values.offsets)
+    flat, slots = values.flatten().to_numpy(zero_copy_only=False), indices.flatten().to_numpy(zero_copy_only=False)
+    if (sizes != sizes[0]).any() or len(slots) != len(flat) or not np.isfinite(flat).all() or (flat == 0).any():
+        return None
+    data = narrowest(flat) if narrow else flat
+    return sp.csr_matrix((data, slots, offsets - offsets[0]), shape=(len(column), int(sizes[0])))
 
 
 def _not_finite(value: float) -> str:

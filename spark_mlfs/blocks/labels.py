@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -31,13 +32,20 @@ class LabelSource:
     kind: str
     vocabulary: tuple[str, ...] | None = None
     names: tuple[str, ...] | None = None
+    told: bool = False  # whether the column's metadata named the tags
+
+    @cached_property
+    def tags(self) -> pa.Array:
+        """The vocabulary as Arrow has it."""
+        return pa.array(self.vocabulary, pa.string())
 
 
 def label_source(frame: DataFrame, column: str, form: str = "auto") -> tuple[LabelSource, Column]:
     """How `column` holds its labels, and the Spark expression the packer reads.
 
     ``VectorUDT``            multi-hot; NaN is unknown
-    ``array<string>``        tags; labels are the distinct tags in alphabetical order (one job)
+    ``array<string>``        tags; labels are those the column's metadata names, in that order, and no others may occur; or the
+                             distinct tags in alphabetical order (one job)
     ``array<float|double>``  multi-hot; null or NaN is unknown
     ``array<int|bigint…>``   label numbers from 0, or multi-hot: ``form="auto"`` looks at the rows (one job) and takes them for
                              multi-hot where they hold 0, 1 and null only and some row repeats an entry or holds a null;
@@ -54,14 +62,17 @@ def label_source(frame: DataFrame, column: str, form: str = "auto") -> tuple[Lab
     if isinstance(kind, T.ArrayType):
         element = kind.elementType
         if isinstance(element, T.StringType):
-            tags = _vocabulary(frame, column)
-            return LabelSource("tags", vocabulary=tags, names=tags), F.col(column)
+            named = attribute_names(frame, column)
+            tags = tuple(named) if named else _vocabulary(frame, column)
+            return LabelSource("tags", vocabulary=tags, names=tags, told=bool(named)), F.col(column)
         if isinstance(element, (T.FloatType, T.DoubleType, T.DecimalType, T.BooleanType)):
             return LabelSource("multihot"), F.col(column).cast("array<double>")
         if isinstance(element, (T.ByteType, T.ShortType, T.IntegerType, T.LongType)):
             if form == "auto":
                 form = "multihot" if _looks_multihot(frame, column) else "ids"
-            return LabelSource(form), F.col(column).cast("array<double>" if form == "multihot" else "array<bigint>")
+            named = attribute_names(frame, column)
+            names = tuple(named) if named else None
+            return LabelSource(form, names=names), F.col(column).cast("array<double>" if form == "multihot" else "array<bigint>")
     raise ParameterError(
         f"labels column {column!r} is {kind.simpleString()}; give a multi-hot vector, array<string> tags, array<int> label "
         "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
@@ -120,8 +131,13 @@ def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
         positions = np.repeat(np.arange(rows), lengths)
         problem, width = None, 0
         if source.kind == "tags":
-            labels = pc.index_in(flat, value_set=pa.array(source.vocabulary, flat.type)).fill_null(-1).to_numpy()
+            labels = pc.index_in(flat, value_set=source.tags.cast(flat.type)).fill_null(-1).to_numpy()
             keep = labels >= 0  # null tags say nothing
+            strange = np.flatnonzero(~keep & flat.is_valid().to_numpy(zero_copy_only=False))
+            if len(strange):
+                at = strange[0]
+                names = f"the {len(source.vocabulary)} labels that were named"
+                problem = (f"tag {flat[at].as_py()[:60]!r} is none of {names}; name it, too, or correct it", int(positions[at]))
             positions, labels = positions[keep], labels[keep]
             values, width = np.ones(len(labels)), len(source.vocabulary)
         elif source.kind == "ids":
@@ -183,12 +199,13 @@ def vector_entries(column: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.n
 
 def _lists(rows: int, positions: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """CSR (indptr, indices) of (row, label) pairs, each row's labels ascending and named once."""
-    order = np.lexsort((labels, positions))
-    positions, labels = positions[order], labels[order].astype(np.int32)
-    if len(labels):
-        fresh = np.ones(len(labels), bool)
-        fresh[1:] = (positions[1:] != positions[:-1]) | (labels[1:] != labels[:-1])
-        positions, labels = positions[fresh], labels[fresh]
+    width = int(labels.max(initial=0)) + 1
+    key = positions * width + labels
+    if not (key[1:] > key[:-1]).all():
+        key = np.sort(key)
+        key = key[np.concatenate([[True], key[1:] != key[:-1]])]
+        positions, labels = np.divmod(key, width)
+    labels = labels.astype(np.int32)
     indptr = np.zeros(rows + 1, np.int32)
     np.cumsum(np.bincount(positions, minlength=rows), out=indptr[1:])
     return indptr, labels

@@ -11,6 +11,7 @@ thing that is wrong with them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -18,13 +19,13 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names
-from .block import Block
+from .block import Block, concatenate
 from .codec import binary_array
 from .features import read_features
 from .identity import profiled
@@ -32,7 +33,9 @@ from .labels import LabelSource, label_source, read_labels
 from .prepared import Prepared, check_and_name
 from .profile import Profile
 
-BLOCK_BYTES = 4 << 20  # of a block, about
+BLOCK_BYTES = 4 << 20  # of a block, and of the Arrow batch it is made of, about
+ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to here
+BATCH_ROWS = 2000  # of an Arrow batch where Spark cannot count bytes
 SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the first job
 WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driver
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
@@ -49,31 +52,42 @@ class Pack:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total, number, before = Profile(partitions=1), 0, 0
+        waiting: list[Block] = []  # narrow ones, which one block will hold
         for batch in batches:
             if batch.num_rows:
-                for block, profile in self.blocks(batch, before):
+                for block, profile in self.blocks(batch, before, total.d or None):
                     # counted once a partition; an empty partition is none
                     total = profile if not total.n and not total.problem else total.merge(profile)
+                    if waiting and (block.x.dtype, block.sparse) != (waiting[0].x.dtype, waiting[0].sparse):
+                        yield block_row(number, concatenate(waiting).encode(), None)
+                        waiting, number = [], number + 1
                     if block.n:
-                        yield block_row(number, block.encode(), None)
-                        number += 1
+                        waiting.append(block)
+                    if sum(b.nbytes for b in waiting) >= ENOUGH_BYTES:
+                        yield block_row(number, concatenate(waiting).encode(), None)
+                        waiting, number = [], number + 1
             before += batch.num_rows
+        if waiting:
+            yield block_row(number, concatenate(waiting).encode(), None)
+            number += 1
         if total.n or total.problem:
             total.partitions = 1
             yield block_row(number, None, total.encode())
 
-    def blocks(self, batch: pa.RecordBatch, before: int = 0) -> Iterator[tuple[Block, Profile]]:
-        """The blocks of a batch with their profiles; `before` rows of the partition came earlier."""
+    def blocks(self, batch: pa.RecordBatch, before: int = 0, width: int | None = None) -> Iterator[tuple[Block, Profile]]:
+        """The blocks of a batch with their profiles; `before` rows of the partition came earlier, of `width` features."""
         rows = batch.num_rows
         ids = batch.column(2).to_numpy(zero_copy_only=False) if self.named else np.zeros(rows, np.int64)
         x, problem = read_features(batch.column(0), self.vectors)
+        if problem is None and width not in (None, x.shape[1]):
+            problem = (f"its feature vector has size {x.shape[1]} where others have {width}", 0, None)
         if problem is not None:
             what, row, slot = problem
             yield Block.empty(0), Profile(n=rows, problem=(what, self._row(ids, before, row), slot))
             return
         labels = read_labels(batch.column(1), self.source)
         block = Block(x, ids, labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled)
-        pieces = max(1, -(-block.nbytes // BLOCK_BYTES))
+        pieces = max(1, round(block.nbytes / BLOCK_BYTES))
         cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
         for a, z in zip(cuts[:-1], cuts[1:], strict=True):
             piece = block if len(cuts) == 2 else block.part(a, z)
@@ -144,6 +158,32 @@ def persist(frame: DataFrame) -> bool:
         raise
 
 
+@contextmanager
+def small_batches(spark: SparkSession) -> Iterator[None]:
+    """Has Spark hand rows over in Arrow batches of about `BLOCK_BYTES` meanwhile: wide rows by the ten thousand take twice as
+    long. The session's own settings come back; a platform that lets nobody set them keeps them."""
+    try:
+        name, before = _BATCH_BYTES, spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
+        small = str(BLOCK_BYTES)
+    except Exception:
+        name, before = _BATCH_RECORDS, spark.conf.get(_BATCH_RECORDS, "10000")
+        rows = int(before or 0)
+        small = str(min(rows, BATCH_ROWS) if rows > 0 else BATCH_ROWS)
+    try:
+        spark.conf.set(name, small)
+    except Exception:  # whatever the platform says: it is slower, not wrong
+        yield
+        return
+    try:
+        yield
+    finally:
+        spark.conf.set(name, before)
+
+
+_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_BATCH_RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+
 def pack(
     frame: DataFrame,
     features: str = "features",
@@ -151,7 +191,7 @@ def pack(
     row_id: str | None = None,
     labels_form: str = "auto",
 ) -> Packed:
-    """Pack and profile `frame` in one job (one more for tag vocabularies and undecided ``array<int>`` labels).
+    """Pack and profile `frame` in one job (one more for tags whose column does not name them, and undecided ``array<int>``).
 
     Raises `ParameterError` for a column that is absent or of the wrong type, `DataError` for values that cannot be used,
     naming the feature and the row: by what its id column holds, or without one as "row 17 of part 3".
@@ -160,7 +200,7 @@ def pack(
         _check_column(frame, column)
     vectors = _are_vectors(frame, features)
     source, label_column = label_source(frame, labels, labels_form)
-    jobs = (source.kind == "tags") + (source.kind in ("ids", "multihot") and labels_form == "auto")
+    jobs = (source.kind == "tags" and not source.told) + (source.kind in ("ids", "multihot") and labels_form == "auto")
     x = F.col(features) if vectors else F.col(features).cast("array<double>")
     columns, origin = [x.alias("x"), label_column.alias("y")], None
     if row_id is not None:
@@ -170,7 +210,7 @@ def pack(
         origin = (frame, row_id, identity)
     blocks = frame.select(*columns).mapInArrow(Pack(source, vectors, row_id is not None), BLOCK_SCHEMA)
     persisted = persist(blocks)
-    with worker_errors():
+    with small_batches(frame.sparkSession), worker_errors():
         profile, more = collect_profile(blocks)
     names = attribute_names(frame, features) if vectors else None
     profile.named_ids = row_id is not None

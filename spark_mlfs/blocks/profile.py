@@ -27,7 +27,8 @@ class Profile:
     What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not zero; `widest` features that
     are not zero in one row, `most_labels` and `most_unknown` labels of one row; `met` and `met_unknown` Σ over rows of features
     that are not zero times (unknown) labels, `unlabelled_stored` of the former in rows with a null label cell. A dense block
-    counts as full. `labelsets` distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
+    counts as full. `told` labels each row tells of, 0 where rows do not say. `labelsets` distinct ones of the rows whose labels
+    are all known, once they have been counted (0: not yet).
     """
 
     n: int = 0
@@ -55,6 +56,7 @@ class Profile:
     met_unknown: int = 0
     unlabelled_stored: int = 0
     labelsets: int = 0
+    told: int = 0
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -110,6 +112,9 @@ class Profile:
         if self.d != other.d:  # a part that could not be read has d = 0 and says why
             problem = problem or (f"feature vectors of size {self.d} and of size {other.d}", [], None)
             return Profile(n=self.n + other.n, problem=problem)
+        if self.told and other.told and self.told != other.told:
+            small, large = sorted((self.told, other.told))
+            problem = problem or (f"some rows have {small} labels, others {large}; give all rows one length", [], None)
         q = max(self.q, other.q)
 
         def longer(a: np.ndarray) -> np.ndarray:
@@ -140,6 +145,7 @@ class Profile:
             self.met + other.met,
             self.met_unknown + other.met_unknown,
             self.unlabelled_stored + other.unlabelled_stored,
+            told=max(self.told, other.told),
         )
 
     def encode(self) -> bytearray:
@@ -168,6 +174,10 @@ class FeatureRanges:
 
 def _ranges_of_sparse(x: sp.csr_matrix) -> FeatureRanges:
     n, d = x.shape
+    if x.dtype == np.uint8 and x.nnz and x.data.min() == 1 == x.data.max():  # the column of a one does not matter then
+        counts = np.bincount(x.indices, minlength=d).astype(np.int64)
+        low, high = (counts == n).astype(float), (counts > 0).astype(float)
+        return FeatureRanges(low, high, np.ones(d, bool), x.nnz, counts, np.diff(x.indptr).astype(np.int64))
     columns = x.tocsc()
     low, high, binary = np.zeros(d), np.zeros(d), np.ones(d, bool)
     counts = np.diff(columns.indptr)
@@ -235,4 +245,5 @@ def profile_block(block: Block, width: int) -> Profile:
         met=int(in_row @ labels),
         met_unknown=0 if block.unknown_indptr is None else int(in_row @ unknown_labels),
         unlabelled_stored=0 if block.unlabelled is None else int(in_row[block.unlabelled].sum()),
+        told=width,
     )

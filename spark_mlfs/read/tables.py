@@ -26,14 +26,13 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
+from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
     ArrayType,
@@ -41,7 +40,6 @@ from pyspark.sql.types import (
     DataType,
     FractionalType,
     IntegralType,
-    LongType,
     NumericType,
     StringType,
     StructField,
@@ -50,12 +48,10 @@ from pyspark.sql.types import (
 
 from ..errors import DataError, ParameterError
 from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
-from . import vectors
 from .faults import first_repeated, notice, of_spark, reading
 from .frames import as_spark
 from .lines import checked, near, paths_of, plain
-from .missing import check_policy, impute, settle
-from .vectors import Vectors
+from .missing import check_policy, impute
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,19 +69,20 @@ def table(
     id: str | None = None,
     label_delimiter: str | None = None,
     missing: str = "error",
+    label_names: Sequence[str] | None = None,
     reader_options: dict[str, str] | None = None,
 ) -> DataFrame:
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`.
 
     `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
-    pandas'.
-    `reader_options` go to Spark's reader (CSV: header and inferSchema are on unless given). `missing` says what a null
-    or NaN feature becomes (see `missing`). Raises `DataError` and `ParameterError`; what only the rows show is raised on
+    pandas'. `reader_options` go to Spark's reader (CSV: header and inferSchema are on unless given). `missing` says what a null
+    or NaN feature becomes (see `missing`). `label_names` are the labels of one column, in order: tags are then not gathered by a
+    pass of their own, and another tag is refused. Raises `DataError` and `ParameterError`; what only the rows show is raised on
     an action.
     """
     check_policy(missing)
     source = as_spark(path, spark) if hasattr(path, "columns") else open_table(spark, path, format, reader_options)
-    return assemble(source, features, labels, id, label_delimiter, missing)
+    return assemble(source, features, labels, id, label_delimiter, missing, label_names)
 
 
 def open_table(
@@ -260,6 +257,7 @@ def assemble(
     id: str | None = None,
     label_delimiter: str | None = None,
     missing: str = "error",
+    label_names: Sequence[str] | None = None,
 ) -> DataFrame:
     """``id, features, labels`` out of the named columns of a DataFrame."""
     id_columns = [] if id is None else columns_of(source, id, "id")
@@ -272,100 +270,212 @@ def assemble(
         raise ParameterError(f"column {sorted(both)[0]!r} is a feature and a label; it can be only one of them")
     kinds = {f.name: f.dataType for f in source.schema.fields}
 
-    x, x_form, x_names = _features(source, feature_columns, kinds)
-    y, y_form, y_names, y_type = _labels(source, label_columns, kinds, label_delimiter)
+    x = _features(source, feature_columns, kinds)
+    y = _labels(source, label_columns, kinds, label_delimiter)
+    if label_names is not None:
+        y = y.renamed(label_names)
+    shown = F.lit(None).cast("string")
     if id is None:
         cells = [F.col(quoted(c)) for c in feature_columns + label_columns]
-        row_id = F.xxhash64(*cells, F.array(*(c.isNull() for c in cells)))  # the hash of cells alone passes over nulls
+        key = F.xxhash64(*cells, F.array(*(c.isNull() for c in cells)))  # the hash of cells alone passes over nulls
     elif isinstance(kinds[id_columns[0]], IntegralType):
-        row_id = F.col(quoted(id_columns[0])).cast("bigint")
-    else:
-        row_id = F.when(F.col(quoted(id_columns[0])).isNotNull(), F.xxhash64(F.col(quoted(id_columns[0]))))
-    # A hash names no row to a person: the text it was made of comes along, or rows are counted.
-    naming = "place" if id is None else "id" if isinstance(kinds[id_columns[0]], IntegralType) else "column"
-    shown = [F.col(quoted(id_columns[0])).cast("string").alias("shown")] if naming == "column" else []
-    schema = StructType(
-        [
-            StructField(ID, LongType(), False),
-            StructField(FEATURES, VectorUDT(), False),
-            StructField(LABELS, y_type, not isinstance(y_type, VectorUDT)),
-        ]
+        key = F.col(quoted(id_columns[0])).cast("bigint")
+        shown = key.cast("string")
+    else:  # a hash names no row to a person: the text it was made of comes along
+        key = F.when(F.col(quoted(id_columns[0])).isNotNull(), F.xxhash64(F.col(quoted(id_columns[0]))))
+        shown = F.col(quoted(id_columns[0])).cast("string")
+    rows = source.select(
+        F.monotonically_increasing_id().alias("at"),  # its own column, and before any filter: it counts what it is asked for
+        key.alias("key"),
+        shown.alias("shown"),
+        x.column.alias("x"),
+        y.column.alias("y"),
     )
-    frame = source.select(
-        row_id.alias("id"),
-        *(c.alias(f"x{k}") for k, c in enumerate(x)),
-        *(c.alias(f"y{k}") for k, c in enumerate(y)),
-        *shown,
-    ).mapInArrow(
-        partial(
-            _rows,
-            x_form=x_form,
-            y_form=y_form,
-            num_x=len(x),
-            x_names=x_names,
-            y_names=y_names,
-            x_column=feature_columns[0],
-            y_column=label_columns[0],
-            missing=missing,
-            naming=naming,
-        ),
-        schema,
+    if missing == "drop":
+        rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
+    rows = _checked(rows, x, y, missing)
+    features = F.col("x")
+    if x.form == "array":
+        if missing == "zero":
+            filled = F.transform("x", lambda v: F.coalesce(F.nanvl(v, F.lit(0.0)), F.lit(0.0)))
+            features = F.when(x.lacking("x"), filled).otherwise(features)
+        elif missing == "mean" and x.nulls:
+            features = F.when(x.lacking("x"), F.transform("x", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(features)
+        features = array_to_vector(features)
+    labels_column = F.col("y")
+    if y.form == "array":
+        known = F.when(y.lacking("y"), F.transform("y", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(labels_column)
+        labels_column = array_to_vector(known if y.nulls else labels_column)
+    frame = rows.select(
+        F.coalesce("key", F.lit(0).cast("bigint")).alias(ID),  # which has no null here, and its schema shall say so
+        features.alias(FEATURES),
+        labels_column.alias(LABELS),
     )
-    if missing == "mean":
-        frame = impute(frame, missing, x_names)
-    if x_names:
-        frame = with_names(frame, FEATURES, x_names)
-    if y_names:
-        frame = with_names(frame, LABELS, y_names)
+    if missing == "mean" or (missing == "zero" and x.form == "vector"):
+        frame = impute(frame, missing, x.names)
+    if x.names:
+        frame = with_names(frame, FEATURES, x.names)
+    if y.names:
+        frame = with_names(frame, LABELS, y.names)
     return frame
 
 
-def _features(source: DataFrame, columns: list[str], kinds: dict[str, DataType]) -> tuple[list, str, list[str] | None]:
-    """The columns to read, their form and the names of the features."""
+@dataclass(frozen=True)
+class Cells:
+    """Features or labels as one column. `form`: "vector", "array" (of double; with `nulls` some entries may be null), or "asis"
+    (labels that are encoded later). `said` names the column in messages, `names` its entries."""
+
+    column: Column
+    form: str
+    said: str
+    names: list[str] | None = None
+    nulls: bool = False
+
+    def renamed(self, names: Sequence[str]) -> Cells:
+        """The same labels by other names."""
+        known = [] if isinstance(names, str) else list(names)
+        if not known or not all(isinstance(n, str) and n for n in known) or first_repeated(known) is not None:
+            raise ParameterError("label_names: give a list of different names, in the order of the labels")
+        if self.form == "array" and self.names:
+            raise ParameterError("label_names is for one column of labels; 0/1 columns have names of their own")
+        return replace(self, names=known)
+
+    def values(self, column: str) -> Column:
+        """The stored values of a row."""
+        return F.unwrap_udt(F.col(column)).getField("values") if self.form == "vector" else F.col(column)
+
+    def lacking(self, column: str) -> Column:
+        """Whether an entry of a row is NaN or null. Without a lambda, which Spark interprets value by value."""
+        values = self.values(column)
+        nan = F.coalesce(F.array_contains(values, _NAN), F.lit(False))
+        # what is not found in an array is null instead of false where the array holds a null
+        return nan | F.array_contains(values, _INFINITY).isNull() if self.nulls else nan
+
+    def infinite(self, column: str) -> Column:
+        """Whether an entry of a row is infinite."""
+        values = self.values(column)
+        return F.coalesce(F.array_contains(values, _INFINITY), F.lit(False)) | F.coalesce(
+            F.array_contains(values, -_INFINITY), F.lit(False)
+        )
+
+    def slot(self, column: str, wrong: Callable[[Column], Column]) -> Column:
+        """The number of the first entry of a row that is wrong, from 0."""
+        place = F.array_position(F.transform(self.values(column), lambda v: F.coalesce(wrong(v), F.lit(False))), True)
+        return self._slot_at(column, place)
+
+    def _slot_at(self, column: str, place: Column) -> Column:
+        if self.form != "vector":
+            return (place - 1).cast("int")
+        indices = F.unwrap_udt(F.col(column)).getField("indices")  # of a sparse vector
+        return F.coalesce(F.element_at(indices, place.cast("int")), (place - 1).cast("int"))
+
+    def called(self, slot: Column, without: str) -> Column:
+        """What a message calls an entry: its name, or `without` names its number."""
+        if self.names is None or sum(map(len, self.names)) > _LONGEST_NAMES:
+            return F.concat(F.lit(without), slot.cast("string"))
+        return F.element_at(F.split(F.lit("\n".join(map(repr, self.names))), "\n"), slot + 1)
+
+
+_NAN, _INFINITY = float("nan"), float("inf")
+_LONGEST_NAMES = 1 << 16  # letters of all names that go into a plan, for messages alone
+
+
+def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str) -> DataFrame:
+    """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises `DataError`."""
+    place = F.concat(
+        (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string"), F.lit(" of part "), F.shiftright("at", 33).cast("string")
+    )
+    named = F.concat(F.lit("row "), F.coalesce("shown", place), F.lit(": "))
+    wrong: list[tuple[Column, Column]] = [
+        (
+            F.col("key").isNull(),
+            F.concat(F.lit("row "), place, F.lit(": the id column holds a null; fill or drop those rows")),
+        ),
+        (F.col("x").isNull(), F.concat(named, F.lit(f"column {x.said!r} holds a null instead of features; pass missing='drop'"))),
+    ]
+    entry = f"column {x.said!r}, feature "
+
+    def feature(bad: Callable[[Column], Column], what: str) -> Column:
+        return F.concat(named, F.lit("feature " if x.names else ""), x.called(x.slot("x", bad), entry), F.lit(what))
+
+    wrong.append((x.infinite("x"), feature(lambda v: F.abs(v) == _INFINITY, " is infinite; make it finite or null")))
+    if missing == "error":
+        remedy = ": the value is missing; pass missing='mean', 'zero' or 'drop', or correct the data"
+        wrong.append((x.lacking("x"), feature(lambda v: v.isNull() | F.isnan(v), remedy)))
+    if y.form != "asis":
+        null = F.concat(named, F.lit(f"column {y.said!r} holds a null instead of labels; drop or fill the row"))
+        values = y.values("y")
+        others = F.array_except(values, F.array(F.lit(0.0), F.lit(1.0), F.lit(_NAN), F.lit(None).cast("double")))
+        other = F.element_at(others, 1)
+        label = y.called(y._slot_at("y", F.array_position(values, other)), f"{y.said!r}, position ")
+        remedy = (
+            "; labels are 0, 1 or null (unknown): correct it, or make it 0/1 first (value > 0), or leave the column out of the "
+            "labels"
+        )
+        number = F.regexp_replace(other.cast("string"), r"\.0$", "")
+        wrong += [
+            (F.col("y").isNull(), null),
+            (
+                F.coalesce(F.size(others) > 0, F.lit(False)),
+                F.concat(named, F.lit("label "), label, F.lit(" is "), number, F.lit(remedy)),
+            ),
+        ]
+    bad, said = F.lit(False), F.lit(None).cast("string")
+    for condition, message in reversed(wrong):
+        bad, said = condition | bad, F.when(condition, message).otherwise(said)
+    raised = F.raise_error(F.concat(F.lit("spark_mlfs.errors.DataError: "), said))
+    return rows.where(F.when(~bad, F.lit(True)).otherwise(raised.isNull()))
+
+
+def _features(source: DataFrame, columns: list[str], kinds: dict[str, DataType]) -> Cells:
     first = kinds[columns[0]]
     if len(columns) == 1 and isinstance(first, VectorUDT):
-        return [F.col(quoted(columns[0]))], "vector", attribute_names(source, columns[0])
+        return Cells(F.col(quoted(columns[0])), "vector", columns[0], attribute_names(source, columns[0]))
     if len(columns) == 1 and isinstance(first, ArrayType) and _is_number(first.elementType):
-        return [F.col(quoted(columns[0])).cast("array<double>")], "array", None
+        column = F.col(quoted(columns[0])).cast("array<double>")
+        return Cells(column, "array", columns[0], nulls=first.containsNull)
     for name in columns:
         if not _is_number(kinds[name]):
             raise DataError(
                 f"features: column {name!r} is {kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}; features "
                 "are numeric columns, or one column of vectors or numeric arrays: cast or encode it, or leave it out"
             )
-    return [F.col(quoted(c)).cast("double") for c in columns], "columns", columns
+    return Cells(_gathered(columns), "array", columns[0], columns)
 
 
-def _labels(
-    source: DataFrame, columns: list[str], kinds: dict[str, DataType], delimiter: str | None
-) -> tuple[list, str, list[str] | None, DataType]:
+def _gathered(columns: list[str]) -> Column:
+    """Numeric columns as one array; null is NaN."""
+    return F.array(*(F.coalesce(F.col(quoted(c)).cast("double"), F.lit(_NAN)) for c in columns))
+
+
+def _labels(source: DataFrame, columns: list[str], kinds: dict[str, DataType], delimiter: str | None) -> Cells:
     first, column = kinds[columns[0]], F.col(quoted(columns[0]))
     if delimiter is not None and (len(columns) > 1 or not isinstance(first, StringType)):
         raise ParameterError(f"label_delimiter={delimiter!r} is for one string column; {columns[0]!r} is {first.simpleString()}")
     if len(columns) == 1:
         if isinstance(first, VectorUDT):
-            return [column], "vector", attribute_names(source, columns[0]), VectorUDT()
+            return Cells(column, "vector", columns[0], attribute_names(source, columns[0]))
         if isinstance(first, ArrayType):
             if isinstance(first.elementType, StringType):
-                return [column], "asis", None, ArrayType(StringType())
+                return Cells(column, "asis", columns[0])
             if isinstance(first.elementType, IntegralType):
-                return [column.cast("array<bigint>")], "asis", None, ArrayType(LongType())
+                return Cells(column.cast("array<bigint>"), "asis", columns[0])
             if isinstance(first.elementType, FractionalType):
-                return [column.cast("array<double>")], "array", None, VectorUDT()
+                return Cells(column.cast("array<double>"), "array", columns[0], nulls=first.containsNull)
         if isinstance(first, StringType):
             if not delimiter:
                 raise ParameterError(
                     f"labels: column {columns[0]!r} is a string; pass label_delimiter=';' (what stands between its labels)"
                 )
             parts = F.transform(F.split(column, _literal(delimiter)), lambda t: F.trim(t))
-            return [F.filter(parts, lambda t: t != "")], "asis", None, ArrayType(StringType())
+            return Cells(F.filter(parts, lambda t: t != ""), "asis", columns[0])
     for name in columns:
         if not _is_number(kinds[name]):
             raise DataError(
                 f"labels: column {name!r} is {kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}; labels are "
                 "0/1 columns, or one column of tags, label numbers or multi-hot vectors"
             )
-    return [F.col(quoted(c)).cast("double") for c in columns], "columns", columns, VectorUDT()
+    return Cells(_gathered(columns), "array", columns[0], columns)
 
 
 def _not_a_number(source: DataFrame, name: str, kind: DataType) -> str:
@@ -382,130 +492,3 @@ def _not_a_number(source: DataFrame, name: str, kind: DataType) -> str:
 def _literal(text: str) -> str:
     """A Java regular expression for the text itself."""
     return "".join(c if c.isalnum() else "\\" + c for c in text)
-
-
-def _received(batch: pa.RecordBatch, form: str, first: int, count: int) -> Vectors:
-    if form == "columns":
-        matrix = np.empty((batch.num_rows, count))
-        for k in range(count):
-            matrix[:, k] = batch.column(first + k).to_numpy(zero_copy_only=False)  # null: NaN
-        return vectors.dense(matrix)
-    column = batch.column(first)
-    return vectors.from_arrow(column) if form == "vector" else vectors.from_lists(column)
-
-
-def _rows(
-    batches: Iterator[pa.RecordBatch],
-    x_form: str,
-    y_form: str,
-    num_x: int,
-    x_names: list[str] | None,
-    y_names: list[str] | None,
-    x_column: str,
-    y_column: str,
-    missing: str,
-    naming: str,
-) -> Iterator[pa.RecordBatch]:
-    size: dict[str, int] = {}
-    before = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        ids, rows_before = batch.column(0), before
-        before += batch.num_rows
-        if ids.null_count:
-            at = rows_before + int(np.flatnonzero(np.asarray(ids.is_null()))[0])
-            raise DataError(f"row {_place(at)}: the id column holds a null; fill or drop those rows")
-        shown = batch.column(batch.num_columns - 1) if naming == "column" else ids
-        if naming == "column":
-            batch = batch.select(range(batch.num_columns - 1))
-
-        def row(k: int, shown: pa.Array = shown, rows_before: int = rows_before) -> str:
-            return "row " + (_place(rows_before + int(k)) if naming == "place" else str(shown[int(k)].as_py()))
-
-        x = _received(batch, x_form, 1, num_x)
-        keep = np.ones(batch.num_rows, bool)
-        if x.null is not None and x.null.any():
-            if missing != "drop":
-                at = np.flatnonzero(x.null)[0]
-                raise DataError(f"{row(at)}: column {x_column!r} holds a null instead of features; pass missing='drop'")
-            keep = ~x.null
-            x = x.take(keep)
-        present = np.flatnonzero(keep)
-
-        def named(k: int, row: Callable[[int], str] = row, present: np.ndarray = present) -> str:
-            return row(present[int(k)])
-
-        def where(k: int, slot: int, named: Callable[[int], str] = named) -> str:
-            name = f"feature {x_names[slot]!r}" if x_names else f"column {x_column!r}, feature {slot}"
-            return f"{named(k)}: {name}"
-
-        _same_size(x, x_column, size, named)
-        infinite = np.isinf(x.values)
-        if infinite.any():
-            at = int(np.flatnonzero(infinite)[0])
-            raise DataError(f"{where(int(x.rows[at]), int(x.indices[at]))} is infinite; make it finite or null")
-
-        settled, x = settle(x, missing, where)
-        kept = np.flatnonzero(keep)[settled]
-        if not len(kept):
-            continue
-        if len(kept) < batch.num_rows:
-            columns = [c.take(pa.array(kept)) for c in batch.columns]
-            batch = pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
-            ids = batch.column(0)
-
-        def labelled(k: int, row: Callable[[int], str] = row, kept: np.ndarray = kept) -> str:
-            return row(kept[int(k)])
-
-        if y_form == "asis":
-            y = batch.column(1 + num_x)
-        else:
-            y = _multi_hot(batch, y_form, 1 + num_x, y_names, y_column, labelled, size)
-        yield pa.RecordBatch.from_arrays([ids, x.to_arrow(), y], [ID, FEATURES, LABELS])
-
-
-def _place(row: int) -> str:
-    """A row by its place in the partition this process works on."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    return f"{row + 1} of part {context.partitionId() if context else 0}"
-
-
-def _same_size(v: Vectors, column: str, size: dict[str, int], row: Callable[[int], str]) -> None:
-    if v.sizes is None or not len(v):
-        return
-    expected = size.setdefault(column, int(v.sizes[0]))
-    other = np.flatnonzero(v.sizes != expected)
-    if len(other):
-        raise DataError(
-            f"{row(int(other[0]))}: column {column!r} has {v.sizes[other[0]]} values, other rows {expected}; "
-            "give all rows one length"
-        )
-    v.size = expected
-
-
-def _multi_hot(
-    batch: pa.RecordBatch,
-    form: str,
-    first: int,
-    names: list[str] | None,
-    column: str,
-    row: Callable[[int], str],
-    size: dict[str, int],
-) -> pa.Array:
-    y = _received(batch, form, first, batch.num_columns - first)
-    if y.null is not None and y.null.any():
-        at = int(np.flatnonzero(y.null)[0])
-        raise DataError(f"{row(at)}: column {column!r} holds a null instead of labels; drop or fill the row")
-    _same_size(y, column, size, row)
-    bad = ~((y.values == 0) | (y.values == 1) | np.isnan(y.values))
-    if bad.any():
-        at = int(np.flatnonzero(bad)[0])
-        name = repr(names[y.indices[at]]) if names else f"{column!r}, position {y.indices[at]}"
-        raise DataError(
-            f"{row(int(y.rows[at]))}: label {name} is {y.values[at]:g}; labels are 0, 1 or null (unknown): correct it, or make "
-            "it 0/1 first (value > 0), or leave the column out of the labels"
-        )
-    return vectors.sparse(len(y), y.size, y.rows, y.indices, y.values).to_arrow()

@@ -40,7 +40,6 @@ class Vectors:
     indices: np.ndarray
     values: np.ndarray
     null: np.ndarray | None = None
-    sizes: np.ndarray | None = None  # of each received row: a table may hold vectors of different sizes
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -60,7 +59,6 @@ class Vectors:
             self.indices[stored],
             self.values[stored],
             None if self.null is None else self.null[keep],
-            None if self.sizes is None else self.sizes[keep],
         )
 
     def to_arrow(self) -> pa.StructArray:
@@ -156,7 +154,7 @@ def from_arrow(column: pa.Array) -> Vectors:
     if len(stored_indices):
         indices[np.repeat(~types, lengths)] = stored_indices
     size = int(sizes[~null].max()) if (~null).any() else 0
-    return Vectors(size, types, lengths, indices.astype(np.int32), values.astype(np.float64), null, sizes)
+    return Vectors(size, types, lengths, indices.astype(np.int32), values.astype(np.float64), null)
 
 
 def _flat(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -165,19 +163,3 @@ def _flat(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     values = flat.to_numpy(zero_copy_only=False) if len(flat) else np.empty(0)
     lengths = column.value_lengths().fill_null(0)
     return values, np.asarray(lengths).astype(np.int64)
-
-
-def from_lists(column: pa.Array) -> Vectors:
-    """A received array<double> column as dense vectors; a null element is NaN."""
-    null = np.asarray(column.is_null())
-    values, lengths = _flat(column)
-    n = len(column)
-    return Vectors(
-        int(lengths[~null].max()) if (~null).any() else 0,
-        np.ones(n, bool),
-        lengths,
-        (np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)).astype(np.int32),
-        values.astype(np.float64),
-        null,
-        lengths,
-    )

@@ -8,6 +8,7 @@ from pyspark.ml.linalg import DenseVector, SparseVector, Vectors, VectorUDT
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
+from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import load, table, text
 from spark_mlfs.schema import FEATURES, LABELS, attribute_metadata, attribute_names
@@ -113,8 +114,8 @@ def test_refused(spark, wide):
     with pytest.raises(DataError, match=r"the id column holds a null"):
         rows_of(table(spark, wide.withColumn("key", F.lit(None).cast("long")), ["f_a"], ["l_x"], id="key"))
     uneven = spark.createDataFrame([(0, [1.0], 1), (1, [1.0, 2.0], 0)], "id int, x array<double>, l int").coalesce(1)
-    with pytest.raises(DataError, match=r"row 1: column 'x' has 2 values, other rows 1"):
-        rows_of(table(spark, uneven, "x", ["l"], id="id"))
+    with pytest.raises(DataError, match=r"row 1: its feature vector has size 2 where others have 1"):
+        pack(table(spark, uneven, "x", ["l"], id="id"), row_id="id")
 
 
 def test_file_formats(spark, wide, tmp_path):
