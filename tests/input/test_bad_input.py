@@ -645,7 +645,7 @@ CASES = [
     ),
     python(
         "label sizes",
-        lambda s, at: rows(
+        lambda s, at: pack(
             table(
                 s,
                 s.createDataFrame(
@@ -654,10 +654,11 @@ CASES = [
                 "x",
                 "y",
                 id="id",
-            )
+            ),
+            row_id="id",
         ),
         DataError,
-        r"row 2: column 'y' has 1 values, other rows 2",
+        r"row 2: its label vector has size 1 where others have 2",
     ),
     python(
         "null features",
