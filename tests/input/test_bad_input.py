@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_mlfs import cli
+from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import DataNotice, arff, libsvm, load, table, text
 from spark_mlfs.read.tables import open_table
@@ -801,8 +802,6 @@ def test_empty_pairs_of_a_sparse_row_are_white_space(spark, tmp_path):
 
 
 def test_a_repeated_label_number_is_one_label(spark, tmp_path):
-    from spark_mlfs.blocks.pack import pack
-
     put(tmp_path, {"d.svm": "1,1,0 1:2\n2,1,2 1:1\n# a comment\n1,1 1:3 # and one\n"})
     found = cells(libsvm(spark, str(tmp_path / "d.svm")))
     assert [labels for _, labels in found] == [[1, 1, 0], [0, 1, 1], [0, 1, 0]]
