@@ -10,6 +10,7 @@ Methods that only count never ask. In one process it is one sort of the ids; `bl
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
@@ -80,13 +81,14 @@ def profiled(block: Block, width: int, named: bool) -> tuple[Block, Profile]:
     return block if named else replace(block, ids=hashes.view(np.int64)), profile
 
 
+@lru_cache(maxsize=4)  # of many blocks in a row
 def _column_factors(d: int) -> np.ndarray:
     return mix(np.arange(d), CONTENT) | np.uint64(1)
 
 
 def _folded(values: np.ndarray) -> np.ndarray:
     """g of values: 64 bits of each float64; 0 for both zeros."""
-    bits = (values.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 + 0.0 = 0.0
+    bits = np.add(values, 0.0, dtype=np.float64).view(np.uint64)  # -0.0 + 0.0 = 0.0
     bits *= np.uint64(GOLDEN)
     bits ^= bits >> np.uint64(32)  # the low bits of round numbers are zero: the high ones come down
     return bits
