@@ -17,7 +17,6 @@ from ..blocks.block import Block
 from ..blocks.codec import State, binary_array, envelope
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
-from ..blocks.spans import Spans
 from ..engine.base import Engine
 from ..engine.spark import SparkEngine
 from ..statistics.base import Statistic
@@ -32,8 +31,7 @@ class SmallestHashes(Statistic):
 
     count: int
     seed: int
-    layout = "spans"
-    ordered = False
+    layout = "identified"
     divisible = False
 
     def key(self) -> Hashable:
@@ -54,7 +52,7 @@ class SmallestHashes(Statistic):
 
 @dataclass(frozen=True)
 class RowsOfSample:
-    """Worker side: of each chunk the known rows up to `last`, the id of the last row of the sample (None: all of them)."""
+    """Worker side: of each block the known rows up to `last`, the id of the last row of the sample (None: all of them)."""
 
     seed: int
     last: int | None
@@ -82,7 +80,7 @@ def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State
     if profile.n > count:
         (smallest,) = engine.run(SmallestHashes(count, seed), keep=False)
         last, kept = int(smallest["ids"][-1]), len(smallest["ids"])
-    rows = engine.in_spans(Spans.of(profile)).select("block").mapInArrow(RowsOfSample(seed, last), "block binary")
+    rows = engine.identified().mapInArrow(RowsOfSample(seed, last), "block binary")
     fewer = dataclasses.replace(profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1)
     tasks = SparkEngine(dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.driver_bytes, engine.worker_bytes)
     out = tasks.over_labels(work)

@@ -108,8 +108,7 @@ class FirstRows(Statistic):
 
     clusters: tuple[Cluster, ...]
     seed: int
-    layout = "spans"
-    ordered = False
+    layout = "identified"
     divisible = False
 
     def key(self) -> Hashable:

@@ -170,3 +170,123 @@ def sums_of(state: State, unit: np.ndarray, shape: tuple[int, int]) -> tuple[np.
     square = _float(state, "hh", shape) + np.ldexp(_float(state, "hl", shape), 1 - BITS)
     square += np.ldexp(_float(state, "ll", shape), -2 * BITS)
     return total, np.ldexp(square, -2 * BITS) * (unit * unit)
+
+
+# ---- products of two quantised matrices, and of one with weights ----
+
+
+def cross(left: tuple[Any, Any | None], right: tuple[Any, Any | None], wide: bool = False) -> State:
+    """The two words ``hh`` and ``rest`` of A'B: coarse and fine of A (n, v) and of B (n, w)."""
+    n, shape = left[0].shape[0], (left[0].shape[1], right[0].shape[1])
+    state: State = {"hh": np.zeros(shape, np.int64)}
+    for first in range(0, n, ROWS):
+        part = slice(first, first + ROWS)
+        (a, b), (c, d) = (tuple(None if each is None else each[part] for each in side) for side in (left, right))
+        one: State = {"hh": _whole(a.T @ c)}
+        mixed = [x.T @ y for x, y in ((a, d), (b, c)) if x is not None and y is not None] if left is not right else []
+        if left is right and b is not None:
+            half = a.T @ b
+            mixed = [half, half.T]
+        if mixed:
+            middle = _whole(sum(mixed[1:], mixed[0]))
+            above = middle >> BITS
+            one["hh"] += above
+            one["rest"] = (middle - (above << BITS)) << BITS
+            if b is not None and d is not None:
+                one["rest"] += _whole(b.T @ d)
+            one |= _two_words(one, "rest")
+        state = add(state, one)
+    return carried(state) if wide else state
+
+
+def product_of(state: State, left: np.ndarray, right: np.ndarray, prefix: str = "") -> np.ndarray:
+    """(v, w) A'B in float64 from a state of `cross`, the units (v,) and (w,) of its columns."""
+    own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
+    shape = len(left), len(right)
+    out = np.ldexp(_float(own, "hh", shape) + np.ldexp(_float(own, "rest", shape), -_WORD), -2 * BITS)
+    out *= left[:, None]
+    out *= right
+    return out
+
+
+def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n, w) X @ `weights` (v, w) of quantised rows X, to 2⁻⁴⁰ of unit @ max|weights|: the bits of a row do not depend on the
+    others, which a product of floats does not promise."""
+    weights = weights * unit[:, None]
+    scale = units(weights.min(axis=0, initial=0.0), weights.max(axis=0, initial=0.0), np.zeros(weights.shape[1]))
+    high, low = quantised(weights, scale)
+    out = np.zeros((coarse.shape[0], len(scale)))
+    for first in range(0, len(unit), ROWS):
+        part = slice(first, first + ROWS)
+        whole = first == 0 and len(unit) <= ROWS
+        a, b = (each if each is None or whole else each[:, part] for each in (coarse, fine))
+        mixed = np.zeros(1) if b is None else np.asarray(b @ high[part])
+        if low is not None:
+            mixed = mixed + np.asarray(a @ low[part])
+        out += np.asarray(a @ high[part])
+        out += np.ldexp(mixed, -BITS)
+    return np.ldexp(out, -2 * BITS) * scale
+
+
+# ---- whole numbers of three words ----
+
+WORDS = (" 0", " 1", " 2")  # of 40, 40 and the bits above them
+_MASK = (1 << _WORD) - 1
+
+
+def words(name: str, *parts: tuple[np.ndarray, int]) -> State:
+    """Σ value · 2^shift of int64 arrays of one shape as the three words of `name`; the sum must be below 2¹⁴⁰."""
+    out = [np.zeros(np.shape(parts[0][0]), np.int64) for _ in WORDS]
+    for value, shift in parts:
+        for piece, at in ((value & _MASK, shift), (value >> _WORD, shift + _WORD)):
+            word, above = divmod(at, _WORD)
+            if word >= 2:
+                out[2] += piece << (at - 2 * _WORD)
+                continue
+            out[word] += (piece & ((1 << (_WORD - above)) - 1)) << above
+            out[word + 1] += piece >> (_WORD - above)
+    return add_words({}, {name + word: value for word, value in zip(WORDS, out, strict=True)})
+
+
+def add_words(left: State, right: State) -> State:
+    """The sum of two states of whole numbers, some of them of three words."""
+    out = dict(left)
+    for name, value in right.items():
+        out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
+    for name in [name.removesuffix(WORDS[0]) for name in out if name.endswith(WORDS[0])]:
+        for lower, upper in zip(WORDS[:-1], WORDS[1:], strict=True):
+            above = out[name + lower] >> _WORD
+            out[name + lower] = out[name + lower] & _MASK
+            out[name + upper] = out[name + upper] + above
+    return out
+
+
+def number(state: State, name: str, exponent: int) -> np.ndarray:
+    """The whole number of three words `name`, times 2^exponent, in float64."""
+    low, middle, high = (np.asarray(state[name + word], np.float64) for word in WORDS)
+    return np.ldexp(high, exponent + 2 * _WORD) + np.ldexp(middle, exponent + _WORD) + np.ldexp(low, exponent)
+
+
+def total(name: str, values: np.ndarray, unit: float) -> State:
+    """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of unit · 2⁻⁸⁰."""
+    scaled = np.ldexp(values / unit, _WORD)
+    coarse = np.rint(scaled)
+    fine = np.rint(np.ldexp(scaled - coarse, _WORD))
+    # 2²² rows of 2⁴⁰ fit int64
+    parts = [
+        (each[first : first + WIDE_ROWS].astype(np.int64).sum(axis=0), shift)
+        for each, shift in ((coarse, _WORD), (fine, 0))
+        for first in range(0, max(1, len(values)), WIDE_ROWS)
+    ]
+    return words(name, *((np.atleast_1d(value), shift) for value, shift in parts))
+
+
+def total_of(state: State, name: str, unit: float) -> np.ndarray:
+    """The sum of `total` in float64."""
+    return number(state, name, -2 * _WORD) * unit
+
+
+def power_above(values: np.ndarray | float) -> Any:
+    """The least powers of two that are at least the values; 1 for 0."""
+    mantissa, exponent = np.frexp(values)
+    return np.where(mantissa > 0, np.ldexp(1.0, exponent - (mantissa == 0.5)), 1.0)

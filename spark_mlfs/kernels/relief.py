@@ -28,7 +28,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from .knn import CHUNK_BYTES, NONE, Nearest, Rows, Tile
+from .exact import power_above
+from .knn import CACHED_BYTES, CHUNK_BYTES, NONE, Nearest, Rows, Tile
 
 
 def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
@@ -142,32 +143,49 @@ class Links:
             anchors, ids, values = anchors[start], ids[start], np.add.reduceat(values, start, axis=0)
         return Links(anchors, ids, values)
 
-    def differences(self, batch: Rows, block: Rows) -> np.ndarray:
-        """(w, d) sum_t values_t |x_anchor - x_neighbour| over the neighbours in the block: pass B, additive."""
+    def scale(self) -> np.ndarray:
+        """(w,) Σ_t |values_t|: no sum of differences in [0, 1] is larger."""
+        return np.abs(self.values).sum(axis=0)
+
+    def differences(self, batch: Rows, block: Rows, scale: np.ndarray) -> np.ndarray:
+        """(w, d) int64 Σ_t of the whole numbers nearest to scale · values_t |x_anchor − x_neighbour| over the neighbours in the
+        block: pass B, additive in any order. `scale` (w,): `whole_scale` of all links there are."""
         order = np.argsort(block.ids, kind="stable")
         sorted_ids = block.ids[order]
         at = np.searchsorted(sorted_ids, self.ids)
         at[at == len(sorted_ids)] = 0
         here = np.flatnonzero(sorted_ids[at] == self.ids) if len(sorted_ids) else np.zeros(0, np.int64)
         i, j, values = self.anchors[here], order[at[here]] if len(here) else here, self.values[here]
-        return weighted_differences(batch, block, i, j, values)
+        return whole_differences(batch, block, i, j, values * scale)
 
 
-def weighted_differences(left: Rows, right: Rows, i: np.ndarray, j: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """(w, d) sum_t values_t |left[i_t] - right[j_t]|, values (t, w), in chunks of bounded memory."""
+def whole_scale(links: list[Links]) -> np.ndarray:
+    """(w,) the powers of two that differences are multiplied by before they are rounded: no sum of them leaves float64's whole
+    numbers."""
+    return 2.0**52 / power_above(sum(each.scale() for each in links))
+
+
+def whole_differences(left: Rows, right: Rows, i: np.ndarray, j: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """(w, d) int64 Σ_t round(values_t |left[i_t] − right[j_t]|), values (t, w), in chunks of bounded memory; the sums of the
+    absolute terms must be below 2⁵³, so that they are exact in any order."""
     out = np.zeros((values.shape[1], left.width))
-    step = max(1, CHUNK_BYTES // (8 * max(1, left.width)))
+    sparse = left.sparse or right.sparse
+    step = max(1, (CHUNK_BYTES if sparse else CACHED_BYTES) // (8 * max(1, left.width)))
     for a in range(0, len(i), step):
         part = slice(a, a + step)
-        if left.sparse or right.sparse:
+        if sparse:
             diff = abs(sp.csr_matrix(left.x[i[part]]) - sp.csr_matrix(right.x[j[part]]))
-            out += (diff.T @ values[part]).T
-        else:
-            diff = left.x[i[part]]
-            diff -= right.x[j[part]]
-            np.abs(diff, out=diff)
-            out += values[part].T @ diff
-    return out
+            for total, value in zip(out, values[part].T, strict=True):
+                terms = np.rint(diff.data * np.repeat(value, np.diff(diff.indptr)))
+                total += np.bincount(diff.indices, terms, minlength=left.width)
+            continue
+        diff = left.x[i[part]]
+        diff -= right.x[j[part]]
+        np.abs(diff, out=diff)
+        for total, value in zip(out, values[part].T, strict=True):
+            terms = diff * value[:, None]
+            total += np.rint(terms, out=terms).sum(axis=0)
+    return out.astype(np.int64)
 
 
 def hamming_links(best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray, members: sp.csr_matrix) -> Links:
@@ -193,12 +211,6 @@ def labelset_hamming(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray
     size = np.asarray(members.sum(axis=1)).ravel()
     shared = np.asarray(members[u].multiply(members[v]).sum(axis=1)).ravel()
     return ((size[u] + size[v] - 2 * shared) / q)[at]
-
-
-def hamming_state(batch: Rows, links: Links, blocks: list[Rows]) -> dict[str, np.ndarray]:
-    """The additive state of `hamming`: `differences` (2, d) and `weights` (2,), for delta and 1 - delta."""
-    differences = sum((links.differences(batch, block) for block in blocks), np.zeros((2, batch.width)))
-    return {"differences": differences, "weights": links.values.sum(axis=0)}
 
 
 def hamming_scores(state: Mapping[str, np.ndarray]) -> np.ndarray:

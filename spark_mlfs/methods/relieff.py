@@ -32,7 +32,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..kernels.knn import NONE, Nearest, tiles
-from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_links, hamming_scores, label_pairs
+from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_links, hamming_scores, label_pairs, whole_scale
 from ..params import Choice, Integer, Optional, Parameter
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
@@ -55,8 +55,7 @@ class PairNearest(Statistic):
     membership: PairMembership
     sizes: np.ndarray
     k: int
-    layout = "spans"
-    ordered = False
+    layout = "identified"
     divisible = False
 
     def key(self) -> Hashable:
@@ -69,11 +68,11 @@ class PairNearest(Statistic):
         return self.fold(None, block, profile)
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
-        rows = self.queries.geometry.points(block.known())
         neighbours = self._empty() if state is None else self._neighbours(state)
-        for batch, best in zip(self.queries.batches(), neighbours, strict=True):
-            for tile, _ in tiles(batch, rows, max(1, rows.width), PAIR_TILE):
-                best.update(tile)
+        for rows in self.queries.geometry.chunks(block.known()):
+            for batch, best in zip(self.queries.batches(), neighbours, strict=True):
+                for tile, _ in tiles(batch, rows, max(1, rows.width), PAIR_TILE):
+                    best.update(tile)
         return self._pack(neighbours)
 
     def _pack(self, neighbours: list[PairNeighbours]) -> State:
@@ -103,25 +102,27 @@ class PairNearest(Statistic):
 
 @dataclass
 class LinkDifferences(Statistic):
-    """Pass B of ReliefF: Σ_t values_t |x_anchor − x_neighbour| over the links of a wave, (w, v). State: 8·w·v bytes."""
+    """Pass B of ReliefF: Σ_t values_t |x_anchor − x_neighbour| over the links of a wave, (w, v), each term a whole number of
+    Σ_t |values_t| · 2⁻⁵². State: 8·w·v bytes."""
 
     queries: Queries
     links: list[Links]
     width: int
-    layout = "spans"
+    layout = "identified"
+    quantised = True
 
     def key(self) -> Hashable:
         return "link differences", id(self.queries)
 
     def partial(self, block: Block, profile: Profile) -> State:
-        rows = self.queries.geometry.points(block.known())
-        total = np.zeros((self.width, rows.width))
-        for batch, links in zip(self.queries.batches(), self.links, strict=True):
-            total += links.differences(batch, rows)
+        total, scale = np.zeros((self.width, len(self.queries.geometry.varying)), np.int64), whole_scale(self.links)
+        for rows in self.queries.geometry.chunks(block.known()):
+            for batch, links in zip(self.queries.batches(), self.links, strict=True):
+                total += links.differences(batch, rows, scale)
         return {"differences": total}
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["differences"]
+        return state["differences"] / whole_scale(self.links)[:, None]
 
     def state_bytes(self, profile: Profile) -> int:
         return 8 * self.width * len(profile.varying) + envelope(1)

@@ -2,9 +2,8 @@
 
 The queries (all rows, or a sample of *anchors*) travel to the tasks in waves of some MB; a task meets them with the chunks of
 rows it holds, tile by tile (`kernels.knn`), and keeps the k best of each query or a sum. So memory is one wave, one chunk and
-the k best, whatever the number of rows, and the driver holds per query its neighbours' ids and distances. Neighbours do not
-depend on the order in which chunks are met; float sums are merged in an order that row ids alone decide
-(`blocks.spans.Spans`).
+the k best, whatever the number of rows, and the driver holds per query its neighbours' ids and distances. Neighbours and sums
+(whole numbers, `kernels.exact`) do not depend on the order in which chunks are met.
 """
 
 from __future__ import annotations
@@ -19,7 +18,6 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from ..blocks.spans import Spans
 from ..errors import BudgetError, DataError
 from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve
 from ..kernels.label_similarity import LabelsetSimilarity
@@ -30,6 +28,7 @@ from .moments import Moments, known_range, provisional_centre
 from .sample import SampledRows, rows_bytes
 
 WAVE_BYTES = 16 << 20  # of query rows that travel with one job
+CHUNK_BYTES, CHUNK_ROWS = 8 << 20, 2048  # of float64 points that are made ready at once, and how many they are at most
 
 
 @dataclass
@@ -57,6 +56,14 @@ class Geometry:
             x.data -= self.centre[x.indices]
         codes = None if self.hashes is None else np.searchsorted(self.hashes, block.labelset_hash)
         return Rows(x, block.ids, codes, self.scale, None if block.sparse else self.offset)
+
+    def chunks(self, block: Block) -> Iterator[Rows]:
+        """The points of a block, a few MB at a time; nothing of a block without rows."""
+        row = 12 * block.x.nnz / max(1, block.n) if block.sparse else 8 * len(self.varying)
+        pieces = -(-block.n // min(CHUNK_ROWS, max(128, int(CHUNK_BYTES / max(1, row)))))
+        cuts = [block.n * i // pieces for i in range(pieces + 1)] if pieces else []
+        for a, z in zip(cuts[:-1], cuts[1:], strict=True):
+            yield self.points(block if pieces == 1 else block.part(a, z))
 
 
 def geometry_of(engine: Runner, moments: Moments | None, scaling: str, sets: Labelsets | None = None) -> Geometry:
@@ -106,6 +113,11 @@ class Queries:
         self.batches()
         return self._sieve
 
+    def places(self, ids: np.ndarray) -> np.ndarray:
+        """Where rows that are among the queries stand there."""
+        order = np.argsort(self.block.ids)
+        return order[np.searchsorted(self.block.ids[order], ids)]
+
     def __len__(self) -> int:
         return self.block.n
 
@@ -148,9 +160,8 @@ class NearestRows(Statistic):
     queries: Queries
     neighbourhoods: tuple[Neighbourhood, ...]
     table: LabelsetSimilarity | None = None
-    symmetric: bool = False  # the queries are all rows in the order of the chunks: a tile of two chunks serves both
-    layout = "spans"
-    ordered = False
+    symmetric: bool = False  # the queries are all rows there are: a tile of two runs of them serves both
+    layout = "identified"
     divisible = False
 
     def key(self) -> Hashable:
@@ -161,34 +172,38 @@ class NearestRows(Statistic):
 
     def fold(self, state: State | None, block: Block, profile: Profile) -> State:
         # what is near already cuts off most pairs of the next chunk
-        rows = self.queries.geometry.points(block.known())
         size = len(self.queries)
         best = [Nearest(size, each.k) if state is None else self._nearest(state, i) for i, each in enumerate(self.neighbourhoods)]
         sieve = self.queries.sieve()
-        both = self.symmetric and sieve is None
-        reference = Reference(rows, sieve)
-        own = self._start_among_queries(rows) if both else size
-        first = 0
-        for batch in self.queries.batches():
-            positions = np.arange(first, first + len(batch))
-            first += len(batch)
-            # before the chunk's own rows: both sides of a tile are queries; after them: another chunk's turn
-            before = min(len(batch), max(0, own - positions[0]))
-            if before:
-                some = batch.take(slice(0, before)) if both else batch
-                self._update(some, positions[:before], reference, best, own if both else None)
-            if both:
-                inside = slice(max(0, own - positions[0]), max(0, own + len(rows) - positions[0]))
-                if inside.start < len(batch) and inside.stop > inside.start:
-                    self._update(batch.take(inside), positions[inside], reference, best, None)
+        both, block = self.symmetric and sieve is None, block.known()
+        if both:
+            place = self.queries.places(block.ids)
+            order = np.argsort(place)
+            block, place = block.take(order), place[order]
+        met = 0
+        for rows in self.queries.geometry.chunks(block):
+            reference = None if both else Reference(rows, sieve)
+            if both and not rows.sparse:
+                rows.single()  # once for all the parts below
+            first = 0
+            for batch in self.queries.batches():
+                positions = np.arange(first, first + len(batch))
+                first += len(batch)
+                if reference is not None:
+                    self._update(batch, positions, reference, best, None)
+                    continue
+                # rows before the batch have met it when they were queries; those in it are met from both sides, those after once
+                start, end = np.searchsorted(place[met : met + len(rows)], [positions[0], first])
+                for part, others in ((slice(start, end), None), (slice(end, len(rows)), place[met + end : met + len(rows)])):
+                    if part.stop > part.start:
+                        self._update(batch, positions, Reference(rows.take(part)), best, others)
+            met += len(rows)
         return {f"{i} {name}": value for i, nearest in enumerate(best) for name, value in nearest.state().items()}
 
-    def _start_among_queries(self, rows: Rows) -> int:
-        """Where the chunk's rows begin among the queries, which are all rows in the order of the chunks."""
-        return int(np.flatnonzero(self.queries.block.ids == rows.ids[0])[0]) if len(rows) else len(self.queries)
-
-    def _update(self, batch: Rows, positions: np.ndarray, reference: Reference, best: list[Nearest], other: int | None) -> None:
-        """Queries at `positions` take in the rows; with `other`, the rows, queries from there on, take in the batch."""
+    def _update(
+        self, batch: Rows, positions: np.ndarray, reference: Reference, best: list[Nearest], others: np.ndarray | None
+    ) -> None:
+        """Queries at `positions` take in the rows; with `others`, the rows' own places among the queries, they take in the batch."""
         for tile, run in reference.tiles(batch, max(1, batch.width)):
             lookup = None if self.table is None else self.table.between(batch.codes, tile.reference.codes)
             for neighbourhood, nearest in zip(self.neighbourhoods, best, strict=True):
@@ -200,9 +215,9 @@ class NearestRows(Statistic):
                 elif neighbourhood.condition == "misses":
                     allowed = lookup.below(neighbourhood.s_min)
                 nearest.update(tile, allowed, positions)
-                if other is not None:
+                if others is not None:
                     back = None if allowed is None else allowed.transposed()
-                    nearest.update(tile.transposed(), back, np.arange(other + run.start, other + run.stop))
+                    nearest.update(tile.transposed(), back, others[run])
 
     def _nearest(self, state: State, i: int) -> Nearest:
         return Nearest.from_state({name: state[f"{i} {name}"] for name in ("keys", "ids", "squares")})
@@ -237,16 +252,11 @@ def nearest_rows(
         )
     parts: list[list[Nearest]] = [[] for _ in neighbourhoods]
     cuts = list(waves(block))
-    if len(cuts) == 1 and block.n == engine.profile.n:
-        spans = Spans.of(engine.profile)
-        order = np.lexsort((block.ids, spans.number(block.ids)))
-        (ordered,) = engine.run(NearestRows(Queries(block.take(order), geometry), neighbourhoods, table, True), keep=False)
-        back = np.argsort(order)
-        return [Nearest.from_state({name: value[back] for name, value in each.state().items()}) for each in ordered]
+    whole = len(cuts) == 1 and block.n == engine.profile.n
     for number, wave in enumerate(cuts):
         if engine.progress:
             engine.progress("neighbours: wave", number, len(cuts))
-        (of_wave,) = engine.run(NearestRows(Queries(wave, geometry), neighbourhoods, table), keep=False)
+        (of_wave,) = engine.run(NearestRows(Queries(wave, geometry), neighbourhoods, table, whole), keep=False)
         for part, nearest in zip(parts, of_wave, strict=True):
             part.append(nearest)
     return [
@@ -260,8 +270,7 @@ class RowsById(Statistic):
     """The rows with the given ids, as a `Block` in the order of their ids. State: the rows."""
 
     ids: np.ndarray  # sorted
-    layout = "spans"
-    ordered = False
+    layout = "identified"
     divisible = False
 
     def key(self) -> Hashable:

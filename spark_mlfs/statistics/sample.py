@@ -13,7 +13,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, mix
 from .base import Statistic
 
-PART = 64  # rows of a part, about: spans and chunks are larger
+PART = 64  # rows of a part at least, on average: smaller ones are joined
 
 
 def rows_bytes(profile: Profile, rows: int) -> int:
@@ -28,8 +28,7 @@ class SampledRows(Statistic):
 
     count: int
     seed: int = 0
-    layout = "spans"
-    ordered = False
+    layout = "identified"
     divisible = False
 
     def key(self) -> Hashable:
@@ -59,7 +58,8 @@ class SampledRows(Statistic):
     def merge(self, left: State, right: State) -> State:
         parts = self._parts(left) + self._parts(right)
         out: State = {"n": left["n"] + right["n"], **{str(i): part for i, part in enumerate(parts)}}
-        return self.pack(self._joined(out)) if out["n"] > 2 * self.count else out
+        many = out["n"] > 2 * self.count or len(parts) > out["n"] // PART + GROUPS
+        return self.pack(self._joined(out)) if many else out
 
     def finish(self, state: State, profile: Profile) -> Block:
         if not state["n"]:

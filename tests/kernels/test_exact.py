@@ -165,3 +165,69 @@ def test_any_finite_column(values):
     assert np.abs(coarse).max() <= 1 << 20 and (fine is None or np.abs(fine).max() <= 1 << 19)
     back = (coarse * 2.0**-20 + (0 if fine is None else fine * 2.0**-40)) * unit
     assert np.abs(back - (x - shift)).max() <= unit[0] * 2.0**-41
+
+
+def slices(x, unit):
+    return exact.quantised(x.copy(), unit)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_products_of_two_matrices(sparse):
+    """Against fractions, and the same integers however the rows are cut."""
+    rng = np.random.default_rng(3)
+    x, f = rng.normal(size=(5000, 4)) * (rng.random((5000, 4)) < (0.1 if sparse else 1)), rng.random((5000, 3))
+    f[:, 1] = np.rint(f[:, 1])
+    unit, one = exact.power_above(np.abs(x).max(axis=0)), np.ones(3)
+    a, b = slices(sp.csr_matrix(x) if sparse else x, unit), slices(f, one)
+    state = exact.cross(a, b)
+    got = exact.product_of(state, unit, one)
+    for i in range(4):
+        for j in range(3):
+            true = sum(Fraction(p) * Fraction(q) for p, q in zip(x[:, i], f[:, j], strict=True))
+            assert abs(float(Fraction(got[i, j]) - true)) <= 1e-11 * np.linalg.norm(x[:, i]) * np.linalg.norm(f[:, j])
+    parts = [
+        exact.cross(*(tuple(None if each is None else each[rows] for each in side) for side in (a, b)))
+        for rows in np.split(rng.permutation(5000), [1, 17, 3000])
+    ]
+    same(exact.add(exact.add(parts[3], parts[1]), exact.add(parts[2], parts[0])), state)
+    square = exact.cross(a, a)
+    same(square, exact.cross(a, (a[0].copy(), a[1].copy())))
+    np.testing.assert_allclose(exact.product_of(square, unit, unit), x.T @ x, rtol=1e-11, atol=1e-9)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_row_times_weights_does_not_depend_on_the_other_rows(sparse):
+    rng = np.random.default_rng(4)
+    x, weights = rng.normal(size=(300, 5000)) * (rng.random((300, 5000)) < 0.02), rng.normal(size=(5000, 3))
+    unit = exact.power_above(np.abs(x).max(axis=0))
+    a, b = slices(sp.csr_matrix(x) if sparse else x, unit)
+    got = exact.applied(a, b, unit, weights)
+    np.testing.assert_allclose(got, x @ weights, atol=2.0**-39 * (unit @ np.abs(weights).max(axis=1)))
+    for rows in ([7], [299, 0], np.arange(3, 150)):
+        assert np.array_equal(exact.applied(a[rows], b[rows], unit, weights), got[rows])
+    assert np.array_equal(exact.applied(*slices(x, unit), unit, weights), got)  # dense rows as sparse ones
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(-(2**62), 2**62), st.integers(0, 76)), min_size=1, max_size=5))
+def test_three_words_hold_whole_numbers(parts):
+    def whole(state):
+        return sum(int(state["v" + word][0]) << (40 * i) for i, word in enumerate(exact.WORDS))
+
+    states = [exact.words("v", (np.array([value]), shift)) for value, shift in parts]
+    added = states[0]
+    for state in states[1:]:
+        added = exact.add_words(added, state)
+    assert whole(added) == sum(value << shift for value, shift in parts)
+    same(added, exact.words("v", *((np.array([value]), shift) for value, shift in parts)))
+    assert exact.number(added, "v", -80)[0] == pytest.approx(sum(value * 2.0**shift for value, shift in parts) * 2.0**-80, abs=1e-15, rel=1e-12)
+
+
+def test_totals_are_the_rounded_sums():
+    rng = np.random.default_rng(5)
+    values = rng.lognormal(0, 3, size=5000)
+    unit = float(exact.power_above(values.max()))
+    state = exact.total("t", values, unit)
+    assert exact.total_of(state, "t", unit)[0] == pytest.approx(float(sum(Fraction(v) for v in values)), rel=1e-15)
+    order = rng.permutation(5000)
+    same(exact.add_words(*(exact.total("t", values[rows], unit) for rows in np.split(order, [1200]))), state)

@@ -49,8 +49,8 @@ def pairwise(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
         for part in parts[1:]:
             state = state.merge(part)
         links = state.links(sizes)
-        for block in blocks:
-            total += links.differences(batch, block)[0]
+        scale = relief.whole_scale([links])
+        total += sum(links.differences(batch, block, scale)[0] for block in blocks) / scale[0]
     return total
 
 
@@ -66,7 +66,10 @@ def hamming(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
             for found, _ in tiles(batch, block, size=tile):
                 best.update(found)
         their = codes[np.where(best.ids == NONE, 0, best.ids)]
-        state = relief.hamming_state(batch, relief.hamming_links(best, batch.codes, their, members), blocks)
+        links = relief.hamming_links(best, batch.codes, their, members)
+        scale = relief.whole_scale([links])
+        differences = sum(links.differences(batch, block, scale) for block in blocks) / scale[:, None]
+        state = {"differences": differences, "weights": links.values.sum(axis=0)}
         total = state if total is None else {name: total[name] + state[name] for name in state}
     return relief.hamming_scores(total)
 
