@@ -5,8 +5,8 @@ A column of values x, shifted, with |x| ≤ u for a power of two u that does not
 
     x = u · (h · 2⁻²⁰ + l · 2⁻⁴⁰),    h, l whole numbers, |h| ≤ 2²⁰, |l| ≤ 2¹⁹,
 
-which is off by at most u · 2⁻⁴¹. The products of 4096 rows stay below 2⁵³, where float64 is exact in any order, and add up in
-int64. Of the quantised values everything is exact up to the last conversion: with H, L the columns' h and l,
+which is off by at most u · 2⁻⁴¹. The products of 3072 rows, those of h + l among them, stay below 2⁵³, where float64 is exact in
+any order, and add up in int64. Of the quantised values everything is exact up to the last conversion: with H, L the columns' h and l,
 
     Σx = u(Σh 2⁻²⁰ + Σl 2⁻⁴⁰),    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰),    X'Y = u(H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰).
 
@@ -25,7 +25,7 @@ import numpy as np
 import scipy.sparse as sp
 
 BITS = 20
-ROWS = 4096  # of one product: ROWS · 2^(2·BITS) ≤ 2^52
+ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
 _ONE, _WORD = float(1 << BITS), 40
 State = dict[str, Any]
@@ -91,9 +91,12 @@ def _float(state: State, name: str, shape: tuple[int, ...]) -> np.ndarray:
     return value + np.ldexp(np.asarray(state[name + "+"], np.float64), _WORD) if name + "+" in state else value
 
 
+def _dense(values: Any) -> np.ndarray:
+    return values.toarray() if sp.issparse(values) else np.asarray(values)
+
+
 def _whole(values: Any) -> np.ndarray:
-    values = values.toarray() if sp.issparse(values) else np.asarray(values)
-    return values.astype(np.int64)
+    return _dense(values).astype(np.int64)
 
 
 # ---- second moments ----
@@ -109,17 +112,34 @@ def second_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, rows: np.nda
     for first in range(0, max(n, 1), ROWS):
         part = slice(first, first + ROWS)
         a, b, c = coarse[part], None if fine is None else fine[part], y[part]
-        one: State = {"h": _whole(a.sum(axis=0)).reshape(v), "hh": _whole(a.T @ a), "hy": _whole(c.T @ a).T}
+        one: State = _square(a, b) | {"h": _whole(a.sum(axis=0)).reshape(v), "hy": _whole(c.T @ a).T}
         one |= {"y": _whole(c.sum(axis=0)).ravel(), "yy": _whole(c.T @ c)}
         if b is not None:
-            cross = a.T @ b
-            cross = _whole(cross + cross.T)
-            above = cross >> BITS
-            one["hh"] += above
-            one["rest"] = ((cross - (above << BITS)) << BITS) + _whole(b.T @ b)
-            one |= _two_words(one, "rest") | {"l": _whole(b.sum(axis=0)).reshape(v), "ly": _whole(c.T @ b).T}
+            one |= {"l": _whole(b.sum(axis=0)).reshape(v), "ly": _whole(c.T @ b).T}
         state = add(state, one)
     return carried(state) if wide else state
+
+
+def _square(a: Any, b: Any | None) -> State:
+    """The two words of X'X of at most `ROWS` rows; h'l + l'h = (h + l)'(h + l) − h'h − l'l, three symmetric products."""
+    square = _dense(a.T @ a)
+    state: State = {"hh": _whole(square)}
+    if b is not None:
+        both = sp.csr_matrix((a.data + b.data, a.indices, a.indptr), shape=a.shape) if sp.issparse(a) else a + b
+        fine, middle = _dense(b.T @ b), _dense(both.T @ both)
+        middle -= square
+        middle -= fine
+        state |= _words_of(state["hh"], _whole(middle), _whole(fine))
+    return state
+
+
+def _words_of(upper: np.ndarray, middle: np.ndarray, lower: np.ndarray | int) -> State:
+    """The two words of upper · 2⁴⁰ + middle · 2²⁰ + lower."""
+    above = middle >> BITS
+    middle -= above << BITS
+    middle <<= BITS
+    middle += lower
+    return _two_words({"hh": upper + above, "rest": middle}, "rest")
 
 
 def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
@@ -177,24 +197,14 @@ def sums_of(state: State, unit: np.ndarray, shape: tuple[int, int]) -> tuple[np.
 
 def cross(left: tuple[Any, Any | None], right: tuple[Any, Any | None], wide: bool = False) -> State:
     """The two words ``hh`` and ``rest`` of A'B: coarse and fine of A (n, v) and of B (n, w)."""
-    n, shape = left[0].shape[0], (left[0].shape[1], right[0].shape[1])
-    state: State = {"hh": np.zeros(shape, np.int64)}
+    n, state = left[0].shape[0], {"hh": np.zeros((left[0].shape[1], right[0].shape[1]), np.int64)}
     for first in range(0, n, ROWS):
         part = slice(first, first + ROWS)
         (a, b), (c, d) = (tuple(None if each is None else each[part] for each in side) for side in (left, right))
-        one: State = {"hh": _whole(a.T @ c)}
-        mixed = [x.T @ y for x, y in ((a, d), (b, c)) if x is not None and y is not None] if left is not right else []
-        if left is right and b is not None:
-            half = a.T @ b
-            mixed = [half, half.T]
+        one = _square(a, b) if left is right else {"hh": _whole(a.T @ c)}
+        mixed = [] if left is right else [_dense(x.T @ y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]
         if mixed:
-            middle = _whole(sum(mixed[1:], mixed[0]))
-            above = middle >> BITS
-            one["hh"] += above
-            one["rest"] = (middle - (above << BITS)) << BITS
-            if b is not None and d is not None:
-                one["rest"] += _whole(b.T @ d)
-            one |= _two_words(one, "rest")
+            one |= _words_of(one["hh"], _whole(sum(mixed[1:], mixed[0])), _whole(b.T @ d) if len(mixed) > 1 else 0)
         state = add(state, one)
     return carried(state) if wide else state
 
@@ -210,21 +220,26 @@ def product_of(state: State, left: np.ndarray, right: np.ndarray, prefix: str = 
 
 
 def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(n, w) X @ `weights` (v, w) of quantised rows X, to 2⁻⁴⁰ of unit @ max|weights|: the bits of a row do not depend on the
+    """(n, w) X @ `weights` (v, w) of quantised rows X, to 2⁻⁶⁰ of unit @ max|weights|: the bits of a row do not depend on the
     others, which a product of floats does not promise."""
     weights = weights * unit[:, None]
     scale = units(weights.min(axis=0, initial=0.0), weights.max(axis=0, initial=0.0), np.zeros(weights.shape[1]))
-    high, low = quantised(weights, scale)
+    rest, parts = np.ldexp(weights / scale, BITS), []
+    for _ in range(3):
+        parts.append(np.rint(rest))
+        rest = np.ldexp(rest - parts[-1], BITS)
     out = np.zeros((coarse.shape[0], len(scale)))
     for first in range(0, len(unit), ROWS):
-        part = slice(first, first + ROWS)
+        columns = slice(first, first + ROWS)
         whole = first == 0 and len(unit) <= ROWS
-        a, b = (each if each is None or whole else each[:, part] for each in (coarse, fine))
-        mixed = np.zeros(1) if b is None else np.asarray(b @ high[part])
-        if low is not None:
-            mixed = mixed + np.asarray(a @ low[part])
-        out += np.asarray(a @ high[part])
-        out += np.ldexp(mixed, -BITS)
+        a, b = (each if each is None or whole else each[:, columns] for each in (coarse, fine))
+        high, middle, low = (np.asarray(a @ part[columns]) for part in parts)
+        if b is not None:
+            middle = middle + np.asarray(b @ parts[0][columns])
+            low = low + np.asarray(b @ parts[1][columns])
+        out += high
+        out += np.ldexp(middle, -BITS)
+        out += np.ldexp(low, -2 * BITS)
     return np.ldexp(out, -2 * BITS) * scale
 
 

@@ -38,40 +38,57 @@ from ..solvers.l21 import FilledLabels
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, exact_statistics, features_of
-from ..statistics.moments import provisional_centre
+from ..statistics.moments import unit_of
 from .base import GramProblem, Scores
 from .regression import LABEL_SKETCH, SCALING, GramMethod, no_sketch, scores_of
 
 
 @dataclass
 class FilledSums(Statistic):
-    """`csfs` with unknown labels: Σ x f', Σ f, Σ ff' over all rows, where f is the label if known, else
+    """`csfs` with unknown labels: Σ x f' (v, q), Σ f, Σ f² (q,) over all rows, where f is the label if known, else
     clip(xW + b, 0, 1), or 0 without weights. `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction
-    at their provisional centre (`statistics.moments`)."""
+    at their provisional centre (`statistics.moments`). Exact sums of quantised x and f. State: 16·vq bytes."""
 
     weights: np.ndarray | None
     intercept: np.ndarray | None
-    layout = "spans"
+    layout = "rows"
+    quantised = True
 
     def key(self) -> Hashable:
         return "filled sums", None if self.weights is None else (self.weights.tobytes(), self.intercept.tobytes())
 
     def partial(self, block: Block, profile: Profile) -> State:
-        x, _ = features_of(block, profile)
-        f = block.labels(profile.q).toarray()
-        unknown = block.unknown(profile.q)
+        unit, wide, out = unit_of(profile), profile.n >= exact.WIDE_ROWS, {}
+        for first in range(0, max(block.n, 1), exact.ROWS):
+            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+            x = exact.quantised(features_of(part, profile)[0], unit)
+            f = exact.quantised(self._filled(part, profile, x), np.ones(profile.q))
+            everyone = sp.csr_matrix(np.ones((1, part.n)))
+            state = {"xf " + name: value for name, value in exact.cross(x, f, wide).items()}
+            out = exact.add(out, state | exact.group_moments(*f, everyone, wide=wide))
+        return out
+
+    def _filled(self, block: Block, profile: Profile, x: tuple[Any, Any | None]) -> np.ndarray:
+        """(n, q) f of the rows, of which `x` is quantised."""
+        f, unknown = block.labels(profile.q).toarray(), block.unknown(profile.q)
         if unknown is not None and self.weights is not None:
             rows, columns = unknown.nonzero()
-            guess = np.asarray(x @ self.weights) + self.intercept
+            guess = exact.applied(*x, unit_of(profile), self.weights) + self.intercept
             f[rows, columns] = np.clip(guess[rows, columns], 0, 1)
-        return {"xf": np.asarray(x.T @ f), "f": f.sum(axis=0), "ff": (f * f).sum(axis=0), "x": np.asarray(x.sum(axis=0)).ravel()}
+        return f
 
-    def finish(self, state: State, profile: Profile) -> State:
-        return state | {"centre": provisional_centre(profile)}
+    def merge(self, left: State, right: State) -> State:
+        return exact.add(left, right)
+
+    def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
+        ones = np.ones(profile.q)
+        f, ff = exact.sums_of(state, ones, (1, profile.q))
+        return {"xf": exact.product_of(state, unit_of(profile), ones, "xf "), "f": f[0], "ff": ff[0]}
 
     def state_bytes(self, profile: Profile) -> int:
         v, q = len(profile.varying), profile.q
-        return 8 * (v * q + v + 2 * q) + envelope(4)
+        words = 3 if profile.n >= exact.WIDE_ROWS else 2
+        return 8 * (words * v * q + (8 if words > 2 else 5) * q) + envelope(11)
 
 
 @dataclass

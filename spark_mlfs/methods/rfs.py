@@ -26,24 +26,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
+import scipy.sparse as sp
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
+from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
 from ..params import Flag, Integer, Number, Parameter
 from ..solvers import l21
-from ..solvers.l21 import WeightedGram, residual_floor, residual_weights
+from ..solvers.l21 import WeightedGram, huber, residual_floor
 from ..solvers.linear import Solution
 from ..solvers.rfs_newton import rfs_newton
 from ..statistics.base import Statistic
-from ..statistics.gram import Gram, centre_of_labels, features_of, moments_of, statistics_of
+from ..statistics.gram import Gram, about_centres, centre_of_labels, features_of
 from ..statistics.labelsets import LabelsetCounts
+from ..statistics.moments import unit_of
 from ..statistics.neighbours import Geometry, anchors_of
 from .base import Method, Scores
 from .regression import SCALING, labelled_view, scores_of
+
+CLASS_BITS, CLASSES = 12, 3  # row weights are told apart by so many powers of two, and into so many classes
 
 
 @dataclass
@@ -52,29 +56,81 @@ class ReweightedGram(Statistic):
 
     `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction at their provisional centre
     (`statistics.moments`): about zero, a feature about 1e9 would leave seven digits of a residual.
+
+    Exact sums (`kernels.exact`) of the rows (x, y, 1) times the root of their weight. The largest weight there can be is
+    1/(2 floor), 1e8 times the usual one; so that no row's digits fall below the grid, rows are quantised by the class of their
+    weight, 2⁻¹² to 1 times 2^(−12c)/(2 floor), the last class with all that is below, and the classes' sums meet in whole numbers
+    of three words. State: 24·(v + q + 1)² bytes.
     """
 
     weights: np.ndarray
     intercept: np.ndarray
     floor: float
-    layout = "spans"
+    layout = "rows"
+    quantised = True
 
     def key(self) -> Hashable:
         return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block = block.known()
+        block, size = block.known(), len(profile.varying) + profile.q + 1
+        out = exact.words("moments", (np.zeros((size, size), np.int64), 0)) | exact.total("loss", np.zeros(0), 1.0)
+        for first in range(0, block.n, exact.ROWS):
+            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+            out = exact.add_words(out, self._sums(part, profile))
+        return out
+
+    def _sums(self, block: Block, profile: Profile) -> State:
+        """The state of at most 3072 rows whose labels are all known."""
         x, _ = features_of(block, profile)
-        y = block.labels(profile.q).toarray()
-        residual = np.asarray(x @ self.weights) + self.intercept - y
-        weights, loss = residual_weights(np.linalg.norm(residual, axis=1), self.floor)
-        return moments_of(x, y - centre_of_labels(profile), weights) | {"loss": np.array([loss])}
+        y, unit = block.labels(profile.q), unit_of(profile)
+        residual = exact.applied(*exact.quantised(x.copy(), unit), unit, self.weights) + self.intercept - y.toarray()
+        norms = np.sqrt((residual * residual).sum(axis=1))
+        out = exact.total("loss", huber(norms, 2 * self.floor), self._largest(profile))
+        # the weight is 1/(2 floor · ratio)
+        ratio = np.maximum(norms / self.floor, 1.0)
+        kind = np.minimum((np.frexp(ratio)[1] - 1) // CLASS_BITS, CLASSES - 1)
+        root = np.sqrt(np.ldexp(1 / ratio, CLASS_BITS * kind))
+        whole = [x, y, np.ones((block.n, 1))]
+        if sp.issparse(x):
+            rows = sp.hstack(whole, format="csr")
+            rows.data *= np.repeat(root, np.diff(rows.indptr))
+        else:
+            rows = np.hstack([x, y.toarray(), whole[2]])
+            rows *= root[:, None]
+        for c in np.unique(kind):
+            some = rows if (kind == c).all() else rows[kind == c]
+            a = exact.quantised(some, self._units(profile))
+            product = exact.cross(a, a)
+            shift = CLASS_BITS * (CLASSES - 1 - int(c))
+            parts = [(product["hh"], shift + 2 * exact.BITS), *([(product["rest"], shift)] if "rest" in product else [])]
+            out = exact.add_words(out, exact.words("moments", *parts))
+        return out
+
+    def _units(self, profile: Profile) -> np.ndarray:
+        return np.concatenate([unit_of(profile), np.ones(profile.q + 1)])
+
+    def _largest(self, profile: Profile) -> float:
+        """A power of two that no residual norm exceeds."""
+        most = unit_of(profile) @ np.abs(self.weights) + np.abs(self.intercept) + 1
+        return float(exact.power_above(2 * np.linalg.norm(most)))
+
+    def merge(self, left: State, right: State) -> State:
+        return exact.add_words(left, right)
 
     def finish(self, state: State, profile: Profile) -> tuple[GramStatistics, float]:
-        return statistics_of(state, profile), float(state["loss"][0])
+        unit, v = self._units(profile), len(profile.varying)
+        m = exact.number(state, "moments", -4 * exact.BITS - CLASS_BITS * (CLASSES - 1))
+        m *= unit[:, None]
+        m *= unit
+        m *= 0.5 / self.floor
+        sums = {"n": m[-1, -1], "sum_x": m[:v, -1], "sum_y": m[v:-1, -1]}
+        sums |= {"xx": m[:v, :v], "xy": m[:v, v:-1], "yy": m[v:-1, v:-1]}
+        loss = exact.total_of(state, "loss", self._largest(profile))
+        return about_centres(sums, profile, centre_of_labels(profile)), float(loss[0])
 
     def state_bytes(self, profile: Profile) -> int:
-        return Gram().state_bytes(profile) + 8 + envelope(1)
+        return 24 * ((len(profile.varying) + profile.q + 1) ** 2 + 1) + envelope(6)
 
 
 PATIENCE = 60  # scans, before Newton steps where they are possible
@@ -136,6 +192,6 @@ class RFS(Method):
         """The optimum from the rows themselves, in the order of their ids."""
         block = anchors_of(engine, None, 0)
         x = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, centre=view.centre).points(block).x
-        x = x.toarray() if sparse.issparse(x) else x
+        x = x.toarray() if sp.issparse(x) else x
         order = np.argsort(block.ids)
         return rfs_newton(x[order], block.labels(engine.profile.q).toarray()[order], p["gamma"], p["tol"], p["max_iter"])

@@ -23,7 +23,6 @@ from .base import Statistic
 from .moments import provisional_centre, unit_of
 
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
-ARRAYS = ("n", "sum_x", "sum_y", "xx", "xy", "yy")
 
 
 def centre_of_labels(profile: Profile) -> np.ndarray:
@@ -45,41 +44,29 @@ def features_of(block: Block, profile: Profile) -> tuple[np.ndarray | sp.csr_mat
     return x, centre
 
 
-def moments_of(x: np.ndarray | sp.csr_matrix, y: np.ndarray, weights: np.ndarray | None = None) -> State:
-    """The sums `ARRAYS` of centred rows x (n, v) and y (n, q), weighted by `weights` (n,)."""
-    zeros = np.zeros(x.shape[1]), np.zeros(y.shape[1])
-    sums = GramStatistics.from_rows(x, y, weights, None if sp.issparse(x) else zeros[0], zeros[1])
-    return {name: np.atleast_1d(np.asarray(getattr(sums, name))) for name in ARRAYS}
-
-
-def statistics_of(state: State, profile: Profile, prefix: str = "") -> GramStatistics:
-    """A state as the solvers take it."""
-    n, *rest = (state[prefix + name] for name in ARRAYS)
-    v = profile.varying
-    return GramStatistics(
-        float(n[0]), *rest, provisional_centre(profile), centre_of_labels(profile), profile.low[v], profile.high[v]
-    )
-
-
 def exact_statistics(state: State, profile: Profile, prefix: str, q: int, sketch: bool = False) -> GramStatistics:
     """The state of exact sums over rows with `q` labels as the solvers take it, the labels about their provisional centre; or
     with the `q` columns of their sketch, about 0."""
     own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     m = exact.moments_of(own, unit_of(profile), q)
-    v, n = profile.varying, float(m["n"][0])
-    centre = np.zeros(q) if sketch or not q else centre_of_labels(profile)
     if sketch:
         size = np.sqrt(entries(q))
         m |= {"sum_y": m["sum_y"] / size, "xy": m["xy"] / size, "yy": m["yy"] / entries(q)}
-    sum_y = m["sum_y"] - n * centre
-    across = np.outer(m["sum_y"], centre)
+    return about_centres(m, profile, np.zeros(q) if sketch or not q else centre_of_labels(profile))
+
+
+def about_centres(sums: dict[str, np.ndarray], profile: Profile, centre: np.ndarray) -> GramStatistics:
+    """Sums n, sum_x, sum_y, xx, xy, yy of shifted features and of labels as they are, as the solvers take them: the labels about
+    `centre`."""
+    v, n, sum_x, sum_y = profile.varying, float(sums["n"].item()), sums["sum_x"], sums["sum_y"]
+    across = np.outer(sum_y, centre)
     return GramStatistics(
         n,
-        m["sum_x"],
-        sum_y,
-        m["xx"],
-        m["xy"] - np.outer(m["sum_x"], centre),
-        m["yy"] - across - across.T + n * np.outer(centre, centre),
+        sum_x,
+        sum_y - n * centre,
+        sums["xx"],
+        sums["xy"] - np.outer(sum_x, centre),
+        sums["yy"] - across - across.T + n * np.outer(centre, centre),
         provisional_centre(profile),
         centre,
         profile.low[v],

@@ -203,7 +203,8 @@ class NearestRows(Statistic):
     def _update(
         self, batch: Rows, positions: np.ndarray, reference: Reference, best: list[Nearest], others: np.ndarray | None
     ) -> None:
-        """Queries at `positions` take in the rows; with `others`, the rows' own places among the queries, they take in the batch."""
+        """Queries at `positions` take in the rows; with `others`, the rows' own places among the queries, these take in the
+        batch."""
         for tile, run in reference.tiles(batch, max(1, batch.width)):
             lookup = None if self.table is None else self.table.between(batch.codes, tile.reference.codes)
             for neighbourhood, nearest in zip(self.neighbourhoods, best, strict=True):

@@ -220,7 +220,8 @@ def test_three_words_hold_whole_numbers(parts):
         added = exact.add_words(added, state)
     assert whole(added) == sum(value << shift for value, shift in parts)
     same(added, exact.words("v", *((np.array([value]), shift) for value, shift in parts)))
-    assert exact.number(added, "v", -80)[0] == pytest.approx(sum(value * 2.0**shift for value, shift in parts) * 2.0**-80, abs=1e-15, rel=1e-12)
+    wanted = Fraction(sum(value << shift for value, shift in parts), 1 << 80)
+    assert exact.number(added, "v", -80)[0] == pytest.approx(float(wanted), abs=1e-15, rel=1e-12)
 
 
 def test_totals_are_the_rounded_sums():
