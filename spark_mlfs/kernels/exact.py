@@ -6,7 +6,8 @@ A column of values x, shifted, with |x| ≤ u for a power of two u that does not
     x = u · (h · 2⁻²⁰ + l · 2⁻⁴⁰),    h, l whole numbers, |h| ≤ 2²⁰, |l| ≤ 2¹⁹,
 
 which is off by at most u · 2⁻⁴¹. The products of 3072 rows, those of h + l among them, stay below 2⁵³, where float64 is exact in
-any order, and add up in int64. Of the quantised values everything is exact up to the last conversion: with H, L the columns' h and l,
+any order, and add up in int64. Of the quantised values everything is exact up to the last conversion: with H, L the columns' h
+and l,
 
     Σx = u(Σh 2⁻²⁰ + Σl 2⁻⁴⁰),    X'X = u u' (H'H 2⁻⁴⁰ + (H'L + L'H) 2⁻⁶⁰ + L'L 2⁻⁸⁰),    X'Y = u(H'Y 2⁻²⁰ + L'Y 2⁻⁴⁰).
 

@@ -11,77 +11,71 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
+from ..kernels import exact
 from .base import Runner, Statistic
-from .neighbours import Geometry, Queries, waves
+from .gram import features_of
+from .moments import unit_of
+from .neighbours import Geometry, waves
 
 
 @dataclass
-class EdgeProducts(Statistic):
-    """X'SX of a symmetric sparse S over the rows, the columns of S met wave by wave: Σ_i x_i (Σ_j S_ij x_j)' over the j of the
-    wave. State: 8·v² bytes."""
+class EdgeDifferences(Statistic):
+    """X'LX of a symmetric sparse S over the rows, the columns of S met wave by wave: Σ_i x_i (Σ_j S_ij (x_i − x_j))' over the j
+    of the wave, x as they are about their provisional centre. Exact sums of the quantised x_i and of the quantised inner sums,
+    each of which is one row's. State: 16·v² bytes."""
 
-    queries: Queries
+    wave: Block
     ids: np.ndarray  # of the rows of S, sorted
     columns: sp.csr_matrix  # S[:, wave]
-    layout = "spans"
+    layout = "identified"
+    quantised = True
 
     def key(self) -> Hashable:
-        return "edges", id(self.queries)
+        return "edges", id(self.wave)
 
     def partial(self, block: Block, profile: Profile) -> State:
-        rows = self.queries.geometry.points(block.known())
-        part = self.columns[np.searchsorted(self.ids, rows.ids)]
-        wave = self.queries.geometry.points(self.queries.block)
-        product = part @ wave.x
-        out = rows.x.T @ product
-        return {"product": out.toarray() if sp.issparse(out) else np.asarray(out)}
+        block, unit, wide = block.known(), unit_of(profile), profile.n >= exact.WIDE_ROWS
+        others = features_of(self.wave, profile)[0]
+        out: State = exact.cross(*(2 * [(np.zeros((0, len(unit))), None)]), wide)
+        for first in range(0, block.n, exact.ROWS):
+            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+            x = features_of(part, profile)[0]
+            edges = self.columns[np.searchsorted(self.ids, part.ids)]
+            degree = np.asarray(edges.sum(axis=1)).ravel()
+            if sp.issparse(x):
+                apart = sp.csr_matrix(x.multiply(degree[:, None]) - edges @ others)
+            else:
+                apart = x * degree[:, None] - edges @ others
+            state = exact.cross(exact.quantised(x, unit), exact.quantised(apart, self._reach() * unit), wide)
+            out = exact.add(out, state)
+        return out
+
+    def _reach(self) -> float:
+        """A power of two of units that no inner sum exceeds."""
+        degree = np.asarray(abs(self.columns).sum(axis=1)).ravel()
+        return float(exact.power_above(2.1 * degree.max(initial=0.0)))
+
+    def merge(self, left: State, right: State) -> State:
+        return exact.add(left, right)
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["product"]
+        unit = unit_of(profile)
+        return exact.product_of(state, unit, self._reach() * unit)
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(profile.varying) ** 2 + envelope(1)
-
-
-@dataclass
-class WeightedSquares(Statistic):
-    """X'DX of the scaled features for row weights D. State: 8·v² bytes."""
-
-    geometry: Geometry
-    ids: np.ndarray  # sorted
-    weights: np.ndarray
-    layout = "spans"
-
-    def key(self) -> Hashable:
-        return "weighted squares", self.weights.tobytes()
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        rows = self.geometry.points(block.known())
-        weights = self.weights[np.searchsorted(self.ids, rows.ids)]
-        if rows.sparse:
-            return {"product": (rows.x.T @ rows.x.multiply(weights[:, None]).tocsr()).toarray()}
-        half = rows.x * np.sqrt(weights)[:, None]
-        return {"product": half.T @ half}
-
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return state["product"]
-
-    def state_bytes(self, profile: Profile) -> int:
-        return 8 * len(profile.varying) ** 2 + envelope(1)
+        words = 3 if profile.n >= exact.WIDE_ROWS else 2
+        return 8 * words * len(profile.varying) ** 2 + envelope(words)
 
 
 def quadratic_form(engine: Runner, block: Block, geometry: Geometry, S: sp.csr_matrix) -> np.ndarray:
     """X'LX (v, v), L = diag(S1) − S, for a symmetric S over the rows of `block` (all rows, in the order of their ids):
-    Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2."""
-    S = sp.csr_matrix(S)
-    degree = np.asarray(S.sum(axis=1, dtype=np.float64)).ravel()
+    Σ over pairs S_ij (x_i − x_j)(x_i − x_j)'/2, in the units of the geometry."""
     order = np.argsort(block.ids)
-    ids = block.ids[order]
-    (total,) = engine.run(WeightedSquares(geometry, ids, degree[order]), keep=False)
-    first = 0
-    S = S[order]
+    ids, S, first = block.ids[order], sp.csr_matrix(S)[order], 0
+    total = np.zeros((len(engine.profile.varying),) * 2)
     for wave in waves(block):
-        queries = Queries(wave, geometry)
-        total = total - engine.run(EdgeProducts(queries, ids, S[:, first : first + wave.n].tocsr()), keep=False)[0]
+        total += engine.run(EdgeDifferences(wave, ids, S[:, first : first + wave.n].tocsr()), keep=False)[0]
         first += wave.n
+    mine = np.searchsorted(engine.profile.varying, geometry.varying)
+    total = total[np.ix_(mine, mine)] / np.outer(geometry.scale, geometry.scale)
     return (total + total.T) / 2
