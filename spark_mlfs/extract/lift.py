@@ -35,6 +35,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError
+from ..kernels.knn import Rows, pair_squares
 from ..params import Integer, Number, Parameter
 from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments
@@ -144,40 +145,66 @@ class FirstRows(Statistic):
 
 @dataclass
 class ClusterSums(Statistic):
-    """One iteration of Lloyd's algorithm for all problems: rows nearest to each centre (ties: the first centre), and their
-    sum."""
+    """One iteration of Lloyd's algorithm for all problems: `count` (m,) rows nearest to each centre (ties: the first centre), and
+    their sum `total` (m, v), of coordinates that are whole numbers of 2⁻⁶² n times the largest (2⁻⁵² at most)."""
 
     clusters: tuple[Cluster, ...]
     centres: np.ndarray
     geometry: Geometry
-    layout = "spans"
+    layout = "identified"
+    quantised = True
 
     def key(self) -> Hashable:
         return "cluster sums", self.centres.tobytes()
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block = block.known()
-        x = self.geometry.points(block).x
-        count, total, inertia = np.zeros(len(self.centres), np.int64), np.zeros(self.centres.shape), 0.0
-        square = np.einsum("ij,ij->i", self.centres, self.centres)
-        first = 0
-        for cluster, rows in sides(block, self.clusters):
-            part = slice(first, first + cluster.count)
-            first += cluster.count
-            if not len(rows):
-                continue
-            some = x[rows]
-            distance = square[part] - 2 * np.asarray(some @ self.centres[part].T)
-            nearest = np.argmin(distance, axis=1)
-            inertia += float(distance[np.arange(len(rows)), nearest].sum())
-            member = sp.csr_matrix((np.ones(len(rows)), (nearest, np.arange(len(rows)))), shape=(cluster.count, len(rows)))
-            added = member @ some
-            total[part] = added.toarray() if sp.issparse(added) else added
-            count[part] = np.bincount(nearest, minlength=cluster.count)
-        return {"count": count, "total": total, "inertia": np.array([inertia])}
+        count, total = np.zeros(len(self.centres), np.int64), np.zeros(self.centres.shape, np.int64)
+        scale = self._scale(profile)
+        for part in self.geometry.parts(block.known()):
+            points = self.geometry.points(part)
+            if points.sparse:
+                data = np.rint(points.x.data * scale[points.x.indices]).astype(np.int64)
+                whole = sp.csr_matrix((data, points.x.indices, points.x.indptr), shape=points.x.shape)
+            else:
+                whole = np.rint(points.x * scale).astype(np.int64)
+            first = 0
+            for cluster, rows in sides(part, self.clusters):
+                mine = slice(first, first + cluster.count)
+                first += cluster.count
+                nearest = nearest_centre(points.take(rows), self.centres[mine])
+                ends = np.ones(len(rows), np.int64), (nearest, np.arange(len(rows)))
+                added = sp.csr_matrix(ends, shape=(cluster.count, len(rows))) @ whole[rows]
+                total[mine] += added.toarray() if sp.issparse(added) else added
+                count[mine] += np.bincount(nearest, minlength=cluster.count)
+        return {"count": count, "total": total}
+
+    def _scale(self, profile: Profile) -> np.ndarray:
+        """(v,) what coordinates are multiplied by: no sum over all rows leaves int64."""
+        return 2.0 ** min(52, 62 - profile.n.bit_length()) / self.geometry.reach(profile)
+
+    def finish(self, state: State, profile: Profile) -> State:
+        return {"count": state["count"], "total": state["total"] / self._scale(profile)}
 
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * (self.centres.size + len(self.centres) + 1) + envelope(3)
+        return 8 * (self.centres.size + len(self.centres)) + envelope(2)
+
+
+def nearest_centre(points: Rows, centres: np.ndarray) -> np.ndarray:
+    """(n,) the nearest of the centres (m, v) to each row, the first of equally near ones: where the product's rounding could
+    decide, by the differences, so that a row's answer does not depend on the others."""
+    square = np.einsum("ij,ij->i", centres, centres)
+    distance = square - 2 * np.asarray(points.x @ centres.T)
+    nearest = np.argmin(distance, axis=1) if len(points) else np.zeros(0, np.int64)
+    root = np.sqrt(points.norms) + np.sqrt(square.max())
+    error = (points.width + 8) * np.finfo(np.float64).eps * root * root
+    near = distance <= (distance.min(axis=1, initial=np.inf) + 2 * error)[:, None]
+    unsure = np.flatnonzero(near.sum(axis=1) > 1)
+    if len(unsure):
+        i, j = np.nonzero(near[unsure])
+        exactly = np.full((len(unsure), len(centres)), np.inf)
+        exactly[i, j] = pair_squares(points.x, centres, unsure[i], j)
+        nearest[unsure] = np.argmin(exactly, axis=1)
+    return nearest
 
 
 def cluster_centres(

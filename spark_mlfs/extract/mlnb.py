@@ -33,9 +33,12 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of, uniform
 from ..engine.base import Engine, one_thread
+from ..kernels import exact
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
 from ..statistics.base import Statistic
+from ..statistics.gram import features_of
+from ..statistics.moments import unit_of
 from .base import Linear, signed
 from .mddm import SCALING
 
@@ -44,42 +47,67 @@ FLOOR = 1e-9  # of a variance, relative to the component's own
 
 @dataclass
 class ComponentMoments(Statistic):
-    """Per fold, label and class: rows, sums and sums of squares of the components."""
+    """Per fold, label and class: rows, sums and sums of squares of the components z = (x − c)P − shift, x the features at
+    `positions` among those that vary, c their provisional centre (`statistics.moments`). Exact sums of quantised z. State:
+    40·folds·(q + 1)·c bytes."""
 
-    columns: np.ndarray
+    positions: np.ndarray
     projection: np.ndarray
     shift: np.ndarray
     folds: int
-    layout = "spans"
+    layout = "identified"
+    quantised = True
 
     def key(self) -> Hashable:
         return "component moments", self.projection.tobytes(), self.folds
 
-    def components(self, block: Block) -> np.ndarray:
-        x = block.x[:, self.columns]
-        x = sp.csr_matrix(x, dtype=np.float64) if sp.issparse(x) else x.astype(np.float64)
-        return np.asarray(x @ self.projection) - self.shift
+    def features(self, block: Block, profile: Profile) -> np.ndarray | sp.csr_matrix:
+        """The rows' features less their provisional centre."""
+        x, _ = features_of(block, profile)
+        return x if len(self.positions) == x.shape[1] else x[:, self.positions]
+
+    def components(self, block: Block, profile: Profile) -> np.ndarray:
+        """(n, c) z, each row the same bits whatever the others."""
+        unit = unit_of(profile)[self.positions]
+        return exact.applied(*exact.quantised(self.features(block, profile), unit), unit, self.projection) - self.shift
+
+    def reach(self, profile: Profile) -> np.ndarray:
+        """(c,) powers of two that no component exceeds in size."""
+        unit = unit_of(profile)[self.positions]
+        return exact.power_above(1.01 * (unit @ np.abs(self.projection) + np.abs(self.shift)))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block = block.known()
-        z, q = self.components(block), profile.q
-        y = block.labels(q)
-        fold = group_of(block.ids) * self.folds // GROUPS
-        member = sp.csr_matrix((np.ones(block.n), (fold, np.arange(block.n))), shape=(self.folds, block.n))
-        out: State = {"n": np.bincount(fold, minlength=self.folds).astype(np.int64)}
-        for name, values in (("s", z), ("ss", z * z)):
-            out[name] = member @ values
-            out[name + "1"] = np.stack([(y.multiply((fold == f)[:, None]).T @ values) for f in range(self.folds)])
-        out["n1"] = np.rint(np.asarray((member @ y).todense())).astype(np.int64)
+        block, q, out = block.known(), profile.q, {}
+        size, reach, wide = self.folds * (q + 1), self.reach(profile), profile.n >= exact.WIDE_ROWS
+        for first in range(0, max(block.n, 1), exact.ROWS):
+            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+            fold = group_of(part.ids) * self.folds // GROUPS
+            rows = np.concatenate([np.arange(part.n), part.label_rows()])
+            groups = fold[rows] * (q + 1) + np.concatenate([np.zeros(part.n, np.int64), 1 + part.label_indices])
+            member = sp.csr_matrix((np.ones(len(rows)), (groups, rows)), shape=(size, part.n))
+            state = exact.group_moments(*exact.quantised(self.components(part, profile), reach), member, wide=wide)
+            out = exact.add(out, state | {"count": np.bincount(groups, minlength=size).astype(np.int64)})
         return out
 
+    def merge(self, left: State, right: State) -> State:
+        return exact.add(left, right)
+
+    def finish(self, state: State, profile: Profile) -> dict[str, np.ndarray]:
+        """n (folds,), s, ss (folds, c) of all rows; n1 (folds, q), s1, ss1 (folds, q, c) of those with each label."""
+        shape = self.folds, profile.q + 1, len(self.shift)
+        total, square = exact.sums_of(state, self.reach(profile), (shape[0] * shape[1], shape[2]))
+        sums = {"n": state["count"].reshape(shape[:2]), "s": total.reshape(shape), "ss": square.reshape(shape)}
+        return {name + kind: part for name, each in sums.items() for kind, part in (("", each[:, 0]), ("1", each[:, 1:]))}
+
     def state_bytes(self, profile: Profile) -> int:
-        return 8 * self.folds * (profile.q + 1) * (1 + 2 * self.projection.shape[1]) + envelope(6)
+        arrays = 5 if profile.n < exact.WIDE_ROWS else 8
+        return 8 * self.folds * (profile.q + 1) * (1 + arrays * self.projection.shape[1]) + envelope(9)
 
 
 @dataclass
 class PopulationLoss(Statistic):
-    """Sums over the held-out rows of Hamming and ranking loss for every bit string."""
+    """Sums over the held-out rows of Hamming and ranking loss for every bit string; a row's ranking loss is a whole number of
+    2⁻⁶² n (2⁻⁵² at most). What rounding could decide is decided by scores that depend on the row alone."""
 
     moments: ComponentMoments
     square: np.ndarray  # (folds, q, c): coefficients of z², z and 1 of the log-likelihood ratio
@@ -87,44 +115,78 @@ class PopulationLoss(Statistic):
     constant: np.ndarray
     prior: np.ndarray  # (folds, q)
     population: np.ndarray  # (p, c) bool
-    layout = "spans"
+    layout = "identified"
+    quantised = True
 
     def key(self) -> Hashable:
         return "population loss", self.population.tobytes()
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
-        z = self.moments.components(block)
-        y = block.labels(profile.q).toarray() > 0
-        fold = group_of(block.ids) * self.moments.folds // GROUPS
-        folds, size = self.moments.folds, len(self.population)
-        wrong, ranking, ranked = np.zeros((folds, size)), np.zeros((folds, size)), np.zeros(folds)
-        for f in np.unique(fold):
-            some, truth = z[fold == f], y[fold == f]
-            for i, mask in enumerate(self.population):
-                part = some[:, mask]
-                score = part**2 @ self.square[f][:, mask].T + part @ self.linear[f][:, mask].T
-                score += self.constant[f][:, mask].sum(axis=1) + self.prior[f]
-                wrong[f, i] = ((score > 0) != truth).sum()
-                ranking[f, i], ranked[f] = ranking_loss(truth, score)
-        return {"wrong": wrong, "ranking": ranking, "ranked": ranked, "rows": np.bincount(fold, minlength=folds).astype(np.int64)}
+        folds, size, scale = self.moments.folds, len(self.population), self._scale(profile)
+        wrong, ranking = np.zeros((folds, size), np.int64), np.zeros((folds, size), np.int64)
+        rows, ranked = np.zeros(folds, np.int64), np.zeros(folds, np.int64)
+        for first in range(0, block.n, exact.ROWS):
+            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+            z = np.asarray(self.moments.features(part, profile) @ self.moments.projection) - self.moments.shift
+            y = part.labels(profile.q).toarray() > 0
+            fold = group_of(part.ids) * folds // GROUPS
+            rows += np.bincount(fold, minlength=folds)
+            for f in np.unique(fold):
+                mine = np.flatnonzero(fold == f)
+                some, truth = z[mine], y[mine]
+                for i, mask in enumerate(self.population):
+                    score = self._score(some[:, mask], f, mask)
+                    unsure = self._unsure(score, f, mask, profile)
+                    if len(unsure):
+                        own = self.moments.components(part.take(mine[unsure]), profile)[:, mask]
+                        score[unsure] = self._score_by_row(own, f, mask)
+                    wrong[f, i] += int(((score > 0) != truth).sum())
+                    shares = ranking_loss(truth, score)
+                    ranking[f, i] += np.rint(shares * scale).astype(np.int64).sum()
+                ranked[f] += len(shares)
+        return {"wrong": wrong, "ranking": ranking, "ranked": ranked, "rows": rows}
+
+    def _score(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
+        """(n, q) log-likelihood ratios."""
+        score = z**2 @ self.square[fold][:, mask].T + z @ self.linear[fold][:, mask].T
+        return score + (self.constant[fold][:, mask].sum(axis=1) + self.prior[fold])
+
+    def _score_by_row(self, z: np.ndarray, fold: int, mask: np.ndarray) -> np.ndarray:
+        """The same without products of matrices: labels of equal coefficients have equal scores."""
+        square, linear = (each[fold][:, mask] for each in (self.square, self.linear))
+        parts = [((z * z) * a).sum(axis=1) + (z * b).sum(axis=1) for a, b in zip(square, linear, strict=True)]
+        return np.stack(parts, axis=1) + (self.constant[fold][:, mask].sum(axis=1) + self.prior[fold])
+
+    def _unsure(self, score: np.ndarray, fold: int, mask: np.ndarray, profile: Profile) -> np.ndarray:
+        """The rows with a score, or a difference of two, that rounding may bring to the other side of 0."""
+        reach = self.moments.reach(profile)[mask]
+        square, linear = (np.abs(each[fold][:, mask]) for each in (self.square, self.linear))
+        terms = square @ reach**2 + linear @ reach + np.abs(self.constant[fold][:, mask]).sum(axis=1) + np.abs(self.prior[fold])
+        # of the products, and of the grid that components of their own are computed on
+        error = (4 * (len(self.moments.positions) + len(reach) + 8) * np.finfo(np.float64).eps + 2.0**-39) * terms.max()
+        gaps = np.diff(np.sort(score, axis=1), axis=1)
+        return np.flatnonzero((np.abs(score) <= error).any(axis=1) | (gaps <= 2 * error).any(axis=1))
+
+    def _scale(self, profile: Profile) -> float:
+        return 2.0 ** min(52, 62 - profile.n.bit_length())
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
         rows = np.maximum(state["rows"], 1)[:, None]
         hamming = state["wrong"] / (rows * profile.q)
-        ranking = state["ranking"] / np.maximum(state["ranked"], 1)[:, None]
+        ranking = state["ranking"] / self._scale(profile) / np.maximum(state["ranked"], 1)[:, None]
         return ((hamming + ranking) / 2).mean(axis=0)
 
     def state_bytes(self, profile: Profile) -> int:
         return 16 * self.moments.folds * (len(self.population) + 1) + envelope(4)
 
 
-def ranking_loss(truth: np.ndarray, score: np.ndarray) -> tuple[float, int]:
-    """(sum of the rows' shares of reversed label pairs, ties counting as reversed; rows that have such pairs)."""
+def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
+    """The shares of reversed label pairs, ties counting as reversed, of the rows that have such pairs."""
     relevant = truth.sum(axis=1)
     rows = np.flatnonzero((relevant > 0) & (relevant < truth.shape[1]))
     if not len(rows):
-        return 0.0, 0
+        return np.zeros(0)
     s, t = score[rows], truth[rows]
     order = np.argsort(s, axis=1, kind="stable")
     sorted_s, sorted_t = np.take_along_axis(s, order, axis=1), np.take_along_axis(t, order, axis=1)
@@ -135,7 +197,7 @@ def ranking_loss(truth: np.ndarray, score: np.ndarray) -> tuple[float, int]:
     irrelevant = np.concatenate([np.zeros((len(rows), 1), np.int64), np.cumsum(~sorted_t, axis=1)], axis=1)
     above = irrelevant[:, -1:] - np.take_along_axis(irrelevant, first, axis=1)
     reversed_ = (above * sorted_t).sum(axis=1)
-    return float((reversed_ / (relevant[rows] * (t.shape[1] - relevant[rows]))).sum()), len(rows)
+    return reversed_ / (relevant[rows] * (t.shape[1] - relevant[rows]))
 
 
 def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -181,7 +243,7 @@ class MLNB(Linear):
             values, vectors = linalg.eigh(view.G, subset_by_index=(v - width, v - 1), check_finite=False)
             P = signed(vectors[:, ::-1])
             raw = P / view.scale[:, None]
-            moments = ComponentMoments(columns, raw, view.offset @ raw, p["folds"])
+            moments = ComponentMoments(view.varying, raw, view.shift @ raw, p["folds"])
             (by_class,) = engine.run(moments, keep=False)
             fitted = bayes(by_class, engine.profile.q)
 

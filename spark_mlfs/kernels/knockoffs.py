@@ -24,10 +24,6 @@ class Sampler:
     s: np.ndarray
     shrinkage: float
 
-    def draw(self, x: np.ndarray, z: np.ndarray) -> np.ndarray:
-        """Knockoffs (rows, k) of the rows x (rows, k), both less the centre."""
-        return self.shift + x @ self.mean + z @ self.root
-
 
 def joined(first: GramStatistics, second: GramStatistics, cross: np.ndarray) -> GramStatistics:
     """Statistics of the features of both side by side; `cross` (d1, d2) Σ (x − a)(x̃ − ã)'. The labels are the first's."""

@@ -1,17 +1,30 @@
-"""GMBA's hinges between some anchors and a chunk of rows: sums over the misses, by tiles."""
+"""GMBA's hinges between some anchors and a chunk of rows: sums over the misses, by tiles.
+
+For anchor i, hit j and miss r with an active hinge, c_jr = s_ij − s_ir; with w_ir = Σ_j c_jr everything follows from exact sums
+(`kernels.exact`) of the c, taken as whole numbers, and of quantised coordinates:
+
+    Σ_jr c_jr (m_i + d²_ij) and Σ_jr c_jr Δ²_ij    from    reach_ij = Σ_r c_jr,
+    Σ_r w_ir Δ²_ir = x_i² Σ_j reach_ij − 2 x_i ∘ Σ_r w_ir x_r + Σ_r w_ir x_r²,
+
+and the loss is what the first has more than v times the third. Which hinges are active does not depend on rounding: where the
+product's error could decide, distances are computed from differences.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from . import exact
+from .exact import BITS, State
 from .knn import GRID, Rows, Tile, pair_squares, tiles
 from .label_similarity import LabelsetSimilarity
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
-_EPS = np.finfo(np.float64).eps
+Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
 
 
 @dataclass
@@ -92,71 +105,182 @@ class Anchors:
         return out
 
 
+@dataclass(frozen=True)
+class Grid:
+    """What is whole: c in units of 2^-bits, coordinates (d,) in quantised parts of `unit`, powers of two that none exceeds."""
+
+    bits: int
+    unit: np.ndarray
+
+    @staticmethod
+    def of(rows: int, k: int, unit: np.ndarray) -> Grid:
+        """For sums over so many rows and k hits: w is below 2⁴⁰, its sum over the rows below 2⁶²."""
+        return Grid(min(BITS * 2, 61 - rows.bit_length()) - (k - 1).bit_length(), unit)
+
+
 @dataclass
 class HingePart:
-    """An additive part of loss and gradient: `gradient` (a, d) per anchor or (d,) summed, `loss` (a,) or a
-    number, `active` pairs (hit, miss) whose hinge is active."""
+    """Loss and gradient: `gradient` (a, d) per anchor or (d,) summed, `loss` (a,) or a number, `active` pairs (hit, miss) whose
+    hinge is active."""
 
     gradient: np.ndarray
     loss: np.ndarray | float
     active: int
 
-    def __add__(self, other: HingePart) -> HingePart:
-        return HingePart(self.gradient + other.gradient, self.loss + other.loss, self.active + other.active)
 
-
-def attraction(anchors: Anchors, weights: np.ndarray | None = None, summed: bool = False) -> HingePart:
-    """The first sum: s_ij D2_ij over the hits and s_ij d2_v(i,j), once for every anchor."""
-    loss = (anchors.similarity * anchors.squares(weights)).sum(axis=1)
-    return HingePart(anchors.weighted_hits(anchors.similarity, summed), float(loss.sum()) if summed else loss, 0)
-
-
-def hinge_part(
-    anchors: Anchors,
+def hinge_state(
+    batches: list[Anchors],
     block: Rows,
     similarity: LabelsetSimilarity,
+    grid: Grid,
     s_min: float = 1.0,
-    lam: float = 1.0,
     weights: np.ndarray | None = None,
     summed: bool = False,
-    features: int | None = None,
     tile: int = 2048,
-) -> HingePart:
-    """The second sum over the misses that one block holds: its value and its gradient in v at v = `weights`
-    (None: ones).
+) -> State:
+    """The sums over the misses that one block holds; they add up in any order by `exact.add_words`.
 
     Parameters
     ----------
-    anchors : a batch; a few hundred keep the tiles in the cache.
+    batches : anchors, a few hundred each so that tiles stay in the cache.
     block : rows with labelset codes; the anchors themselves may be among them (by id).
-    summed : add over the anchors (`closed`, `convex`) instead of one vector per anchor (`paper`).
-    features : what distances are divided by on the grid; None: the width.
+    weights : (d,) the v of the distances in the hinges; None: ones.
+    summed : over the anchors (`closed`, `convex`): the state is ``reach`` and six (d,) arrays, else (`paper`) four (a, d) ones.
     tile : reference rows that are met at once.
     """
-    a, d = len(anchors), block.width
-    features = max(1, features or d)
-    gradient = np.zeros(d) if summed else np.zeros((a, d))
-    loss = np.zeros(a)
-    reach = np.zeros((a, anchors.k))  # sum_r c_jr
-    active = 0
-    own = anchors.squares(weights)
-    limit = anchors.margin[:, None] + own
-    query = anchors.rows if weights is None else _weighted(anchors.rows, np.sqrt(weights))
+    d = block.width
     reference = block if weights is None else _weighted(block, np.sqrt(weights))
-    for piece, run in tiles(query, reference, features, tile):
-        some = block.take(run)
-        i, r, excess, c = _active(piece, limit, anchors, some, similarity, s_min)
-        if not len(i):
-            continue
-        active += int(np.count_nonzero(c))
-        for j in range(anchors.k):
-            reach[:, j] += np.bincount(i, c[j], minlength=a)
-        loss += np.bincount(i, (c * excess).sum(axis=0), minlength=a)
-        gradient -= _pulled(anchors.rows, some, i, r, c.sum(axis=0), summed)
-    gradient += anchors.weighted_hits(reach, summed)
-    gradient *= lam
-    loss *= lam
-    return HingePart(gradient, float(loss.sum()) if summed else loss, active)
+    z, square = (exact.quantised(x, u) for x, u in ((block.x.copy(), grid.unit), (_squared(block.x), grid.unit**2)))
+    column, parts = np.zeros(len(block), np.int64), []
+    out: State = {"active": np.zeros(1, np.int64)}
+    if summed:
+        out |= exact.words("cross", (np.zeros(d, np.int64), 0))
+    for anchors in batches:
+        reach, sums = np.zeros((len(anchors), anchors.k), np.int64), _Products(anchors, z, None if summed else square)
+        limit = anchors.margin[:, None] + anchors.squares(weights)
+        query = anchors.rows if weights is None else _weighted(anchors.rows, np.sqrt(weights))
+        for piece, run in tiles(query, reference, max(1, d), tile):
+            i, r, c = _active(piece, limit, anchors, block.take(run), similarity, s_min)
+            out["active"] += np.count_nonzero(c)
+            c = np.rint(np.ldexp(c, grid.bits))
+            for j in range(anchors.k):
+                reach[:, j] += np.bincount(i, c[j], minlength=len(anchors)).astype(np.int64)
+            w = c.sum(axis=0)
+            column[run] += np.bincount(r, w, minlength=run.stop - run.start).astype(np.int64)
+            sums.add(i, r, w, run)
+        parts.append({"reach": reach} | ({} if summed else sums.per_anchor()))
+        if summed:
+            out = exact.add_words(out, sums.with_anchors(exact.quantised(anchors.rows.x.copy(), grid.unit)))
+    out |= {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    if summed:
+        share = exact.quantised(column[:, None].astype(np.float64), _most(batches, grid))
+        product = exact.cross(share, square)
+        rest = [(product["rest"][0], 0)] if "rest" in product else []
+        out |= exact.words("square", (product["hh"][0], 2 * BITS), *rest)
+    return out
+
+
+def _most(batches: list[Anchors], grid: Grid) -> np.ndarray:
+    """(1,) what the sum of w over the anchors cannot exceed, in units of the grid."""
+    return np.atleast_1d(exact.power_above(2.0**grid.bits * sum(len(each) * each.k for each in batches)))
+
+
+def hinges(
+    batches: list[Anchors], state: State, grid: Grid, lam: float = 1.0, weights: np.ndarray | None = None, summed: bool = False
+) -> HingePart:
+    """Loss and gradient of the anchors from the complete state: Σ_j s_ij (Δ²_ij and d²_v(i,j)) over the hits, and λ times the
+    hinges over hits and misses, at v = `weights` (None: ones)."""
+    reach, first = np.ldexp(state["reach"].astype(np.float64), -grid.bits), 0
+    hits, losses, pulled = [], [], []
+    for anchors in batches:
+        part = slice(first, first + len(anchors))
+        own, first = reach[part], first + len(anchors)
+        near = anchors.squares(weights)
+        losses.append((anchors.similarity * near).sum(axis=1) + lam * (own * (anchors.margin[:, None] + near)).sum(axis=1))
+        hits.append(anchors.weighted_hits(anchors.similarity + lam * own, summed))
+        pulled.append(_scaled_rows(_squared(anchors.rows.x), own.sum(axis=1), summed))
+        if not summed:
+            high = {name: np.ldexp(state[name + " h"][part].astype(np.float64), -grid.bits) for name in ("z", "zz")}
+            low = {name: np.ldexp(state[name + " m"][part].astype(np.float64), -grid.bits - BITS) for name in high}
+            pulled[-1] += (high["zz"] + low["zz"]) * grid.unit**2
+            pulled[-1] -= 2 * anchors.rows.dense() * ((high["z"] + low["z"]) * grid.unit)
+    active = int(state["active"][0])
+    v = np.ones(len(grid.unit)) if weights is None else weights
+    if not summed:
+        apart = np.concatenate(pulled)
+        return HingePart(np.concatenate(hits) - lam * apart, np.concatenate(losses) - lam * (apart * v).sum(axis=1), active)
+    cross = exact.number(state, "cross", -grid.bits - 3 * BITS) * grid.unit**2
+    square = exact.number(state, "square", -grid.bits - 4 * BITS) * _most(batches, grid) * grid.unit**2
+    apart = sum(pulled) - 2 * cross + square
+    return HingePart(sum(hits) - lam * apart, float(np.concatenate(losses).sum() - lam * (apart * v).sum()), active)
+
+
+class _Products:
+    """Σ_r w_ir z_r of the anchors of a batch, and with `square` Σ_r w_ir z_r², z (b, d) quantised: for each the whole numbers
+    (a, d) of the coarse parts' product and of the mixed ones', which count 2⁻²⁰ of the first."""
+
+    def __init__(self, anchors: Anchors, z: Quantised, square: Quantised | None) -> None:
+        self.shape = len(anchors), z[0].shape[1]
+        self.of = {"z": z} if square is None else {"z": z, "zz": square}
+        self.sums: dict[str, Any] = {}
+
+    def add(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> None:
+        """Take in pairs (anchor i, row r of the run) in the order of i, of whole numbers w below 2⁴⁰."""
+        high = np.rint(np.ldexp(w, -BITS))
+        parts = [self._matrix(i, r, part, run) if part.any() else None for part in (high, w - np.ldexp(high, BITS))]
+        for name, (coarse, fine) in self.of.items():
+            coarse, fine = coarse[run], None if fine is None else fine[run]
+            for kind, pairs, values in (("h", parts[0], coarse), ("m", parts[0], fine), ("m", parts[1], coarse)):
+                if pairs is not None and values is not None:
+                    product = (pairs @ values).astype(np.int64)
+                    key = f"{name} {kind}"
+                    self.sums[key] = self.sums[key] + product if key in self.sums else product
+
+    def _matrix(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> np.ndarray | sp.csr_matrix:
+        a, b = self.shape[0], run.stop - run.start
+        if sp.issparse(self.of["z"][0]) or len(i) < SPARSE_BELOW * a * b:
+            indptr = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=a))])
+            return sp.csr_matrix((w, r, indptr), shape=(a, b))
+        out = np.zeros((a, b))
+        out[i, r] = w
+        return out
+
+    def per_anchor(self) -> State:
+        """The four (a, d) arrays."""
+        out: State = {f"{name} {kind}": np.zeros(self.shape, np.int64) for name in self.of for kind in ("h", "m")}
+        return out | {key: value.toarray() if sp.issparse(value) else value for key, value in self.sums.items()}
+
+    def with_anchors(self, x: Quantised) -> State:
+        """Σ_ir w_ir x_i ∘ z_r (d,) as three words of 2⁻⁶⁰ of the units, x the anchors' own coordinates."""
+        parts = [(np.zeros(self.shape[1], np.int64), 0)]
+        for own, up in zip(x, (BITS, 0), strict=True):
+            for kind, higher in (("h", BITS), ("m", 0)):
+                value = self.sums.get("z " + kind)
+                if own is None or value is None:
+                    continue
+                own = own.astype(np.int64)
+                for piece, above in _halves(value):
+                    total = own.multiply(piece).sum(axis=0) if sp.issparse(own) else np.einsum("ij,ij->j", own, piece)
+                    parts.append((np.asarray(total, np.int64).ravel(), up + higher + above))
+        return exact.words("cross", *parts)
+
+
+def _halves(value: np.ndarray | sp.csr_matrix) -> list[tuple[np.ndarray | sp.csr_matrix, int]]:
+    """Whole numbers as what is above 2³¹ and the rest, with the powers of two that they count."""
+    if not sp.issparse(value):
+        return [(value >> 31, 31), (value & ((1 << 31) - 1), 0)]
+    return [(sp.csr_matrix((half, value.indices, value.indptr), shape=value.shape), up) for half, up in _halves(value.data)]
+
+
+def _squared(x: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
+    return sp.csr_matrix((x.data**2, x.indices, x.indptr), shape=x.shape) if sp.issparse(x) else x * x
+
+
+def _scaled_rows(x: np.ndarray | sp.csr_matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
+    """(a, d) factors_i x_i, or (d,) summed over the rows."""
+    if summed:
+        return np.asarray(x.T @ factors)
+    return x.multiply(factors[:, None]).toarray() if sp.issparse(x) else x * factors[:, None]
 
 
 def _weighted(rows: Rows, root: np.ndarray) -> Rows:
@@ -167,9 +291,9 @@ def _weighted(rows: Rows, root: np.ndarray) -> Rows:
 
 def _active(
     tile: Tile, limit: np.ndarray, anchors: Anchors, block: Rows, similarity: LabelsetSimilarity, s_min: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The pairs (anchor i, miss r) that may have an active hinge: i, r, and per hit (k, t): [m_i + d2_ij - d2_ir]_+ and
-    c_jr, 0 where inactive."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The pairs (anchor i, miss r) that may have an active hinge, in the order of i: i, r, and per hit c_jr (k, t), 0 where
+    inactive."""
     unit = tile.features * GRID
     top = limit.max(axis=1) + unit + tile.error
     i, r, squares = tile.near(top)
@@ -185,37 +309,7 @@ def _active(
     doubtful = np.flatnonzero(doubtful)
     if len(doubtful):
         squares[doubtful] = pair_squares(tile.query.x, tile.reference.x, i[doubtful], r[doubtful])
-    excess = limits - squares
     # what the similarities differ by is positive: s_ij >= s_min > s_ir
     c = anchors.similarity.T[:, i] - s
-    c *= np.rint(excess / unit) >= 0
-    np.maximum(excess, 0.0, out=excess)
-    return i, r, excess, c
-
-
-def _pulled(anchors: Rows, block: Rows, i: np.ndarray, r: np.ndarray, w: np.ndarray, summed: bool) -> np.ndarray:
-    """sum_r w_ir (x_i - x_r)^2 over listed pairs: (a, d), or (d,) summed over the anchors."""
-    a, b = len(anchors), len(block)
-    pairs = sp.csr_matrix((w, (i, r)), shape=(a, b))
-    own = np.bincount(i, w, minlength=a)
-    if anchors.sparse:
-        x, z = anchors.x, block.x
-        squared, other = x.multiply(x).tocsr(), z.multiply(z).tocsr()
-        if summed:
-            column = np.bincount(r, w, minlength=b)
-            cross = np.asarray(x.multiply(pairs @ z).sum(axis=0)).ravel()
-            return squared.T @ own + other.T @ column - 2 * cross
-        return (squared.multiply(own[:, None]) - 2 * x.multiply(pairs @ z) + pairs @ other).toarray()
-    matrix = pairs if len(i) < SPARSE_BELOW * a * b else pairs.toarray()
-    x, z = anchors.x, block.x
-    if summed:
-        column = np.bincount(r, w, minlength=b)
-        return own @ (x * x) + column @ (z * z) - 2 * np.einsum("ij,ij->j", x, matrix @ z)
-    out = x * x
-    out *= own[:, None]
-    cross = matrix @ z
-    cross *= x
-    cross *= 2
-    out -= cross
-    out += matrix @ (z * z)
-    return out
+    c *= np.rint((limits - squares) / unit) >= 0
+    return i, r, c

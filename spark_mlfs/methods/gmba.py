@@ -67,12 +67,13 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
+from ..kernels.exact import add_words
 from ..kernels.gram import SCALINGS
 from ..kernels.label_similarity import LabelsetSimilarity
-from ..kernels.margin import Anchors, HingePart, attraction, hinge_part
+from ..kernels.margin import Anchors, Grid, HingePart, hinge_state, hinges
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter
 from ..solvers import margin
-from ..statistics.base import Statistic, add
+from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetSums
 from ..statistics.neighbours import (
     Geometry,
@@ -123,42 +124,41 @@ class MarginAnchors:
 
 @dataclass
 class HingeSums(Statistic):
-    """Sum over misses of `kernels.margin.hinge_part` for the anchors of a wave: `summed` over the anchors, or one vector each.
-    State: 8·v bytes, or 8·v an anchor."""
+    """The hinges of the anchors of a wave: `kernels.margin.HingePart` over hits and misses, `summed` over the anchors, or one
+    vector each. State: 8·k bytes an anchor and 48·v, or 8·(k + 4v) bytes an anchor."""
 
     anchors: MarginAnchors
     s_min: float
     lam: float
     weights: np.ndarray | None
     summed: bool
-    layout = "spans"
+    layout = "identified"
+    quantised = True
 
     def key(self) -> Hashable:
         return "hinges", id(self.anchors), None if self.weights is None else self.weights.tobytes(), self.summed
 
+    def _grid(self, profile: Profile) -> Grid:
+        return Grid.of(profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile))
+
     def partial(self, block: Block, profile: Profile) -> State:
-        rows = self.anchors.queries.geometry.points(block.known())
-        parts = [
-            hinge_part(batch, rows, self.anchors.table, self.s_min, self.lam, self.weights, self.summed, max(1, rows.width))
-            for batch in self.anchors.batches()
-        ]
-        return self._state(parts)
+        geometry, known, out = self.anchors.queries.geometry, block.known(), {}
+        for rows in geometry.chunks(known) if known.n else [geometry.points(known)]:
+            state = hinge_state(
+                self.anchors.batches(), rows, self.anchors.table, self._grid(profile), self.s_min, self.weights, self.summed
+            )
+            out = add_words(out, state)
+        return out
 
-    def _state(self, parts: list[HingePart]) -> State:
-        active = np.array([sum(part.active for part in parts)])
-        if self.summed:
-            total = sum(parts[1:], parts[0])
-            return {"gradient": total.gradient, "loss": np.array([total.loss]), "active": active}
-        gradient = np.concatenate([part.gradient for part in parts])
-        return {"gradient": gradient, "loss": np.concatenate([part.loss for part in parts]), "active": active}
+    def merge(self, left: State, right: State) -> State:
+        return add_words(left, right)
 
-    def finish(self, state: State, profile: Profile) -> State:
-        own = self._state([attraction(batch, self.weights, self.summed) for batch in self.anchors.batches()])
-        return add(own, state)
+    def finish(self, state: State, profile: Profile) -> HingePart:
+        return hinges(self.anchors.batches(), state, self._grid(profile), self.lam, self.weights, self.summed)
 
     def state_bytes(self, profile: Profile) -> int:
-        each = 1 if self.summed else len(self.anchors)
-        return 8 * each * (len(profile.varying) + 1) + 8 + envelope(3)
+        a, k, v = len(self.anchors), self.anchors.hit_rows.shape[1], len(profile.varying)
+        return 8 * (a * k + 1 + (6 * v if self.summed else 4 * a * v)) + envelope(8)
 
 
 MOST_ANCHORS = 20_000
@@ -203,9 +203,9 @@ class GMBA(Method):
             if p["mode"] == "convex":
                 return self._convex(engine, p, anchors, geometry, details)
             if p["mode"] == "closed":
-                total = sum(self._sums(engine, p, each)["gradient"] for each in anchors)
+                total = sum(self._sums(engine, p, each).gradient for each in anchors)
                 return Scores.of_varying(margin.closed(total), geometry.positions, engine.num_features, details=details)
-            gradients = np.concatenate([self._sums(engine, p, each, summed=False)["gradient"] for each in anchors])
+            gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
             ids = np.concatenate([each.queries.block.ids for each in anchors])
             order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
             solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
@@ -237,7 +237,7 @@ class GMBA(Method):
 
     def _sums(
         self, engine: Engine, p: Mapping[str, Any], anchors: MarginAnchors, weights: np.ndarray | None = None, summed: bool = True
-    ) -> dict[str, np.ndarray]:
+    ) -> HingePart:
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
     def _convex(
@@ -245,7 +245,7 @@ class GMBA(Method):
     ) -> Scores:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]
-            return float(sum(part["loss"][0] for part in parts)), sum(part["gradient"] for part in parts)
+            return float(sum(part.loss for part in parts)), sum(part.gradient for part in parts)
 
         def report(done: int, best: float, gap: float) -> None:
             if engine.progress:

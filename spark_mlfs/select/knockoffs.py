@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
@@ -17,25 +18,31 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import normal
 from ..engine.base import Engine, one_thread
 from ..errors import ParameterError
+from ..kernels import exact
 from ..kernels.gram import GramStatistics
 from ..kernels.knockoffs import Sampler, joined
 from ..methods.base import Method
 from ..methods.regression import labelled_view
 from ..solvers import knockoffs
 from ..statistics.base import Statistic
-from ..statistics.gram import Gram, centre_of_labels, features_of
+from ..statistics.gram import Gram, features_of
+from ..statistics.moments import unit_of
 from .rules import Evidence, Rule, evidence_of, over_all_features
+
+NORMAL = 16.0  # no normal deviate of `rowhash.normal` is larger
 
 
 @dataclass
 class KnockoffGram(Statistic):
     """`GramStatistics` of [X, X̃] over the labelled rows, k features of `sampler` and their knockoffs; `plain` (driver side only)
-    is the Gram matrix of all varying features, which is not computed again. State: 16·k² + 8·kq bytes; the result has 32·k²."""
+    is the Gram matrix of all varying features, which is not computed again. Exact sums of quantised knockoffs, each row's the
+    same whatever the others. State: 32·k² + 16·kq bytes; the result has 32·k²."""
 
     sampler: Sampler
     seed: int
     plain: GramStatistics | None
-    layout = "spans"
+    layout = "identified"
+    quantised = True
 
     def key(self) -> Hashable:
         return "knockoff gram", self.seed
@@ -44,30 +51,44 @@ class KnockoffGram(Statistic):
         return KnockoffGram(self.sampler, self.seed, None)
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block = block.known()
-        positions = self.sampler.positions
-        x, _ = features_of(block, profile)
-        x = x[:, positions] if len(positions) < x.shape[1] else x
-        x = x if isinstance(x, np.ndarray) else x.toarray()
-        z = normal(block.ids, profile.varying[positions], self.seed)
-        copies = self.sampler.draw(x, z)
-        y = block.labels(profile.q).toarray() - centre_of_labels(profile)
-        return {
-            "sum": copies.sum(axis=0),
-            "cross": x.T @ copies,
-            "squares": copies.T @ copies,
-            "xy": copies.T @ y,
-            "low": copies.min(axis=0, initial=np.inf),
-            "high": copies.max(axis=0, initial=-np.inf),
-        }
+        block, k, unit, reach = block.known(), self.sampler.positions, self._unit(profile), self._reach(profile)
+        wide = profile.n >= exact.WIDE_ROWS
+        out: State = {"low": np.full(len(k), np.inf), "high": np.full(len(k), -np.inf)}
+        for first in range(0, max(block.n, 1), exact.ROWS):
+            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+            x, _ = features_of(part, profile)
+            x = x[:, k] if len(k) < x.shape[1] else x
+            rows = exact.quantised(x if isinstance(x, np.ndarray) else x.toarray(), unit)
+            z = exact.quantised(normal(part.ids, profile.varying[k], self.seed), np.full(len(k), NORMAL))
+            copies = self.sampler.shift + exact.applied(*rows, unit, self.sampler.mean)
+            copies += exact.applied(*z, np.full(len(k), NORMAL), self.sampler.root)
+            ends = {"low": copies.min(axis=0, initial=np.inf), "high": copies.max(axis=0, initial=-np.inf)}
+            made = exact.quantised(copies, reach)
+            others = sp.hstack([part.labels(profile.q), np.ones((part.n, 1))], format="csr")
+            pairs = {"squares ": (made, made), "cross ": (rows, made), "xy ": (made, (others, None))}
+            state = {prefix + name: v for prefix, pair in pairs.items() for name, v in exact.cross(*pair, wide).items()}
+            out = self.merge(out, state | ends)
+        return out
+
+    def _unit(self, profile: Profile) -> np.ndarray:
+        return unit_of(profile)[self.sampler.positions]
+
+    def _reach(self, profile: Profile) -> np.ndarray:
+        """(k,) powers of two that no knockoff exceeds in size."""
+        s = self.sampler
+        most = np.abs(s.shift) + self._unit(profile) @ np.abs(s.mean) + NORMAL * np.abs(s.root).sum(axis=0)
+        return exact.power_above(1.01 * most)
 
     def merge(self, left: State, right: State) -> State:
         how = {"low": np.minimum, "high": np.maximum}
-        return {name: how.get(name, np.add)(value, right[name]) for name, value in left.items()}
+        sums = [{name: value for name, value in side.items() if name not in how} for side in (left, right)]
+        return exact.add(*sums) | {name: of(left[name], right[name]) for name, of in how.items()}
 
     def finish(self, state: State, profile: Profile) -> GramStatistics:
-        plain, k = self.plain, self.sampler.positions
+        plain, k, unit, reach = self.plain, self.sampler.positions, self._unit(profile), self._reach(profile)
         centre = plain.centre_x[k]
+        with_labels = exact.product_of(state, reach, np.ones(profile.q + 1), "xy ")
+        total = with_labels[:, -1]
         first = GramStatistics(
             plain.n,
             plain.sum_x[k],
@@ -82,21 +103,22 @@ class KnockoffGram(Statistic):
         )
         second = GramStatistics(
             plain.n,
-            state["sum"],
+            total,
             plain.sum_y,
-            state["squares"],
-            state["xy"],
+            exact.product_of(state, reach, reach, "squares "),
+            with_labels[:, :-1] - np.outer(total, plain.centre_y),
             plain.yy,
             centre,
             plain.centre_y,
             state["low"] + centre,
             state["high"] + centre,
         )
-        return joined(first, second, state["cross"])
+        return joined(first, second, exact.product_of(state, unit, reach, "cross "))
 
     def state_bytes(self, profile: Profile) -> int:
         k = len(self.sampler.positions)
-        return 8 * k * (2 * k + profile.q + 3) + envelope(6)
+        words = 2 if profile.n < exact.WIDE_ROWS else 3
+        return 8 * k * (words * (2 * k + profile.q + 1) + 2) + envelope(3 * words + 2)
 
 
 # ---- knockoffs ----

@@ -17,8 +17,8 @@ W is sparse.
 A hinge is active when round((m_i + d²_ij − d²_ir) / features, 10) ≥ 0, distances from differences where the product could
 mislead.
 
-Pass A finds hits and misses (`knn`), pass B is `hinge_part` on every (anchors, block), additive; `attraction` adds the first
-sum once.
+Pass A finds hits and misses (`knn`), pass B is `kernels.margin.hinge_state` on every (anchors, block), additive;
+`kernels.margin.hinges` makes loss and gradient of the complete state.
 
 Source: Yan & Li, ECML PKDD 2016, Eq. 6-16. Eq. 8 leaves i' free: the sum runs over hits and misses. Eq. 15 tests unweighted
 distances; hence the printed gradient is 2w∘g_i with g_i fixed, and the descent needs one vector per anchor. The authors'

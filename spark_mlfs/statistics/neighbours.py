@@ -19,6 +19,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..errors import BudgetError, DataError
+from ..kernels import exact
 from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve
 from ..kernels.label_similarity import LabelsetSimilarity
 from ..kernels.scaling import Scaling
@@ -57,13 +58,22 @@ class Geometry:
         codes = None if self.hashes is None else np.searchsorted(self.hashes, block.labelset_hash)
         return Rows(x, block.ids, codes, self.scale, None if block.sparse else self.offset)
 
-    def chunks(self, block: Block) -> Iterator[Rows]:
-        """The points of a block, a few MB at a time; nothing of a block without rows."""
+    def parts(self, block: Block) -> Iterator[Block]:
+        """The rows of a block in runs whose points are a few MB; nothing of a block without rows."""
         row = 12 * block.x.nnz / max(1, block.n) if block.sparse else 8 * len(self.varying)
         pieces = -(-block.n // min(CHUNK_ROWS, max(128, int(CHUNK_BYTES / max(1, row)))))
-        cuts = [block.n * i // pieces for i in range(pieces + 1)] if pieces else []
-        for a, z in zip(cuts[:-1], cuts[1:], strict=True):
-            yield self.points(block if pieces == 1 else block.part(a, z))
+        for i in range(pieces):
+            yield block if pieces == 1 else block.part(block.n * i // pieces, block.n * (i + 1) // pieces)
+
+    def chunks(self, block: Block) -> Iterator[Rows]:
+        """The points of the runs of a block."""
+        return map(self.points, self.parts(block))
+
+    def reach(self, profile: Profile) -> np.ndarray:
+        """(v,) powers of two that no coordinate of a point exceeds in size, of a dense block or a sparse one."""
+        low, high = profile.low[self.varying], profile.high[self.varying]
+        origins = [np.zeros(len(low)) if self.centre is None else self.centre, self.offset]
+        return exact.power_above(np.max([np.abs((end - o) / self.scale) for end in (low, high) for o in origins], axis=0))
 
 
 def geometry_of(engine: Runner, moments: Moments | None, scaling: str, sets: Labelsets | None = None) -> Geometry:

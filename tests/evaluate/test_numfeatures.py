@@ -96,7 +96,9 @@ def test_knockoffs_from_rows(scaling):
     v = np.flatnonzero(x.std(axis=0) > 0)
     plain = GramStatistics.from_rows(x[:, v], y)
     drawing = sampler(plain.centred(), plain.centre_x)
-    both = np.hstack([x[:, v], drawing.draw(x[:, v] - plain.centre_x, normal(ids, v, 7)) + plain.centre_x])
+    centred = x[:, v] - plain.centre_x
+    made = drawing.shift + centred @ drawing.mean + normal(ids, v, 7) @ drawing.root
+    both = np.hstack([x[:, v], made + plain.centre_x])
     scale = {"standard": both.std(axis=0), "minmax": np.ptp(both, axis=0), "none": 1.0}[scaling]
     w = np.full(D, np.nan)
     w[v] = statistic(naive.ridge((both - both.mean(axis=0)) / scale, y, 2.0)[0])
