@@ -14,7 +14,6 @@ from ..blocks.coding import CodedBlock, Coding, code_block
 from ..blocks.folds import Split
 from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
-from ..blocks.spans import Spans
 from ..errors import DataError, WorkerBudgetError
 from ..kernels.information import CountLogs
 from ..statistics import cells
@@ -60,7 +59,6 @@ class LocalEngine(Engine):
         self.rows = concatenate(blocks)
         self._identified = False
         self._coded: dict[tuple[int, str], CodedBlock] = {}
-        self._spans: dict[Spans, list[list[Block]]] = {}
 
     def identified(self) -> Block:
         """All rows, with ids that no two of them share (`blocks.identity`)."""
@@ -68,24 +66,22 @@ class LocalEngine(Engine):
             self.rows, self._identified = with_unique_ids(self.rows, self.profile.named_ids), True
         return self.rows
 
-    def _blocks(self, statistic: Statistic) -> list[list[Block]] | list[list[CodedBlock]]:
-        """The blocks of a statistic, span by span."""
+    def _block(self, statistic: Statistic) -> Block | CodedBlock:
+        """The rows as a statistic reads them."""
         if statistic.layout == "rows":
-            return [[self.rows]]
+            return self.rows
         if statistic.layout == "identified":
-            return [[self.identified()]]
-        if statistic.layout == "spans":
-            return self.spans(statistic.spans(self.profile))
+            return self.identified()
         coding = statistic.coding
         if coding.key not in self._coded:
             self._coded[coding.key] = code_block(self.rows, coding)
-        return [[self._coded[coding.key]]]
+        return self._coded[coding.key]
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """As on the cluster for what finishes on the driver; and everything together must fit this process."""
         sizes = self._sizes(statistics)
-        spans = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "spans" or s.quantised]
-        self._fit_driver([s for s, _ in spans], [size for _, size in spans])
+        there = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "identified" or s.quantised]
+        self._fit_driver([s for s, _ in there], [size for _, size in there])
         size = self.bytes_in_one_process(statistics, sizes)
         if size > self.worker_bytes:
             largest = type(statistics[int(np.argmax(sizes))]).__name__
@@ -96,12 +92,6 @@ class LocalEngine(Engine):
             )
         return sizes
 
-    def spans(self, spans: Spans) -> list[list[Block]]:
-        """All rows, span by span in chunks."""
-        if spans not in self._spans:
-            self._spans[spans] = [list(spans.chunks(block)) for _, block in spans.split(self.identified())]
-        return self._spans[spans]
-
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         self.cost.scans += 1
         self._refuse(list(statistics.values()))
@@ -110,18 +100,12 @@ class LocalEngine(Engine):
             if statistic.ends:
                 out[key] = self._ended(statistic)
                 continue
-            state: State | None = None
-            for span in self._blocks(statistic):  # merged within a span first, as tasks do
-                inner: State | None = None
-                for block in span:
-                    inner = statistic.fold(inner, block, self.profile)
-                state = inner if state is None else statistic.merge(state, inner)
-            out[key] = statistic.finish(state, self.profile)
+            out[key] = statistic.finish(statistic.fold(None, self._block(statistic), self.profile), self.profile)
         return out
 
     def _ended(self, statistic: Ended) -> np.ndarray:
         """The numbers of all features, range by range."""
-        edges, (blocks,) = self.edges_of(statistic), self._blocks(statistic)
+        edges, blocks = self.edges_of(statistic), [self._block(statistic)]
         ranges = zip(edges[:-1], edges[1:], statistic.pieces(blocks, self.profile, edges), strict=True)
         parts = [statistic.finish_piece(state, int(first), int(last), self.profile) for first, last, state in ranges]
         return np.concatenate(parts, axis=1)

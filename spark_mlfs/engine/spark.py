@@ -18,7 +18,6 @@ from ..blocks.codec import Buffer, State, decode
 from ..blocks.coding import Coding
 from ..blocks.pack import Packed, persist
 from ..blocks.renumber import identified
-from ..blocks.spans import Spans
 from ..errors import BudgetError, worker_errors
 from ..kernels.information import CountLogs
 from ..statistics import cells
@@ -29,7 +28,6 @@ from .base import DIRECT_BYTES, DRIVER_BYTES, WORKER_BYTES, Answer, Engine
 from .tasks import (
     STATE_SCHEMA,
     EndedPartials,
-    GatherSpans,
     InMemory,
     MergeEnded,
     MergeStates,
@@ -38,7 +36,6 @@ from .tasks import (
     Recode,
     SpreadCells,
     SpreadColumns,
-    SpreadSpans,
     WorkOnColumns,
     gather_coded,
     run_in_one_task,
@@ -87,16 +84,6 @@ class SparkEngine(Engine):
         """The blocks discretised."""
         return self._keep(("coded", coding.key), self.raw().mapInArrow(Recode(coding), "block binary"))
 
-    def in_spans(self, spans: Spans) -> DataFrame:
-        """Raw blocks in the order of the spans: (position, chunk, block), a span's chunks together and in order."""
-        if ("spans", spans) in self._frames:
-            return self._frames["spans", spans][0]
-        spread = self.identified().mapInArrow(SpreadSpans(spans), "position bigint, block binary")
-        tasks = min(spans.count, self.parallelism)
-        gathered = spread.repartition(tasks, "position").sortWithinPartitions("position")
-        chunks = gathered.mapInArrow(GatherSpans(spans), "position bigint, chunk bigint, block binary")
-        return self._keep(("spans", spans), chunks)
-
     def by_cells(self, coding: Coding, selected: tuple[int, ...]) -> DataFrame:
         """Coded blocks with every joint cell of `selected` in one of them."""
         spread = self.coded(coding).mapInArrow(
@@ -111,9 +98,6 @@ class SparkEngine(Engine):
             return "rows", self.raw()
         if statistic.layout == "identified":
             return "rows by id", self.identified()
-        if statistic.layout == "spans":
-            spans = statistic.spans(self.profile)
-            return ("spans", spans), self.in_spans(spans)
         if statistic.layout == "coded":
             return ("coded", statistic.coding.key), self.coded(statistic.coding)
         spread = self._spread_by_cells(statistic.coding, statistic.selected)
@@ -141,16 +125,14 @@ class SparkEngine(Engine):
         jobs: dict[Hashable, tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
         for key, statistic in statistics.items():
             layout, frame = self._frame(statistic)
-            in_order = statistic.layout == "spans" and statistic.ordered
-            spans = statistic.spans(self.profile).count if in_order else 0
-            jobs.setdefault((layout, spans, statistic.ends), (frame, []))[1].append((key, statistic))
+            jobs.setdefault((layout, statistic.ends), (frame, []))[1].append((key, statistic))
         out: dict[Hashable, Any] = {}
-        for (_, spans, ends), (frame, members) in jobs.items():
+        for (_, ends), (frame, members) in jobs.items():
             if ends:
                 numbers = self._ended_job(frame, [s for _, s in members])
                 out |= {key: found for (key, _), found in zip(members, numbers, strict=True)}
                 continue
-            states = self._job(frame, [s for _, s in members], spans)
+            states = self._job(frame, [s for _, s in members])
             for (key, statistic), state in zip(members, states, strict=True):
                 out[key] = statistic.finish(state, self.profile)
         return out
@@ -166,17 +148,16 @@ class SparkEngine(Engine):
                 )
         return sizes
 
-    def _job(self, frame: DataFrame, statistics: list[Statistic], spans: int) -> list[State]:
-        """The merged states over the blocks of `frame`; `spans` how many are merged in order, 0 where order is no matter."""
+    def _job(self, frame: DataFrame, statistics: list[Statistic]) -> list[State]:
+        """The merged states over the blocks of `frame`."""
         sizes = self._refuse(statistics)
         if len(statistics) > 1 and sum(sizes) > self.worker_bytes:  # a task holds the states of all: one scan each
-            return [self._job(frame, [statistic], spans)[0] for statistic in statistics]
-        copies = spans or self.parallelism
-        total, share = sum(sizes) * copies, max(1, min(DIRECT_BYTES, self.worker_bytes // 4))
+            return [self._job(frame, [statistic])[0] for statistic in statistics]
+        total, share = sum(sizes) * self.parallelism, max(1, min(DIRECT_BYTES, self.worker_bytes // 4))
         direct = total <= share
-        finest = min(-(-max(sizes) * copies // share), max(sizes) // PIECE_BYTES, MOST_PIECES)
+        finest = min(-(-max(sizes) * self.parallelism // share), max(sizes) // PIECE_BYTES, MOST_PIECES)
         pieces = 1 if direct else max(self.parallelism, finest)
-        task = Partials([s.lean() for s in statistics], self.profile, pieces, bool(spans))
+        task = Partials([s.lean() for s in statistics], self.profile, pieces)
         rows = frame.mapInArrow(task, STATE_SCHEMA)
         if not direct:
             merge = MergeStates([s.lean() for s in statistics])
@@ -184,7 +165,7 @@ class SparkEngine(Engine):
             tasks = min(max(self.parallelism, 4 * total // self.worker_bytes), pieces * len(statistics))
             rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
         states = self._collect(rows)
-        return collect_states(statistics, [(r.statistic, r.piece, r.position, r.state) for r in states], pieces)
+        return collect_states(statistics, [(r.statistic, r.piece, r.state) for r in states], pieces)
 
     def _ended_job(self, frame: DataFrame, statistics: list[Ended]) -> list[np.ndarray]:
         """The numbers of statistics that are finished range by range of features, on the executors."""
@@ -282,14 +263,14 @@ class SparkEngine(Engine):
         return quantiles_from_bounds(bounds)
 
 
-def collect_states(statistics: list[Statistic], rows: list[tuple[int, int, int, Buffer]], pieces: int) -> list[State]:
-    """Merge the states that arrived, each statistic's in the order of their positions."""
+def collect_states(statistics: list[Statistic], rows: list[tuple[int, int, Buffer]], pieces: int) -> list[State]:
+    """Merge the states that arrived."""
     out = []
     for index, statistic in enumerate(statistics):
         parts: list[State] = []
         for piece in range(pieces):
             state: State | None = None
-            for _, _, _, data in sorted((r for r in rows if r[0] == index and r[1] == piece), key=lambda r: r[2]):
+            for data in (data for number, at, data in rows if (number, at) == (index, piece)):
                 part = decode(bytes(data))
                 state = part if state is None else statistic.merge(state, part)
             if state is not None:

@@ -18,7 +18,6 @@ from ..blocks.pack import Packed
 from ..blocks.profile import Profile
 from ..blocks.renumber import with_row_value
 from ..blocks.rowhash import mix
-from ..blocks.spans import Spans
 from ..errors import DataError, WorkerBudgetError, worker_errors
 from ..statistics.base import Ended, Statistic, compact, cut
 from ..statistics.targets import Target
@@ -26,7 +25,7 @@ from .base import DRIVER_BYTES, WORKER_BYTES, Answer, one_thread
 from .local import LocalEngine
 
 CODED_BYTES = 8 << 20  # of a coded block, about
-STATE_SCHEMA = "statistic int, piece int, position bigint, state binary"
+STATE_SCHEMA = "statistic int, piece int, state binary"
 
 
 def _any_block(data: memoryview) -> Block | CodedBlock:
@@ -37,77 +36,56 @@ def _any_block(data: memoryview) -> Block | CodedBlock:
 
 @dataclass
 class Partials:
-    """Worker side of a job: the statistics' states over the blocks of a task (per block where `ordered`)."""
+    """Worker side of a job: the statistics' states over the blocks of a task."""
 
     statistics: list[Statistic]
     profile: Profile
     pieces: int
-    ordered: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         states: list[State | None] = [None] * len(self.statistics)
         with one_thread():
-            position: int | None = None
             for batch in batches:
-                positions = batch.column(0).to_pylist() if self.ordered else None
-                for number, data in enumerate(binary_cells(batch, "block")):
-                    if positions is not None and position is not None and positions[number] != position:
-                        yield from self._emit(states, position)
-                        states = [None] * len(self.statistics)
-                    position = positions[number] if positions is not None else 0
+                for data in binary_cells(batch, "block"):
                     block = _any_block(data)
                     for index, statistic in enumerate(self.statistics):
                         states[index] = statistic.fold(states[index], block, self.profile)
-            if position is not None:
-                yield from self._emit(states, position)
+            for index, state in enumerate(states):
+                if state is None:  # no block came
+                    continue
+                for piece, part in enumerate(cut(state, self.pieces) if self._divide(index) else [state]):
+                    yield _state_row(index, piece, part)
 
     def _divide(self, index: int) -> bool:
         return self.pieces > 1 and self.statistics[index].divisible
 
-    def _emit(self, states: list[State | None], position: int) -> Iterator[pa.RecordBatch]:
-        for index, state in enumerate(states):
-            for piece, part in enumerate(cut(state, self.pieces) if self._divide(index) else [state]):
-                yield _state_row(index, piece, position, part)
 
-
-def _state_row(index: int, piece: int, position: int, state: State) -> pa.RecordBatch:
+def _state_row(index: int, piece: int, state: State) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(
         [
             pa.array([index], pa.int32()),
             pa.array([piece], pa.int32()),
-            pa.array([position], pa.int64()),
             binary_array(encode(compact(state))),
         ],
-        names=["statistic", "piece", "position", "state"],
+        names=["statistic", "piece", "state"],
     )
 
 
 @dataclass
 class MergeStates:
-    """Worker side of a merge by key: all states of one piece of one statistic, in the order of their positions."""
+    """Worker side of a merge by key: all states of one piece of one statistic."""
 
     statistics: list[Statistic]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        in_order: dict[tuple[int, int], list[tuple[int, bytes]]] = {}
         merged: dict[tuple[int, int], State] = {}
         for batch in batches:
-            statistic, piece, position = (batch.column(i).to_pylist() for i in range(3))
-            for number, data in enumerate(batch.column(3)):
-                key = statistic[number], piece[number]
-                if self.statistics[key[0]].exact:  # in any order: only the sum stays
-                    part = decode(data.as_py())
-                    merged[key] = self.statistics[key[0]].merge(merged[key], part) if key in merged else part
-                else:
-                    in_order.setdefault(key, []).append((position[number], data.as_py()))
+            statistic, piece = (batch.column(i).to_pylist() for i in range(2))
+            for number, data in enumerate(batch.column(2)):
+                key, part = (statistic[number], piece[number]), decode(data.as_py())
+                merged[key] = self.statistics[key[0]].merge(merged[key], part) if key in merged else part
         for (index, piece), state in merged.items():
-            yield _state_row(index, piece, 0, state)
-        for (index, piece), parts in in_order.items():
-            state: State | None = None
-            for _, data in sorted(parts, key=lambda p: p[0]):
-                part = decode(data)
-                state = part if state is None else self.statistics[index].merge(state, part)
-            yield _state_row(index, piece, 0, state)
+            yield _state_row(index, piece, state)
 
 
 @dataclass
@@ -138,7 +116,7 @@ class EndedPartials:
     def _emit(self, blocks: list[Block | CodedBlock]) -> Iterator[pa.RecordBatch]:
         for index, (statistic, edges) in enumerate(zip(self.statistics, self.edges, strict=True)):
             for piece, state in enumerate(statistic.pieces(blocks, self.profile, edges)):
-                yield _state_row(index, piece, 0, state)
+                yield _state_row(index, piece, state)
 
 
 @dataclass
@@ -154,14 +132,14 @@ class MergeEnded:
         with one_thread():
             for batch in batches:
                 statistic, piece = (batch.column(i).to_pylist() for i in range(2))
-                for number, data in enumerate(batch.column(3)):
+                for number, data in enumerate(batch.column(2)):
                     key = statistic[number], piece[number]
                     self._take(key, merged.setdefault(key, []), decode(data.as_py()))
             for index, piece in sorted(merged):
                 state = self._whole(index, merged.pop((index, piece)))
                 first, last = (int(edge) for edge in self.edges[index][piece : piece + 2])
                 numbers = self.statistics[index].finish_piece(state, first, last, self.profile)
-                yield _state_row(index, piece, 0, {"numbers": numbers})
+                yield _state_row(index, piece, {"numbers": numbers})
 
     def _take(self, key: tuple[int, int], parts: list[State], part: State) -> None:
         """`part` with the others of its piece: those of like size are merged, so that none is added to often."""
@@ -205,46 +183,6 @@ def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
     if position is None:
         return pa.RecordBatch.from_arrays([binary_array(data)], names=["block"])
     return pa.RecordBatch.from_arrays([pa.array([position], pa.int64()), binary_array(data)], names=["position", "block"])
-
-
-@dataclass(frozen=True)
-class SpreadSpans:
-    """Raw blocks cut by the span of their rows."""
-
-    spans: Spans
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for data in binary_cells(batch, "block"):
-                for span, part in self.spans.split(Block.decode(data)):
-                    yield _block_row(part.encode(), span)
-
-
-@dataclass(frozen=True)
-class GatherSpans:
-    """The parts of each span (they arrive together) as chunks sorted by row id."""
-
-    spans: Spans
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        span: int | None = None
-        parts: list[Block] = []
-        for batch in batches:
-            for position, data in zip(batch.column(0).to_pylist(), binary_cells(batch, "block"), strict=True):
-                if parts and position != span:
-                    yield from self._chunks(parts, span)
-                    parts = []
-                span = position
-                parts.append(Block.decode(bytes(data)))
-        if parts:
-            yield from self._chunks(parts, span)
-
-    def _chunks(self, parts: list[Block], span: int) -> Iterator[pa.RecordBatch]:
-        for number, chunk in enumerate(self.spans.chunks(in_order_of_ids(parts))):
-            yield pa.RecordBatch.from_arrays(
-                [pa.array([span], pa.int64()), pa.array([number], pa.int64()), binary_array(chunk.encode())],
-                names=["position", "chunk", "block"],
-            )
 
 
 @dataclass(frozen=True)

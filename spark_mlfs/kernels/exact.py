@@ -29,6 +29,7 @@ BITS = 20
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
 _ONE, _WORD = float(1 << BITS), 40
+_LEAST = -1000  # of a unit: 2^20 of a smaller one leave float64
 State = dict[str, Any]
 
 
@@ -37,7 +38,7 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
     reach = np.maximum(np.abs(low - shift), np.abs(high - shift))
     mantissa, exponent = np.frexp(reach)
     exponent = np.where(mantissa == 0.5, exponent - 1, exponent)  # a power of two is its own unit
-    return np.where(reach > 0, np.ldexp(1.0, exponent), 1.0)
+    return np.where(reach > 0, np.ldexp(1.0, np.maximum(exponent, _LEAST)), 1.0)
 
 
 def quantised(x: np.ndarray | sp.csr_matrix, unit: np.ndarray) -> tuple[Any, Any | None]:

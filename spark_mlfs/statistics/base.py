@@ -17,7 +17,6 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
-from ..blocks.spans import Spans
 
 Value = np.ndarray | sp.csr_matrix | int
 
@@ -95,14 +94,11 @@ class Statistic:
     A subclass states what differs from the class attributes here: they say how every one of its instances is computed.
 
     `layout`       which blocks it reads:
-        ``"rows"``    raw blocks in any order, equal rows may share an id; integer states only
+        ``"rows"``    raw blocks, equal rows may share an id
         ``"identified"``  the same, no two rows sharing an id
-        ``"coded"``   discretised blocks in any order; integer states only (the statistic has a `coding`)
+        ``"coded"``   discretised blocks (the statistic has a `coding`)
         ``"cells"``   discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
-        ``"spans"``   raw blocks in an order that depends on the row ids alone (`blocks.spans.Spans`), states merged in that
-                      order: float sums have one value whatever the partitioning
     `ends`         whether its states are cut by ranges of features and finished where they are merged (`Ended`)
-    `ordered`      with layout ``"spans"``: whether the order of the merge matters (float sums)
     `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces merged apart
     `quantised`    whether its integers are sums of quantised values (`kernels.exact`), which finish on the driver
     `by_labelset`  whether a state grows with the distinct labelsets, so that counting them first tells its size
@@ -110,7 +106,6 @@ class Statistic:
 
     layout: ClassVar[str] = "coded"
     ends: ClassVar[bool] = False
-    ordered: ClassVar[bool] = True
     divisible: ClassVar[bool] = True
     by_labelset: ClassVar[bool] = False
     quantised: ClassVar[bool] = False
@@ -119,18 +114,9 @@ class Statistic:
         """Equal keys mean equal results: the engines answer a repeated request from their cache."""
         raise NotImplementedError
 
-    @property
-    def exact(self) -> bool:
-        """Whether states merge in any order to the same bits."""
-        return not (self.layout == "spans" and self.ordered)
-
     def lean(self) -> Statistic:
         """The statistic without what only `finish` needs: this is what travels to the workers."""
         return self
-
-    def spans(self, profile: Profile) -> Spans:
-        """With layout ``"spans"``: how the rows are cut for it."""
-        return Spans.of(profile)
 
     def partial(self, block: Block | CodedBlock, profile: Profile) -> State:
         """The state of one block of rows."""

@@ -110,7 +110,7 @@ def test_what_one_task_may_not_hold_runs_distributed_with_the_same_bits(planted,
     assert all(r.distributed for r in spread)
     if methods != ("ridge",):
         assert bits(spread) == bits(alone)
-    else:  # its states are merged in one order, but a solver's threads differ
+    else:  # its sums are exact, but a solver's threads differ
         assert np.allclose(spread[0].scores.values, alone[0].scores.values, rtol=1e-9)
 
 
@@ -148,9 +148,9 @@ def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
     """However many tasks hand in states, what a task merges is cut until it fits."""
     cuts, state = [], Partials.__init__
 
-    def watched(self, statistics, profile, pieces, ordered):
+    def watched(self, statistics, profile, pieces):
         cuts.append(pieces)
-        state(self, statistics, profile, pieces, ordered)
+        state(self, statistics, profile, pieces)
 
     monkeypatch.setattr(Partials, "__init__", watched)
     coding = Outline(planted.profile).coding(200)
