@@ -513,3 +513,31 @@ def test_laws(kind, name):
         shown = type(getattr(statistic, "target", None)).__name__ if hasattr(statistic, "target") else ""
         broken += [f"{kind.__name__}({shown}) on {name}: {line}" for line in broken_laws(statistic, block, profile)]
     assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
+
+
+QUANTISED = (gram.Gram, csfs.FilledSums, csfs.AllRowsGram, rfs.ReweightedGram, knockoffs.KnockoffGram, moments.GroupMoments)
+ABOUT_LABELS = ("centre_y", "sum_y", "xy", "yy")  # whose centre is the positive rows' share of the number of rows
+QUANTISED += (graph.EdgeDifferences, lift.ClusterSums, mlnb.ComponentMoments, gmba.HingeSums, labelsets.LabelsetSums)
+
+
+@pytest.mark.parametrize("kind", QUANTISED)
+def test_laws_of_states_that_can_hold_many_rows(kind):
+    """What is announced for 2²³ rows, where sums of squares take a further word."""
+    block = case("half_known")[0]
+    for statistic, profile in EXAMPLES[kind][1]("half_known"):
+        many = replace(profile, n=1 << 23)
+        assert not broken_laws(statistic, block, many)
+        results = [numbers(statistic.finish(statistic.lean().partial(block, p), p)) for p in (profile, many)]
+        assert len(results[0]) == len(results[1]) > 0
+        for one, other in zip(*results, strict=True):
+            assert np.allclose(one, other, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(one).max(initial=0.0)))
+
+
+def numbers(result):
+    """The float arrays of a result, but for those about the labels' centre."""
+    if isinstance(result, np.ndarray):
+        return [result] if result.dtype.kind == "f" else []
+    if isinstance(result, (list, tuple)):
+        return [found for part in result for found in numbers(part)]
+    fields = result if isinstance(result, dict) else getattr(result, "__dict__", {})
+    return [found for name, part in sorted(fields.items()) if name not in ABOUT_LABELS for found in numbers(part)]
