@@ -87,7 +87,8 @@ class KnockoffGram(Statistic):
     def finish(self, state: State, profile: Profile) -> GramStatistics:
         plain, k, unit, reach = self.plain, self.sampler.positions, self._unit(profile), self._reach(profile)
         centre = plain.centre_x[k]
-        with_labels = exact.product_of(state, reach, np.ones(profile.q + 1), "xy ")
+        ones = np.full(profile.q + 1, 2.0**exact.BITS)  # a label is 1 of the grid
+        with_labels = exact.product_of(state, reach, ones, "xy ")
         total = with_labels[:, -1]
         first = GramStatistics(
             plain.n,
