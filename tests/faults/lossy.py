@@ -165,7 +165,8 @@ def fitted(name: str) -> Callable[[DataFrame], str]:
         estimator = ESTIMATORS[name]()
         estimator._small_bytes = lambda *_: 0  # on the executors, however small the data
         model = estimator.fit(frame)
-        found = model.transform(frame.limit(50).orderBy("features")).select("rawPrediction").collect()
+        some = frame.where(F.pmod(F.xxhash64("features"), F.lit(30)) == 0)  # a limit takes other rows when a shuffle is run again
+        found = model.transform(some).select("rawPrediction").collect()
         return digest(*sorted(row[0].toArray().tobytes() for row in found))
 
     return run
