@@ -30,7 +30,7 @@ from ..kernels.scaling import Scaling
 from ..params import Choice, Integer, Parameter
 from .base import SCALING, Classifier, Predictor
 from .knn import BRkNN, label_counts
-from .svm import LINEAR, LabelMachines, gather_machines
+from .svm import LINEAR, LabelMachines, decisions, gather_machines
 
 
 class ClassifierChain(Classifier):
@@ -86,11 +86,11 @@ class MachineChain(Predictor):
         s = self.state
         x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
         v, order = x.shape[1], s["order"]
-        scores = np.asarray(x @ s["weights"][:, :v].T) + s["intercept"]
+        scores = decisions(x, s["weights"][:, :v]) + s["intercept"]
         labels = np.zeros(scores.shape, np.uint8)
         for position, label in enumerate(order):
             before = order[:position]
-            scores[:, label] += labels[:, before] @ s["weights"][label, v : v + position]
+            scores[:, label] += decisions(labels[:, before].astype(np.float64), s["weights"][[label], v : v + position])[:, 0]
             labels[:, label] = scores[:, label] > 0
         return labels, scores
 

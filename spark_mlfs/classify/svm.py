@@ -170,8 +170,16 @@ class Machines(Predictor):
     def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
         x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
-        decision = np.asarray(x @ s["weights"].T) + s["intercept"]
+        decision = decisions(x, s["weights"]) + s["intercept"]
         return (decision > 0).astype(np.uint8), decision if s["scores"] == "decision" else probability(decision, s["a"], s["b"])
+
+
+def decisions(x: np.ndarray | sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
+    """x w' of the rows x (n, v) and machines `weights` (q, v): each row's to the bit, whatever rows stand beside it. A matrix
+    product by BLAS rounds a row by its place among the others."""
+    if sp.issparse(x):
+        return np.asarray(x @ weights.T)
+    return np.einsum("ij,kj->ik", np.ascontiguousarray(x), np.ascontiguousarray(weights))
 
 
 def probability(decision: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -1,0 +1,38 @@
+"""A row's decision values do not depend on the rows it is predicted with."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from spark_mlfs.classify.chain import MachineChain
+from spark_mlfs.classify.svm import Machines, decisions
+
+
+def machines(rng, v, q, further=0):
+    return {
+        "weights": rng.normal(size=(q, v + further)), "intercept": rng.normal(size=q), "offset": np.zeros(v), "scale": np.ones(v),
+        "columns": None, "scores": "decision", "a": np.ones(q), "b": np.zeros(q), "order": np.arange(q)[::-1],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [Machines, MachineChain])
+@pytest.mark.parametrize("v, q", [(24, 4), (300, 6)])
+def test_a_row_is_predicted_alike_in_any_batch(kind, v, q):
+    rng = np.random.default_rng(v)
+    x, state = rng.normal(size=(500, v + 5)), machines(rng, v, q, q if kind is MachineChain else 0)
+    state["columns"] = np.arange(2, v + 2)
+    for rows in (x, sp.csr_matrix(np.where(x > 0.5, x, 0))):
+        labels, whole = kind(state).predict(rows)
+        for n in (1, 2, 3, 7, 50, 333):
+            some = rng.permutation(500)[:n]
+            mine, scores = kind(state).predict(rows[some])
+            assert np.array_equal(mine, labels[some]) and np.array_equal(scores, whole[some])
+
+
+def test_decisions_are_the_product():
+    rng = np.random.default_rng(1)
+    x, w = rng.normal(size=(40, 9)), rng.normal(size=(5, 9))
+    for rows in (x, sp.csr_matrix(x)):
+        np.testing.assert_allclose(decisions(rows, w), [[sum(a * b for a, b in zip(r, m, strict=True)) for m in w] for r in x])
