@@ -173,7 +173,8 @@ class Counting:
         engine, goal = self.engine, target or self.target
         wanted = PairInformation(self.coding, goal, tuple(features), commonest, None, None)
         totals = self.totals if target is None else group_totals(target, engine.profile)
-        if totals is not None and wanted.state_bytes(engine.profile) > self._limit * len(features):
+        large = wanted.state_bytes(engine.profile) > self._limit * len(features)
+        if totals is not None and (large or (target is None and self.wide)):
             ended = PairNumbers(self.coding, goal, tuple(features), commonest, self.logs, totals)
             if len(features) > 1 and ended.least_bytes(engine.profile) > engine.worker_bytes // 8:
                 half = len(features) // 2

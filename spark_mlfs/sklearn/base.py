@@ -97,5 +97,3 @@ class LearningEstimator(ArrayEstimator, Generic[Learner]):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "state_")
-
-

@@ -380,7 +380,8 @@ def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two
 def stored_linked_information(logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts) -> np.ndarray:
     """`linked_information` of sparse counts over classes, or labels that are all known, to the bit: nothing is made dense."""
     size, labels, coding = target.size, isinstance(target, Labels), counts.coding
-    tables = [counts.table.T.tocsr()[:, a : a + size] for a in range(0, counts.size, size)]
+    every = counts.table.T.tocsr()
+    tables = [every if counts.size == size else every[:, a : a + size] for a in range(0, counts.size, size)]
     totals = [counts.totals[a : a + size] for a in range(0, counts.size, size)]
     whole = two_way.table.T.tocsr().astype(np.int64)
     tables.append(whole - sum(tables[1:], tables[0]))

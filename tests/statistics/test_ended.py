@@ -224,3 +224,15 @@ def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
     often, found = numbers(len(parts[0].encode()) + 1)
     assert (once, often) == (1, 5)
     assert found.tobytes() == whole.tobytes() == held.run(statistic)[0].tobytes()
+
+
+def test_wide_counts_are_not_brought_together_for_links(monkeypatch):
+    """However small the counts of a pick are: those of its commonest code come from the two-way counts."""
+    monkeypatch.setattr(counting.Counting, "_cells_are_cheaper", False)
+    held = engine("counts")
+    whole = scores(held, "jmi", {})
+    two_way = TwoWay(held.coding(), held.labels())
+    assert two_way.key() in held._results
+    monkeypatch.setattr(counting, "WIDE_BYTES", two_way.state_bytes(held.profile) - 1)
+    wide = engine("counts")
+    assert bits(scores(wide, "jmi", {})) == bits(whole) and two_way.key() not in wide._results
