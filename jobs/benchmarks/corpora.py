@@ -12,7 +12,7 @@ import multiprocessing
 import os
 import shutil
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -48,10 +48,9 @@ class Corpus:
         rows = max(200, round(self.n * share))
         d, q = max(40, round(self.d * width)), max(min(self.q, 6), round(self.q * width))
         d = self.d if self.kind == DENSE and share >= 0.1 else d
-        return Corpus(
-            self.name, self.kind, rows, d, q, min(self.words, d // 2) if self.kind == SPARSE else self.words, self.tags,
-            self.parts, self.numbers, self.seed,
-        )  # fmt: skip
+        words = min(self.words, d // 2) if self.kind == SPARSE else self.words
+        parts = self.parts if share >= 0.1 else min(self.parts, 10)
+        return replace(self, n=rows, d=d, q=q, words=words, parts=parts)
 
     @property
     def title(self) -> str:
