@@ -364,7 +364,7 @@ def test_bad_files(refused, tmp_path, text, parts):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--num-features", "4"], ["num_features = 4", "3 features"]),
+        (["--num-features", "4"], ["--num-features 4", "3 features"]),
         (["--num-features", "0"], ["--num-features", "1"]),
         (["--num-features", "-3"], ["--num-features"]),
         (["--num-features", "many"], ["--num-features", "many"]),
