@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from ..errors import DataError
 State = dict[str, Any]  # arrays, CSR matrices and plain values by name
 Buffer = bytes | bytearray | memoryview
 _ALIGN = 16
-_KINDS = frozenset("biufcSU")  # of the dtypes that are encoded
+_DTYPE = re.compile(r"[<>|=][biufcSU]\d+")  # as `encode` writes those it encodes
 _DAMAGE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
@@ -97,10 +98,12 @@ def _decode(view: memoryview) -> State:
 
     def get(spec: list) -> np.ndarray:
         kind, shape, at = spec
-        if type(kind) is not str or type(shape) is not list or any(type(size) is not int or size < 0 for size in [*shape, at]):
+        if type(kind) is not str or not _DTYPE.fullmatch(kind):
+            raise ValueError("an array of a type that is not encoded")
+        if type(shape) is not list or any(type(size) is not int or size < 0 for size in [*shape, at]):
             raise ValueError("an array of no size or type that is encoded")
         dtype, count = np.dtype(kind), math.prod(shape)
-        if dtype.kind not in _KINDS or count * dtype.itemsize > view.nbytes:
+        if count * dtype.itemsize > view.nbytes:
             raise ValueError("an array of no size or type that is encoded")
         return np.frombuffer(view, dtype, count, start + at).reshape(shape) if count else np.zeros(shape, dtype)
 

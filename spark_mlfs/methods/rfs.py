@@ -163,7 +163,8 @@ class RFS(Method):
                 out = scores_of(self._gathered(engine, p, view), view, engine)
             out.details["scans"] = 0
             return out
-        floor = residual_floor(sets.indicator(engine.profile.q), sets.counts)
+        # rows that are labelled alike leave no residual beside the intercept: any floor will do
+        floor = residual_floor(sets.indicator(engine.profile.q), sets.counts) or 1.0
         scans = 0
 
         def scan(W: np.ndarray | None, b: np.ndarray | None) -> WeightedGram:

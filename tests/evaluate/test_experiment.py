@@ -226,11 +226,11 @@ def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     split = Protocol.of("3-fold").splits()[0]
     design = Design(("3", "5"), (judge("br-svm"),))
     bins = {"coarse": 5, "fine": 60}
-    trials = [Trial(Candidate(name, (Request.of("mim", {"num_bins": n}),)), split, design) for name, n in bins.items()]
+    trials = [Trial(Candidate(name, (Request.of("fimf", {"num_bins": n}),)), split, design) for name, n in bins.items()]
     plenty = results(packed, trials)
     assert not spread
     tasks.clear()
-    tight = 2 * packed.profile.size  # the rows fit, and what is counted of few bins
+    tight = 2 * packed.profile.size  # the rows fit, and the pairs of labels counted of few bins
     scarce = results(packed, trials, worker_bytes=tight)
     assert sorted(tasks) == [("coarse", tight), ("fine", tight)] and spread == [("fine", tight)]
     less = results(packed, trials, worker_bytes=tight - 1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -332,7 +333,7 @@ def test_a_selection_onto_a_full_disk(spark, small_disk, capfd):
     assert said.err.startswith(
         f"spark-mlfs: error: the output {folder}/new/out cannot be written: the disk is full; free some room"
     )
-    assert len(said.err.splitlines()) == 1 and not said.out
+    assert len(said.err.splitlines()) == 1 and "written to" not in said.out
     assert [p.name for p in folder.iterdir()] == ["full"]
 
 
@@ -433,4 +434,5 @@ def test_an_action_of_the_users_own_ends_in_the_librarys_line(spark, tmp_path, f
     assert not isinstance(raised.value, DataError)
     with pytest.raises(DataError, match=line) as told, worker_errors():
         frame.count()
-    assert str(raised.value).strip().endswith(str(told.value))
+    text = re.sub(r" SQLSTATE: \w+$", "", str(raised.value).strip())  # which Spark adds to errors of its expressions
+    assert text.endswith(str(told.value))

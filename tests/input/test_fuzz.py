@@ -321,6 +321,7 @@ def test_bytes_of_a_saved_state(changes, cut):
 @FUZZ
 @example("bits", [[], ["<f8", 1 << 40], None], "a")  # a shape that is text, repeated
 @example("bits", ["<f8", ["x", 1 << 40], 0], "a")
+@example("bits", ["a", [], 0], "a")  # an alias that NumPy warns of
 @example("bits", ["<U4", [1 << 62, 1 << 62], 0], "a")
 @given(st.sampled_from(sorted(SPECS)), SPEC, st.sampled_from(["a", "s", "v", None]))
 def test_header_of_a_saved_state(name, spec, kind):

@@ -65,8 +65,8 @@ def seeded_order(n, seed):
 
 
 def descents(naive, order, beta=0.9):
-    """The naive descent of the paper, and how far rounding alone moves it: weights change sign and size at every step, and
-    gradients changed in their last bit can end per cents apart."""
+    """The naive descent of the paper, and how far the last digits of its gradients alone move it: weights change sign and size
+    at every step, and gradients changed in their last bit can end per cents apart. Exact sums have twelve digits and more."""
     gradients = naive.gradients()
 
     def run(noise):
@@ -80,7 +80,7 @@ def descents(naive, order, beta=0.9):
 
     want = run(0.0)
     np.testing.assert_array_equal(want, naive.paper(order, beta))
-    return want, max(np.abs(run(noise) - want).max() for noise in (1e-15, 3e-15, 1e-14)) / np.abs(want).max()
+    return want, max(np.abs(run(noise) - want).max() for noise in (1e-15, 1e-14, 1e-13, 1e-12)) / np.abs(want).max()
 
 
 @pytest.mark.slow
