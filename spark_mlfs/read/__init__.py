@@ -1,9 +1,9 @@
 """Reading: a format becomes the canonical frame ``id, features, labels``. `load` finds the reader by name.
 
 A reader looks at as little as it must; what is wrong with a row shows when the frame is used. An action that this library
-starts raises `DataError`. An action of your own (``frame.count()``) raises Spark's exception, whose text ends in that line, but
-for an SQLSTATE; ``with spark_mlfs.errors.worker_errors():`` around it makes it a `DataError`. What was read all the same and should
-be known is a warning, `DataNotice`.
+starts raises `DataError`. An action of your own (``frame.count()``) raises Spark's exception, whose text ends in that line,
+but for an SQLSTATE; ``with spark_mlfs.errors.worker_errors():`` around it makes it a `DataError`. What was read all the same
+and should be known is a warning, `DataNotice`.
 """
 
 from __future__ import annotations

@@ -81,14 +81,14 @@ def close(got, want, tolerance=1e-11):
     assert np.abs(got - want).max() <= tolerance * max(1, np.abs(want).max())
 
 
-def same_per_anchor(ours, naive, weights=None):
+def same_per_anchor(ours, naive, weights=None, tolerance=1e-11):
     got = ours.gradients(weights)
     v = np.ones(naive.d) if weights is None else weights
     assert sorted(got) == [a[0] for a in naive.anchors]
     for anchor in naive.anchors:
         loss, gradient = naive.terms(*anchor, v)
-        close(got[anchor[0]][0], gradient)
-        close(got[anchor[0]][1], loss)
+        close(got[anchor[0]][0], gradient, tolerance)
+        close(got[anchor[0]][1], loss, tolerance)
     loss, gradient = ours.evaluate(v)
     close(loss, naive.loss(v))
     close(gradient, sum(g for g, _ in got.values()), 1e-10)
@@ -133,7 +133,7 @@ def test_real_sets(name, sparse, data_dir):
     X, Y = load(name, data_dir)[:2]
     X, Y = standardise(X), Y.astype(int)
     naive, ours = Gmba(X, Y), InBlocks(X, Y, size=200, tile=128, sparse=sparse)
-    same_per_anchor(ours, naive)
+    same_per_anchor(ours, naive, tolerance=1e-10)  # columns reach far: the grid is coarser beside what most rows add
     got = ours.gradients()
     close(margin.closed(sum(g for g, _ in got.values())), naive.closed())
     order = np.random.default_rng(0).permutation(len(X))

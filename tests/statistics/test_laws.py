@@ -499,7 +499,8 @@ def test_sizes_are_announced_tightly():
         for statistic in found:
             (coded,) = [block] if statistic.layout != "coded" else [code_block(block, statistic.coding)]
             size = len(encode(compact(statistic.partial(coded, profile))))
-            assert size <= statistic.state_bytes(profile) <= 6 * size + 4096, (name, statistic.key()[0])
+            # counts of sparse rows are announced with four bytes, and travel in one where they fit
+            assert size <= statistic.state_bytes(profile) <= 9 * size + 4096, (name, statistic.key()[0])
 
 
 @pytest.mark.parametrize("kind, name", [(kind, name) for kind, (names, _) in EXAMPLES.items() for name in names])
