@@ -133,12 +133,12 @@ def test_real_sets(name, sparse, data_dir):
     X, Y = load(name, data_dir)[:2]
     X, Y = standardise(X), Y.astype(int)
     naive, ours = Gmba(X, Y), InBlocks(X, Y, size=200, tile=128, sparse=sparse)
-    same_per_anchor(ours, naive, tolerance=1e-10)  # columns reach far: the grid is coarser beside what most rows add
+    same_per_anchor(ours, naive, tolerance=1e-9)  # columns reach far: the grid is coarse beside what one anchor adds
     got = ours.gradients()
-    close(margin.closed(sum(g for g, _ in got.values())), naive.closed())
+    close(margin.closed(sum(g for g, _ in got.values())), naive.closed(), 1e-10)
     order = np.random.default_rng(0).permutation(len(X))
     descent = margin.paper_descent((got[i][0] for i in order if i in got), X.shape[1])
-    close(descent.weights, naive.paper(order), 1e-8)
+    close(descent.weights, naive.paper(order), 1e-6)  # which its steps make larger
 
 
 def test_dense_product_and_sparse_product_agree(monkeypatch):
