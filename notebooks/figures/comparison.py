@@ -19,7 +19,7 @@ from spark_mlfs.evaluate.summary import TITLES, curves, main_metric, summary, te
 
 def main(run: str, out: str) -> None:
     folder = Path(run)
-    plan = Comparison.model_validate(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["plan"])
+    plan = Comparison.of(json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["plan"])
     cells = pd.read_parquet(folder / "cells.parquet")
     kind, metric = main_metric(plan)
     judge = plan.design().judges[0].title

@@ -134,7 +134,7 @@ def _write(
             target.table(name, table)
     manifest = {
         **opening(args.command, args.argv),
-        "plan": plan.model_dump(mode="json"),
+        "plan": plan.as_dict(),
         **trials,
         "seconds": stages.seconds,
         "versions": versions(target.spark.version),

@@ -15,8 +15,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, create_model
-
 from .. import params
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError
@@ -24,7 +22,8 @@ from ..methods import METHODS
 from ..params import Choice, Integer
 from ..pipeline import Request
 from ..read import READERS
-from ..read.toml import Data, Section, explain, read_toml, reader_option
+from ..read.sections import Field, InvalidValue, Section
+from ..read.toml import Data, explain, read_toml, reader_option
 from ..select import CrossValidation, Rule
 from ..select.modes import KEYS, LEVELS, RATES, RULES, SETTINGS, Setting, either, level_setting
 
@@ -65,15 +64,13 @@ def _field(setting: Setting) -> tuple[Any, Any]:
     return (int if isinstance(kind, Integer) else float) | None, Field(None, description=doc, **bounds)
 
 
-_Settings = create_model(
-    "_Settings",
-    __base__=Section,
-    mode=(Literal[RULES] | None, Field(None, description="rule instead of a number")),
+_SELECTION = {
+    "mode": (Literal[RULES] | None, Field(None, description="rule instead of a number")),
     **{key: _field(setting) for key, setting in KEYS.items()},
-)
+}
 
 
-class Selection(_Settings):
+class Selection(Section, further=_SELECTION):
     """How many features to keep: a number or a share of them, not both; or the rule that says which are worth keeping. Its keys
     are those of `select.modes.KEYS`, and `mode`, one of its rules."""
 
@@ -143,7 +140,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
     """
     below = _validated(read_toml(file), file) if file else {}
     above = _validated(flags, None)
-    merged = {section: _laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.model_fields}
+    merged = {section: _laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.fields}
     merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
     config = RunConfig(**merged)
     if config.data.format is None:
@@ -178,9 +175,9 @@ def _laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any])
 def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     """What a layer gives, in its proper types."""
     try:
-        values = RunConfig.model_validate(dict(layer)).model_dump(exclude_unset=True)
-    except ValidationError as error:
-        raise ParameterError(explain(error.errors()[0], file, RunConfig)) from None
+        values = RunConfig.of(layer).as_dict(only_given=True)
+    except InvalidValue as error:
+        raise ParameterError(explain(error, file, RunConfig)) from None
     selection = values.get("selection", {})
     if selection.get("num_features") is not None and selection.get("percentile") is not None:
         where = f"{file}: [selection]" if file else "--num-features and --percentile"

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
+import threadpoolctl
 
 from ..blocks.block import Block
 from ..blocks.codec import State
@@ -45,9 +45,16 @@ def one_thread() -> Iterator[None]:
 
 
 @lru_cache(maxsize=1)
-def _thread_pools(modules: int) -> ThreadpoolController:
+def _thread_pools(modules: int) -> Any:
     """The libraries with threads of this process. Finding them takes as long as a small task: once for what is imported."""
-    return ThreadpoolController()
+    if hasattr(threadpoolctl, "ThreadpoolController"):
+        return threadpoolctl.ThreadpoolController()
+    return _SoughtEachTime()  # threadpoolctl 2, which Databricks 15.4 and 16.4 have
+
+
+class _SoughtEachTime:
+    def limit(self, limits: int) -> Any:
+        return threadpoolctl.threadpool_limits(limits)
 
 
 @dataclass

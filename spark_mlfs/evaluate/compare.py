@@ -99,7 +99,8 @@ class ForgetfulJournal:
 
 def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]:
     """What must agree for a run to be taken up again."""
-    what = plan.model_dump(mode="json", include={"data", "method", "extractor", "classifier", "protocol"})
+    taking_part = ("data", "method", "extractor", "classifier", "protocol")
+    what = {name: value for name, value in plan.as_dict().items() if name in taking_part}
     orders = [list(c.order) if c.order is not None else None for c in candidates]
     return json.loads(json.dumps({"tool": "spark_mlfs", "job": "compare", **what, "orders": orders}))
 

@@ -17,8 +17,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, Field, ValidationError
-
 from .. import params
 from ..classify import CLASSIFIERS
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
@@ -27,7 +25,8 @@ from ..extract import EXTRACTORS
 from ..methods import METHODS
 from ..pipeline import Request
 from ..read import READERS
-from ..read.toml import Data, Section, explain, read_toml, reader_option
+from ..read.sections import Field, InvalidValue, Section
+from ..read.toml import Data, explain, read_toml, reader_option
 from .metrics import KINDS
 from .split import Protocol
 from .summary import published
@@ -102,10 +101,9 @@ class Run(Section):
     worker_bytes: int = Field(WORKER_BYTES, ge=1 << 20, description="rows and statistics one worker process holds, in bytes")
 
 
-class Comparison(BaseModel):
+class Comparison(Section):
     """A whole comparison."""
 
-    model_config = {"extra": "forbid"}
     title: str = "Comparison"
     notes: str = Field("", description="what the page says at the top, and paragraph by paragraph at the end")
     published: str | None = Field(None, description="CSV with columns data, method, metrics, metric, value[, spread]")
@@ -207,9 +205,9 @@ def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
     """A checked comparison of what a file or flags give; `ParameterError` with the file and key for whatever is wrong."""
     try:
-        plan = Comparison.model_validate(dict(layer))
-    except ValidationError as error:
-        raise ParameterError(explain(error.errors()[0], file, Comparison)) from None
+        plan = Comparison.of(layer)
+    except InvalidValue as error:
+        raise ParameterError(explain(error, file, Comparison)) from None
     return plan.checked(file)
 
 
@@ -218,10 +216,9 @@ def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Compari
     layer = read_toml(file)
     if over:
         try:
-            Run.model_validate(dict(over))
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise ParameterError(explain({**first, "loc": ("run", *first["loc"])}, None, Comparison)) from None
+            Run.of(over)
+        except InvalidValue as error:
+            raise ParameterError(explain(error.within("run"), None, Comparison)) from None
         layer = {**layer, "run": {**layer.get("run", {}), **over}}
     if isinstance(layer.get("published"), str):
         layer = {**layer, "published": str(Path(file).parent / layer["published"])}

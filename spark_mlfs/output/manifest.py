@@ -14,7 +14,7 @@ import numpy as np
 
 from ..pipeline import Result
 
-LIBRARIES = ("spark_mlfs", "pyspark", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "pydantic")
+LIBRARIES = ("spark_mlfs", "pyspark", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn")
 LARGEST_ARRAY = 10_000  # entries of a method's further results that the manifest holds
 
 
@@ -76,7 +76,7 @@ def selection_manifest(
             "fingerprint": f"{profile.fingerprint:016x}",
         },
         "method": {"name": result.request.method, "parameters": dict(result.request.parameters)},
-        "selection": {**config.selection.model_dump(exclude_none=True), "kept": kept, **_rule(result)},
+        "selection": {**config.selection.as_dict(only_set=True), "kept": kept, **_rule(result)},
         "seed": config.run.seed,
         "solution": solution,
         "cost": {

@@ -10,14 +10,9 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from ..errors import ParameterError
 from . import READERS
-
-
-class Section(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+from .sections import Field, InvalidValue, Section
 
 
 class Data(Section):
@@ -83,17 +78,17 @@ def _too_deep(text: str) -> int:
     return 0
 
 
-def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -> str:
-    """One line for pydantic's first error in a configuration whose sections `root` lists."""
-    path = [part for part in error["loc"] if part not in ("str", "list[str]")]
+def explain(error: InvalidValue, file: str | None, root: type[Section]) -> str:
+    """One line for what is wrong with a configuration whose sections `root` lists."""
+    path = list(error.path)
     number = [part for part in path[1:2] if isinstance(part, int)]  # of a section that may stand several times
     keys = [str(part) for part in path[1 + len(number) :]]
     section = str(path[0]) if path else ""
     heading = f"[[{section}]] {number[0] + 1}" if number else f"[{section}]"
-    if error["type"] == "extra_forbidden":
+    if error.kind == "unknown":
         sections = [section] if keys else []
         key = keys[-1] if keys else section
-        fields = root.model_fields
+        fields = root.fields
         known = list(_fields(fields[section].annotation)) if sections else list(fields)
         owner = f"section {heading}" if sections else "the configuration"
         near = get_close_matches(key, known, n=1)
@@ -103,16 +98,14 @@ def explain(error: Mapping[str, Any], file: str | None, root: type[BaseModel]) -
             home = next((name for name, field in fields.items() if key in _fields(field.annotation)), None)
             hint = f"it belongs in [{home}]; " if home else ""
         return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
-    shown = repr(error["input"])
+    shown = repr(error.value)
     shown = shown if len(shown) <= 120 else shown[:119] + "…"
-    what = error["msg"].partition(", unable to parse")[0].replace("Input should be", "must be")
-    what = what.replace("Field required", "is missing").replace("a valid integer", "a whole number").replace("valid ", "")
     where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file else _flag(section, keys)
-    if error["type"] == "missing":
-        return f"{where} {what}"
+    if error.kind == "missing":
+        return f"{where} {error.words}"
     if not keys:
-        return f"{file}: {heading} must be a section (a table of keys), not {shown}"
-    return f"{where} {what}, not {shown}"
+        return f"{file}: {heading} {error.words}, not {shown}"
+    return f"{where} {error.words}, not {shown}"
 
 
 _FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode": "--selection"}
@@ -128,9 +121,11 @@ def _flag(section: str, keys: Sequence[str]) -> str:
 
 
 def _fields(annotation: Any) -> Mapping[str, Any]:
-    """The keys of a section, or of each of a list of sections."""
+    """The keys of a section, or of each of a list of sections; a plain value has none."""
     kinds = get_args(annotation) or (annotation,)
-    return next((kind.model_fields for kind in kinds if hasattr(kind, "model_fields")), {})  # a plain value has none
+    return next(
+        (kind.fields for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), {}
+    )  # a plain value has none
 
 
 def reader_option(format: str, name: str, value: Any) -> Any:

