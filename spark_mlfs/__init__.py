@@ -44,6 +44,7 @@ if TYPE_CHECKING:
         MLSIExtractor,
     )
     from .ml.selector_classes import (
+        AutoSelector,
         Chi2Selector,
         CMISelector,
         CSFSSelector,
@@ -104,6 +105,7 @@ __all__ = [
     "register",
     "selector_class",
     # names of the classes, written by ml.generate
+    "AutoSelector",
     "Chi2Selector",
     "CMISelector",
     "CSFSSelector",

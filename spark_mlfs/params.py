@@ -155,6 +155,8 @@ class Parameter:
         """`value` in its proper type; `ParameterError` where the constraint does not hold."""
         try:
             return self.constraint.accept(value)
+        except ParameterError:  # the constraint says it better
+            raise
         except (ValueError, TypeError, OverflowError):
             raise ParameterError(f"{self.name} must be {self.constraint}, not {value!r}") from None
 

@@ -125,6 +125,8 @@ def values_of(constraint: Any, default: Any) -> list[Any]:
         return [None, *values_of(constraint.of, default)]
     if hasattr(constraint, "options"):
         return list(constraint.options)
+    if hasattr(constraint, "what"):
+        return [default]
     if not hasattr(constraint, "low"):
         return [True, False]
     low = constraint.low

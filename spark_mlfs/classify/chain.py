@@ -27,9 +27,10 @@ from ..blocks.codec import State
 from ..engine.base import Engine
 from ..kernels.knn import Rows, nearest
 from ..kernels.scaling import Scaling
+from ..kernels.votes import label_counts
 from ..params import Choice, Integer, Parameter
 from .base import SCALING, Classifier, Predictor
-from .knn import BRkNN, label_counts
+from .knn import BRkNN
 from .svm import LINEAR, LabelMachines, decisions, gather_machines
 
 

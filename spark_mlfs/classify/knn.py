@@ -31,8 +31,9 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..engine.base import Engine
 from ..errors import DataError
-from ..kernels.knn import NONE, Nearest, Rows, nearest
+from ..kernels.knn import NONE, Rows, nearest
 from ..kernels.scaling import Scaling
+from ..kernels.votes import label_counts, odds, posterior_tables
 from ..params import Integer, Number, Parameter
 from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
 from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
@@ -119,14 +120,6 @@ class NeighbourVote(Predictor):
         return (share > 0.5).astype(np.uint8), share
 
 
-def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
-    """(rows, q) labels among the neighbours, whose ids are positions in y."""
-    taken = best.ids != NONE
-    indptr = np.concatenate([[0], np.cumsum(taken.sum(axis=1))])
-    chosen = sp.csr_matrix((np.ones(indptr[-1]), best.ids[taken], indptr), shape=(len(best.ids), y.shape[0]))
-    return np.rint((chosen @ y).toarray()).astype(np.int64)
-
-
 class BRkNN(_KNN):
     """Majority vote of the k nearest training rows, label by label."""
 
@@ -166,24 +159,9 @@ class MLkNN(_KNN):
         return Posterior(state)
 
 
-def posterior_tables(counts: np.ndarray, y: sp.csr_matrix, s: float, k: int) -> State:
-    """`prior` (q,), `with` and `without` (q, k+1): P(l), P(j|l), P(j|¬l), from the neighbour counts (n, q) of the training
-    rows."""
-    n, q = y.shape
-    have = y.toarray() > 0
-    cell = np.arange(q) * (k + 1) + counts
-    size = q * (k + 1)
-    kappa = [np.bincount(cell[mask], minlength=size).reshape(q, k + 1) for mask in (have, ~have)]
-    tables = [(s + c) / (s * (k + 1) + c.sum(axis=1, keepdims=True)) for c in kappa]
-    return {"prior": (s + have.sum(axis=0)) / (2 * s + n), "with": tables[0], "without": tables[1]}
-
-
 class Posterior(NeighbourVote):
     """ML-kNN's decision."""
 
     def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        s = self.state
-        at = np.arange(counts.shape[1])
-        yes = s["prior"] * s["with"][at, counts]
-        no = (1 - s["prior"]) * s["without"][at, counts]
+        yes, no = odds(counts, self.state)
         return (yes > no).astype(np.uint8), yes / (yes + no)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from .. import read
 from ..blocks.block import Block
@@ -25,7 +26,7 @@ from ..blocks.folds import Split
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..engine.base import SMALL_BYTES
-from ..errors import DataError, SparkMlfsError
+from ..errors import DataError, ParameterError, SparkMlfsError
 from ..output.journal import Journal
 from ..pipeline import compute
 from ..read.faults import notice
@@ -35,7 +36,7 @@ from ..statistics.labelsets import LabelsetCounts
 from .metrics import LARGER_IS_BETTER, label_statistics
 from .plan import FILES, Comparison, DataSet
 from .split import Protocol, marked, noisy
-from .trials import Candidate, Trial, run_trials
+from .trials import EXTRACTED, Candidate, Trial, run_trials
 
 Progress = Callable[[str, int, int], None]
 TAILS = ("tailMicroF1", "tailMacroF1", "headMicroF1", "headMacroF1")
@@ -48,12 +49,12 @@ class Outcome:
     """The results of a comparison as tables.
 
     `cells`     a row for every data set, method, classifier, split, size and kind of metrics: the metrics, seconds, whether the
-    size
-                was chosen by inner folds
+                size is the whole of the features, and whether it was chosen by inner folds
     `trials`    a row for every data set, method and split: rows, seconds to choose and select, parameters chosen, convergence
     `choices`   a row for every cell of a grid, size and split: the mean of the inner folds
     `rankings`  a row for every ranked feature of a trial, as far down as the largest size
-    `labels`    true positives, predicted and actual rows of each label at the largest size, summed over the splits
+    `labels`    true positives, predicted and actual rows of each label at the size that was chosen, else the largest that
+                leaves features out, summed over the splits
     `data`      a row for every data set: sizes and label statistics
     `failed`    a row for every trial that could not be run, and why
     """
@@ -127,7 +128,7 @@ def run(
     frames = {}
     for position in left:
         with _naming(plan, position):
-            frames[position] = open_data(spark, plan.data[position])
+            frames[position] = open_data(spark, plan.data[position], plan.protocol.seed)
     budgets = {"small_bytes": small_bytes, "driver_bytes": plan.run.driver_bytes, "worker_bytes": plan.run.worker_bytes}
     parallelism = plan.run.parallelism or min(8, os.cpu_count() or 2)
     packed: dict[int, Packed] = {}
@@ -142,7 +143,8 @@ def run(
         for position, numbers in left.items():
             split = frames[position][1]
             divided = [split] if split else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
-            trials = _trials(plan, candidates, divided, numbers)
+            behind = [candidate.behind(plan.data[position].screen) for candidate in candidates]
+            trials = _trials(plan, behind, divided, numbers)
             done = _Note(journal, plan.data[position].name, trials, progress)
             run_trials(packed[position], trials, done, parallelism, **budgets)
             packed.pop(position).release()
@@ -183,12 +185,20 @@ def _naming(plan: Comparison, position: int) -> Iterator[None]:
         raise type(error)(f"{plan.data[position].name}: {error}") from None
 
 
-def open_data(spark: SparkSession, data: DataSet) -> tuple[DataFrame, Split | None]:
-    """The frame of a data set, and the split it came with."""
-    train = read.load(spark, data.path, data.format or "", **data.options)
-    if data.test_path is None:
-        return train, None
-    return marked(train, read.load(spark, data.test_path, data.format or "", **data.options), ID)
+def open_data(spark: SparkSession, data: DataSet, seed: int = 0) -> tuple[DataFrame, Split | None]:
+    """The frame of a data set, cut to its number of rows, and the split it came with."""
+    paths = [path for path in (data.path, data.test_path) if path is not None] or [None]
+    parts = [read.load(spark, path, data.format or "", **data.options) for path in paths]
+    if data.rows is not None:
+        parts = [_sampled(part, data.rows, seed) for part in parts]
+    return (parts[0], None) if data.test_path is None else marked(*parts, ID)
+
+
+def _sampled(frame: DataFrame, rows: int, seed: int) -> DataFrame:
+    """So many rows at most: those of the smallest seeded hash of their ids."""
+    if ID not in frame.columns:
+        raise ParameterError(f"rows = {rows} draws rows by their ids, and these have none: name the id column in the options")
+    return frame.orderBy(F.xxhash64(F.col(ID), F.lit(seed)), ID).limit(rows)
 
 
 def _pack(frame: DataFrame, plan: Comparison, budgets: dict[str, int]) -> Packed:
@@ -353,7 +363,9 @@ def _trial_of(result: Line) -> Line:
 
 def _cells_of(result: Line, plan: Comparison) -> Iterator[Line]:
     for cell in result["cells"]:
-        shared = {"classifier": cell["classifier"], "size": cell["size"], "features": cell["count"], "chosen": cell["chosen"]}
+        whole = cell["size"] != EXTRACTED and cell["count"] >= result["features"]
+        shared = {"classifier": cell["classifier"], "size": cell["size"], "features": cell["count"]}
+        shared |= {"whole": whole, "chosen": cell["chosen"]}
         for kind in plan.protocol.metrics:
             line = _about(result) | shared | {"metrics": kind} | {name: cell[kind][name] for name in METRICS}
             yield line | {"fit_seconds": cell["fit"], "predict_seconds": cell["predict"]}

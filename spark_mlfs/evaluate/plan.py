@@ -1,7 +1,7 @@
 """What a comparison consists of: a TOML file, checked, and the trials it stands for.
 
     title, notes, published                    the page's words, and a CSV of a paper's own numbers to set beside ours
-    [[data]]        name, path, test_path, format, options
+    [[data]]        name, path, test_path, format, options, rows, screen
     [[method]]      name, title, parameters, grid, screen; "all features" needs no entry
     [[extractor]]   name, title, parameters
     [[classifier]]  name, title, parameters
@@ -27,6 +27,7 @@ from ..pipeline import Request
 from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
 from ..read.toml import Data, explain, read_toml, reader_option
+from ..select import Screen
 from .metrics import KINDS
 from .split import Protocol
 from .summary import published
@@ -41,6 +42,8 @@ class DataSet(Data):
 
     name: str = Field(description="what it is called in tables")
     test_path: str | list[str] | None = Field(None, description="test rows, where the data come divided; same format and options")
+    rows: int | None = Field(None, ge=2, description="so many rows at most, those of the smallest seeded hash of their ids")
+    screen: str | None = Field(None, description="filter in front of every method that has none of its own, such as chi2:1000")
 
 
 class MethodEntry(Section):
@@ -140,6 +143,8 @@ class Comparison(Section):
             if entry.format not in READERS:
                 raise ParameterError(f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}")
             entry.options = {k: reader_option(entry.format, k, v) for k, v in entry.options.items()}
+            if entry.screen is not None:
+                Screen.of(entry.screen)
             if (self.protocol.folds == FILES) != (entry.test_path is not None):
                 raise ParameterError(
                     f"{at}[[data]] {entry.name}: "

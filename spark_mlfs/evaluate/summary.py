@@ -53,9 +53,11 @@ def main_metric(plan: Any) -> tuple[str, str]:
 
 
 def value_of(cells: pd.DataFrame, metric: str) -> pd.Series:
-    """The metric of each (data, method, split): at the size that inner folds chose, else the mean over the sizes."""
-    chosen = cells.groupby(["data", "method", "split"], sort=False)["chosen"].transform("any")
-    kept = cells[cells["chosen"] | ~chosen]
+    """The metric of each (data, method, split): at the size that inner folds chose, else the mean over the sizes that leave
+    features out."""
+    groups = cells.groupby(["data", "method", "split"], sort=False)
+    only_whole = groups["whole"].transform("all")
+    kept = cells[cells["chosen"] | (~groups["chosen"].transform("any") & (only_whole | ~cells["whole"]))]
     return kept.groupby(["data", "method", "split"], sort=False)[metric].mean()
 
 
@@ -74,9 +76,11 @@ def summary(cells: pd.DataFrame, kind: str, metric: str, judge: str, methods: Se
 
 
 def best(summary: Summary, metric: str) -> pd.DataFrame:
-    """Which entries are the best of their row, to four decimals; all features do not compete."""
+    """Which entries are the best of their row, to four decimals; all features do not compete, and in a row of equal entries
+    none is the best."""
     table = summary.mean.drop(columns=ALL_FEATURES, errors="ignore").round(4)
     top = table.max(axis=1) if LARGER[metric] else table.min(axis=1)
+    top[(table.shape[1] > 1) & (table.nunique(axis=1) < 2)] = np.nan
     return table.eq(top, axis=0).reindex(columns=summary.mean.columns, fill_value=False)
 
 
@@ -113,6 +117,16 @@ def test_of(summary: Summary, metric: str, control: str | None = None) -> Test |
         cliques(result.ranks, cd),
         wilcoxon_holm(table.to_numpy(), list(table.columns), at, LARGER[metric]),
     )
+
+
+def against_all(summary: Summary, metric: str) -> tuple[list[str], list[str]]:
+    """The data sets on which some selection does better than all features, and those on which none does, to four decimals."""
+    if ALL_FEATURES not in summary.mean:
+        return [], []
+    table = (summary.mean if LARGER[metric] else -summary.mean).round(4).dropna(subset=[ALL_FEATURES])
+    selections = table.drop(columns=ALL_FEATURES).dropna(how="all")
+    better = selections.max(axis=1) > table.loc[selections.index, ALL_FEATURES]
+    return list(better.index[better]), list(better.index[~better])
 
 
 def mean_ranks(cells: pd.DataFrame, plan: Any, judge: str, methods: Sequence[str]) -> pd.DataFrame:

@@ -37,6 +37,7 @@ from ..extract.base import label_slices, scaled
 from ..kernels.gram import GramStatistics, total
 from ..methods.base import Scores
 from ..pipeline import Request, ordered, score
+from ..select import Screen
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from .metrics import KINDS, LARGER_IS_BETTER, Sums
@@ -59,6 +60,13 @@ class Candidate:
     requests: tuple[Request, ...] = ()
     order: tuple[int, ...] | None = None
     extractor: tuple[str, Mapping[str, Any]] | None = None
+
+    def behind(self, screen: str | None) -> Candidate:
+        """The same with a filter in front of its method, where that has none of its own."""
+        shared = Screen.of(screen or "none")
+        if shared is None:
+            return self
+        return replace(self, requests=tuple(r if r.screen else replace(r, screen=shared) for r in self.requests))
 
     @property
     def grid(self) -> list[str]:
@@ -391,11 +399,13 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
         order, sizes = np.arange(width), {"100%": width}
     selected = time.perf_counter()
     cells = []
+    # the labels are told of at the cut: all features say nothing of a selection
+    told = sizes[size] if size else max((count for count in sizes.values() if count < width), default=width)
     for judge in design.judges:
         done: dict[int, dict[str, Any]] = {}
         for text, count in sizes.items():
             if count not in done:
-                done[count] = _cell(train, test, order[:count], judge, design.kinds, count == max(sizes.values()))
+                done[count] = _cell(train, test, order[:count], judge, design.kinds, count == told)
             cells.append({"classifier": judge.title, "size": text, "chosen": text == size, **done[count]})
     request = candidate.requests[choice] if candidate.requests else None
     return _common(train, test, cells) | {

@@ -49,7 +49,8 @@ def annotation(constraint: Any) -> str:
         return f"{annotation(constraint.of)} | None"
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(literal, constraint.options))}]"
-    return {Integer: "int", Number: "float", Flag: "bool", Text: "str"}[type(constraint)]
+    kinds = {Integer: "int", Number: "float", Flag: "bool", Text: "str"}
+    return next(word for kind, word in kinds.items() if isinstance(constraint, kind))
 
 
 def literal(value: Any) -> str:

@@ -40,5 +40,6 @@ METHODS: Registry[Method] = Registry(
         "omfs": "omfs.OMFS",
         "msfs": "msfs.MSFS",
         "deepfs": "deepfs.DeepFS",
+        "auto": "auto.Auto",
     },
 )

@@ -21,13 +21,14 @@ from pyspark.sql import functions as F
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
-from ..classify.knn import NeighbourVote, label_counts
+from ..classify.knn import NeighbourVote
 from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..faces.classes import EstimatorClasses
 from ..faces.fit import Fit
 from ..faces.source import COLUMN, FEATURES, LABELS, ROW_ID
 from ..kernels.knn import Nearest
+from ..kernels.votes import label_counts
 from ..params import Parameter
 from ..schema import SLICES, with_names
 from .base import StateEstimator, StateModel

@@ -3064,12 +3064,112 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
     def setSeed(self, value: int) -> Self: return self._set(seed=value)
 
 
+class AutoSelector(SelectorEstimator, entry="auto"):
+    """Ranks by the one of several methods whose features predict held-out rows best.
+
+    Method 'auto', documented in ``spark_mlfs.methods.auto``. Source: nested cross-validation, Varma & Simon 2006.
+
+    Parameters
+    ----------
+    methods : str, default "mrmr,fisher,csfs,fastcan,mim,f-statistic"
+        what is tried; the first is kept in doubt (names of methods, commas between them)
+    judge : {"both", "linear", "mlknn"}, default "both"
+        what predicts the labels of the held-out rows
+    folds : int, default 3
+        inner folds (a whole number from 2 to 10)
+    sample : int, default 2000
+        rows tried on at most (a whole number, at least 20)
+    seed : int, default 0
+        seed of the sample, the folds and the resamplings (a whole number from 0 to 2147483647)
+    featuresCol : str, default "features"
+        vector or array<number> column, sparse or dense
+    labelsCol : str, default "labels"
+        multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
+    outputCol : str, default "<uid>__output"
+        column of the selected features, with their names in its metadata
+    idCol : str | None, default None
+        row id, unique and stable; without one a row is known by the hash of its content
+    selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
+        how many features to keep
+    numTopFeatures : int, default 50
+        features to keep, with selectionMode numTopFeatures; K of stability; most picks of a greedy method; at most all (a
+        whole number, at least 1)
+    percentile : float, default 0.1
+        share of the features to keep, with selectionMode percentile (a number from above 0 to 1)
+    fpr : float, default 0.05
+        largest p-value of a kept feature, with selectionMode fpr (a number from above 0 to 1)
+    fdr : float, default 0.05
+        expected share of false features among the kept, with selectionMode fdr or knockoffs (there 0.1 unless set) (a number
+        from above 0 to 1)
+    fwe : float, default 0.05
+        probability of keeping any false feature, with selectionMode fwe (a number from above 0 to 1)
+    combination : {"cauchy", "bonferroni"}, default "cauchy"
+        how a feature's p-values with each label become one
+    stabilityThreshold : float, default 0.6
+        share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
+    selectionSeed : int, default 0
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    screen : str | None, default None
+        filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
+        how an array column holds the labels
+    driverBytes : int, default 1073741824
+        largest statistic the driver takes, in bytes (a whole number, at least 1048576)
+    workerBytes : int, default 1073741824
+        rows and statistics one worker process holds, in bytes (a whole number, at least 1048576)
+    """
+
+    @keyword_only
+    def __init__(
+        self, *, methods: str = "mrmr,fisher,csfs,fastcan,mim,f-statistic", judge: Literal["both", "linear", "mlknn"] = "both",
+        folds: int = 3, sample: int = 2000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None,
+        selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
+        numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
+        combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
+        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
+    ) -> None:
+        super().__init__()
+        self._set(**self._input_kwargs)
+
+    @keyword_only
+    def setParams(
+        self, *, methods: str = "mrmr,fisher,csfs,fastcan,mim,f-statistic", judge: Literal["both", "linear", "mlknn"] = "both",
+        folds: int = 3, sample: int = 2000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None,
+        selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
+        numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
+        combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
+        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
+    ) -> Self:
+        """Sets several params: those that are passed."""
+        return self._set(**self._input_kwargs)
+
+    methods: Param[str]
+    def getMethods(self) -> str: return self.getOrDefault(self.methods)
+    def setMethods(self, value: str) -> Self: return self._set(methods=value)
+    judge: Param[Literal["both", "linear", "mlknn"]]
+    def getJudge(self) -> Literal["both", "linear", "mlknn"]: return self.getOrDefault(self.judge)
+    def setJudge(self, value: Literal["both", "linear", "mlknn"]) -> Self: return self._set(judge=value)
+    folds: Param[int]
+    def getFolds(self) -> int: return self.getOrDefault(self.folds)
+    def setFolds(self, value: int) -> Self: return self._set(folds=value)
+    sample: Param[int]
+    def getSample(self) -> int: return self.getOrDefault(self.sample)
+    def setSample(self, value: int) -> Self: return self._set(sample=value)
+    seed: Param[int]
+    def getSeed(self) -> int: return self.getOrDefault(self.seed)
+    def setSeed(self, value: int) -> Self: return self._set(seed=value)
+
+
 __all__ = [
-    "CMISelector", "CSFSSelector", "Chi2Selector", "D2FSelector", "DeepFSSelector", "ENMSelector", "ElasticNetSelector",
-    "FIMFSelector", "FStatisticSelector", "FastCanSelector", "FisherSelector", "GMBASelector", "GMMSelector", "IGMFSelector",
-    "JMISelector", "LRFSSelector", "LassoSelector", "MDMRSelector", "MIFSSelector", "MIMSelector", "MRMRSelector", "MSFSSelector",
-    "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "RFSSelector", "ReliefFSelector", "RidgeSelector",
-    "SCLSSelector", "SPECSelector",
+    "AutoSelector", "CMISelector", "CSFSSelector", "Chi2Selector", "D2FSelector", "DeepFSSelector", "ENMSelector",
+    "ElasticNetSelector", "FIMFSelector", "FStatisticSelector", "FastCanSelector", "FisherSelector", "GMBASelector",
+    "GMMSelector", "IGMFSelector", "JMISelector", "LRFSSelector", "LassoSelector", "MDMRSelector", "MIFSSelector", "MIMSelector",
+    "MRMRSelector", "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "RFSSelector",
+    "ReliefFSelector", "RidgeSelector", "SCLSSelector", "SPECSelector",
 ]
 
 

@@ -108,15 +108,39 @@ def scatter(
         labels.append(f'<span class="tx{edge}" style="left:{left:.2f}%">{text}</span>')
     if level is not None and level == level:
         marks.append(f'<line class="whole" x1="0" x2="100" y1="{y(level):.2f}" y2="{y(level):.2f}"/>')
-    for (name, seconds, value), exponent in zip(points, exponents, strict=True):
-        left = 100 * (exponent - first) / (last - first)
-        side = "left" if left < 62 else "right"
+    across = [100 * (exponent - first) / (last - first) for exponent in exponents]
+    sides = beside(names=[name for name, _, _ in points], x=across, y=[y(value) for _, _, value in points])
+    for (name, seconds, value), left, side in zip(points, across, sides, strict=True):
         tooltip = f"{name}: {seconds:.3g} s, {number(value)}"
+        text = f'<em class="{side}">{escape(name)}</em>' if side else ""
         labels.append(
             f'<i class="pt {colour(places[name])}" style="left:{left:.2f}%;top:{y(value):.2f}%" title="{escape(tooltip)}">'
-            f'<em class="{side}">{escape(name)}</em></i>'
+            f"{text}</i>"
         )
     return plot(title, marks, labels, x_title, title)
+
+
+WIDTH, HEIGHT, LETTER, LINE, DOT = 210.0, 210.0, 6.6, 15.0, 8.0  # pixels of the narrowest plot, of its text and points
+
+
+def beside(names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list[str]:
+    """On which side of its point (in per cent of the plot) each name has room: "left" for text that begins there, "right" for
+    text that ends there, "" where it would lie on another name or point. The highest points come first."""
+    sides = [""] * len(names)
+    at = [(WIDTH * a / 100, HEIGHT * b / 100) for a, b in zip(x, y, strict=True)]
+    taken = [(a - DOT, b - DOT, a + DOT, b + DOT) for a, b in at]
+    for i in sorted(range(len(names)), key=lambda i: at[i][1]):
+        (a, b), long = at[i], LETTER * len(names[i])
+        spans = {"left": (a + DOT + 1, a + DOT + 1 + long), "right": (a - DOT - 1 - long, a - DOT - 1)}
+        for side, (start, end) in spans.items():
+            box = (start, b - LINE / 2, end, b + LINE / 2)
+            others = taken[:i] + taken[i + 1 :]
+            free = all(end <= o[0] or start >= o[2] or box[3] <= o[1] or box[1] >= o[3] for o in others)
+            if free and start >= -40 and end <= WIDTH + 20:
+                sides[i] = side
+                taken.append(box)
+                break
+    return sides
 
 
 def critical_differences(
@@ -139,7 +163,8 @@ def critical_differences(
     bars = top + 12 + 9 * len(groups)
     height = bars + 22 * half + 16
     out = [f'<line class="axis" x1="{left}" x2="{width - right}" y1="{top}" y2="{top}"/>']
-    for rank in range(1, k + 1):
+    step = 1 if k <= 16 else 5
+    for rank in (rank for rank in range(1, k + 1) if rank in (1, k) or (rank % step == 0 and k - rank >= step / 2)):
         out.append(f'<line class="axis" x1="{x(rank):.1f}" x2="{x(rank):.1f}" y1="{top - 6}" y2="{top}"/>')
         out.append(f'<text x="{x(rank):.1f}" y="{top - 10}" text-anchor="middle">{rank}</text>')
     end = min(x(1 + nemenyi), width - 6)

@@ -63,6 +63,7 @@ td.won{background:var(--fill)}
 .heat td.top{outline:2px solid var(--warm);outline-offset:-2px}
 .heat th{padding:3px 9px;text-align:right}
 .note{color:var(--soft)}
+.num th:first-child,.num td:first-child{position:sticky;left:0;background:var(--card);z-index:1}
 h3{font-size:15px;margin:20px 0 0}
 nav{display:flex;flex-wrap:wrap;gap:4px 16px;margin:16px 0 0;font-size:14px}
 a{color:var(--accent);text-decoration:none}a:hover{text-decoration:underline}
@@ -86,6 +87,7 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
     first, *rest = [p.strip() for p in plan.notes.strip().split("\n\n")] if plan.notes.strip() else [""]
     parts = [_head(outcome, plan, manifest, first, methods)]
     sections = [
+        ("verdict", "In short", _verdict(outcome, plan, judges, methods, kind, metric)),
         ("result", "Result", _result(outcome, plan, judges, methods, kind, metric)),
         ("tests", "Do they differ?", _tests(outcome, plan, judges[0], methods, places, kind, metric)),
         ("curves", "How many features", _curves(outcome, plan, judges, methods, places, kind, metric)),
@@ -169,14 +171,61 @@ def _table(summary: tables.Summary, metric: str) -> str:
     return _wide(_heads("", *summary.mean.columns), "".join(lines_))
 
 
+FITS = 3  # columns that a narrow screen shows at once
+
+
 def _wide(head: str, body: str, kind: str = "num") -> str:
-    """A table that scrolls by itself on a narrow screen."""
-    return f"<div class=wide><table class={kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    """A table that scrolls by itself on a narrow screen, its first column staying, and says so."""
+    hint = "<p class=hint>the table scrolls sideways →</p>" if head.count("<th") > FITS else ""
+    return f"{hint}<div class=wide><table class={kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+
+
+def _verdict(outcome: Outcome, plan: Comparison, judges: list[str], methods: list[str], kind: str, metric: str) -> str:
+    """What the comparison says, classifier by classifier, in sentences."""
+    lines_ = []
+    for judge in judges:
+        summary = tables.summary(outcome.cells, kind, metric, judge, methods)
+        test, said = tables.test_of(summary, metric), []
+        selections = summary.mean.drop(columns=ALL_FEATURES, errors="ignore")
+        if not isinstance(test, str):
+            order = sorted(range(len(test.names)), key=lambda i: test.friedman.ranks[i])
+            top, ranks = order[0], test.friedman.ranks
+            said.append(
+                f"<b>{_e(test.names[top])}</b> ranks best (mean rank {ranks[top]:.2f} of {len(order)} over "
+                f"{test.friedman.data_sets} data sets)"
+            )
+            near = [test.names[i] for i in order[1:] if ranks[i] - ranks[top] < test.nemenyi]
+            if test.friedman.data_sets < FEW:
+                said[-1] += "; so few data sets decide nothing"
+            elif test.friedman.f_p >= 0.05:
+                said[-1] += "; the methods cannot be told apart"
+            elif near:
+                said[-1] += f"; {_some(near)} {'lies' if len(near) == 1 else 'lie'} within the critical difference"
+        elif len(selections) and selections.shape[1] > 1:
+            for data, row in selections.iterrows():
+                won = row.idxmax() if tables.LARGER[metric] else row.idxmin()
+                said.append(f"<b>{_e(won)}</b> does best on {_e(data)} ({row[won]:.4f})")
+        better, none = tables.against_all(summary, metric)
+        if none:
+            said.append(f"<b>no selection beats all features</b> on {_some(none)}")
+        if better:
+            said.append(f"some selection beats all features on {_some(better)}")
+        if said:
+            lines_.append(f"<li>{_e(judge)}: {'; '.join(said)}.</li>")
+    return f"<p class=soft>By {_e(_title(metric, kind))} ({_arrow(metric)}).</p><ul>{''.join(lines_)}</ul>" if lines_ else ""
+
+
+def _some(names: list[str], most: int = 6) -> str:
+    """Names in a sentence, a few of many."""
+    shown = ", ".join(map(_e, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _result(outcome: Outcome, plan: Comparison, judges: list[str], methods: list[str], kind: str, metric: str) -> str:
     splits = outcome.cells["split"].nunique()
-    size = "at the number of features that inner folds chose" if plan.protocol.choose.size else "mean over the sizes"
+    size = "mean over the sizes that leave features out"
+    if plan.protocol.choose.size:
+        size = "at the number of features that inner folds chose"
     spread = f"mean ± standard deviation over {splits} splits" if splits > 1 else "one split"
     out = [
         f"<p class=soft>{spread}, {size}. Bold: the best of its row; all features do not compete. Everything, parameters too, "
@@ -424,7 +473,7 @@ def _labels(outcome: Outcome, plan: Comparison, judge: str, methods: list[str]) 
     out = [
         f"<p class=soft>macro-F1 over the rarest third of the labels alone ({_e(judge)}): what a mean over all labels hides. "
         "F1 of every label "
-        "at the largest size is in labels.csv.</p>",
+        "at the chosen size, else the largest that leaves features out, is in labels.csv.</p>",
         _table(summary, "tailMacroF1"),
     ]
     table = outcome.labels

@@ -21,10 +21,10 @@ MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
 
 _STYLE = """
 :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5c6677;--line:#e3e7ed;--accent:#2f63d6;
-  --fill:#2f63d61c;--track:#edf0f5;--warm:#c2541b;--c0:#2f63d6;--c1:#1f9d8a;--c2:#d98b1c;--c3:#8a56c9;--c4:#c94f6d;
+  --fill:#2f63d61c;--shade:#1b233033;--track:#edf0f5;--warm:#c2541b;--c0:#2f63d6;--c1:#1f9d8a;--c2:#d98b1c;--c3:#8a56c9;--c4:#c94f6d;
   --c5:#7c8797}
 @media (prefers-color-scheme:dark){:root{--bg:#11151c;--card:#191f29;--ink:#e7ebf2;--soft:#9aa6b8;--line:#2b3442;
-  --accent:#82a8ff;--fill:#82a8ff24;--track:#252d3a;--warm:#f0925a;--c0:#82a8ff;--c1:#54c8b5;--c2:#e8b45c;--c3:#b692ea;
+  --accent:#82a8ff;--fill:#82a8ff24;--shade:#000a;--track:#252d3a;--warm:#f0925a;--c0:#82a8ff;--c1:#54c8b5;--c2:#e8b45c;--c3:#b692ea;
   --c4:#ea8aa3;--c5:#8f9bad}}
 *{box-sizing:border-box}
 body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,sans-serif}
@@ -60,7 +60,11 @@ figcaption{color:var(--soft);font-size:13px;margin-bottom:8px}
 .dot::after{content:"";position:absolute;inset:4px;border-radius:50%;background:var(--accent)}
 .dot:hover::after{inset:1px}
 .xtitle{color:var(--soft);font-size:13px;text-align:right;margin:-2px 6px 0}
-.wide{overflow-x:auto}
+.wide{overflow-x:auto;background:linear-gradient(90deg,var(--card) 40%,transparent) left/34px 100% no-repeat local,
+  linear-gradient(270deg,var(--card) 40%,transparent) right/34px 100% no-repeat local,
+  linear-gradient(90deg,var(--shade),transparent) left/12px 100% no-repeat scroll,
+  linear-gradient(270deg,var(--shade),transparent) right/12px 100% no-repeat scroll}
+.hint{display:none;color:var(--soft);font-size:12px;text-align:right;margin:10px 0 -6px}
 table{border-collapse:collapse;width:100%;margin-top:10px;font-variant-numeric:tabular-nums}
 th{font-weight:500;color:var(--soft);font-size:13px;text-align:left;padding:4px 14px 6px 0;border-bottom:1px solid var(--line)}
 td{padding:5px 14px 5px 0;border-bottom:1px solid var(--line);vertical-align:middle}
@@ -92,8 +96,8 @@ pre{background:var(--track);border-radius:8px;padding:11px 13px;margin:14px 0 0;
   font:13px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace}
 footer{color:var(--soft);font-size:13px;margin-top:22px}
 @media (max-width:560px){main{padding:22px 12px 36px}section{padding:16px 14px}h1{font-size:23px}.plot{height:190px;
-  margin-left:44px}td,th{padding-right:9px}.barcell{width:26%;min-width:52px}.opt{display:none}}
-@media print{body{background:#fff}section{break-inside:avoid}}
+  margin-left:44px}td,th{padding-right:9px}.barcell{width:26%;min-width:52px}.opt{display:none}.hint{display:block}}
+@media print{.hint{display:none}body{background:#fff}section{break-inside:avoid}}
 """
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         MLSIExtractor,
     )
     from .selector_classes import (
+        AutoSelector,
         Chi2Selector,
         CMISelector,
         CSFSSelector,
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MultiLabelSelector",
     # names of the classes, written by ml.generate
+    "AutoSelector",
     "Chi2Selector",
     "CMISelector",
     "CSFSSelector",

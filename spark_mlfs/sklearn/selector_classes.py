@@ -2183,12 +2183,83 @@ class DeepFSSelector(SelectorOfArrays, entry="deepfs"):
         self.memory_bytes = memory_bytes
 
 
+class AutoSelector(SelectorOfArrays, entry="auto"):
+    """Ranks by the one of several methods whose features predict held-out rows best.
+
+    Method 'auto', documented in ``spark_mlfs.methods.auto``. Source: nested cross-validation, Varma & Simon 2006.
+
+    Parameters
+    ----------
+    methods : str, default "mrmr,fisher,csfs,fastcan,mim,f-statistic"
+        what is tried; the first is kept in doubt (names of methods, commas between them)
+    judge : {"both", "linear", "mlknn"}, default "both"
+        what predicts the labels of the held-out rows
+    folds : int, default 3
+        inner folds (a whole number from 2 to 10)
+    sample : int, default 2000
+        rows tried on at most (a whole number, at least 20)
+    seed : int, default 0
+        seed of the sample, the folds and the resamplings (a whole number from 0 to 2147483647)
+    selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
+        how many features to keep
+    num_top_features : int | None, default None
+        features to keep, with selection_mode num_top_features; K of stability; most picks of a greedy method; at most all;
+        None: 50, or all where there are fewer (a whole number, at least 1, or None)
+    percentile : float, default 0.1
+        share of the features to keep, with selection_mode percentile (a number from above 0 to 1)
+    fpr : float, default 0.05
+        largest p-value of a kept feature, with selection_mode fpr (a number from above 0 to 1)
+    fdr : float | None, default None
+        expected share of false features among the kept, with selection_mode fdr or knockoffs (there 0.1); None: 0.05 (a
+        number from above 0 to 1, or None)
+    fwe : float, default 0.05
+        probability of keeping any false feature, with selection_mode fwe (a number from above 0 to 1)
+    combination : {"cauchy", "bonferroni"}, default "cauchy"
+        how a feature's p-values with each label become one
+    stability_threshold : float, default 0.6
+        share of the half-samples that must choose a kept feature, with selection_mode stability (a number from above 0.5 to
+        1)
+    selection_seed : int, default 0
+        seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    screen : str | None, default None
+        filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    memory_bytes : int | None, default None
+        bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
+        least 1048576, or None)
+    """
+
+    def __init__(
+        self, *, methods: str = "mrmr,fisher,csfs,fastcan,mim,f-statistic", judge: Literal["both", "linear", "mlknn"] = "both",
+        folds: int = 3, sample: int = 2000, seed: int = 0,
+        selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
+        num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
+        fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
+        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+    ) -> None:
+        self.methods = methods
+        self.judge = judge
+        self.folds = folds
+        self.sample = sample
+        self.seed = seed
+        self.selection_mode = selection_mode
+        self.num_top_features = num_top_features
+        self.percentile = percentile
+        self.fpr = fpr
+        self.fdr = fdr
+        self.fwe = fwe
+        self.combination = combination
+        self.stability_threshold = stability_threshold
+        self.selection_seed = selection_seed
+        self.screen = screen
+        self.memory_bytes = memory_bytes
+
+
 __all__ = [
-    "CMISelector", "CSFSSelector", "Chi2Selector", "D2FSelector", "DeepFSSelector", "ENMSelector", "ElasticNetSelector",
-    "FIMFSelector", "FStatisticSelector", "FastCanSelector", "FisherSelector", "GMBASelector", "GMMSelector", "IGMFSelector",
-    "JMISelector", "LRFSSelector", "LassoSelector", "MDMRSelector", "MIFSSelector", "MIMSelector", "MRMRSelector", "MSFSSelector",
-    "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "RFSSelector", "ReliefFSelector", "RidgeSelector",
-    "SCLSSelector", "SPECSelector",
+    "AutoSelector", "CMISelector", "CSFSSelector", "Chi2Selector", "D2FSelector", "DeepFSSelector", "ENMSelector",
+    "ElasticNetSelector", "FIMFSelector", "FStatisticSelector", "FastCanSelector", "FisherSelector", "GMBASelector",
+    "GMMSelector", "IGMFSelector", "JMISelector", "LRFSSelector", "LassoSelector", "MDMRSelector", "MIFSSelector", "MIMSelector",
+    "MRMRSelector", "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "RFSSelector",
+    "ReliefFSelector", "RidgeSelector", "SCLSSelector", "SPECSelector",
 ]
 
 
