@@ -32,6 +32,7 @@ from .errors import WorkerBudgetError
 from .methods import METHODS
 from .methods.base import Method, Scores
 from .select import Evidence, Extra, Rule, Screen
+from .select.portrait import MOST_PICKS, Portrait, Portray
 from .solvers.ranking import complete
 from .statistics.base import Statistic
 
@@ -340,3 +341,16 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
 
 
 __all__ = ["Request", "Result", "Screen", "compute", "rank", "ranking_schema"]
+
+
+def portrait(packed: Prepared, result: Result, kept: int, **budgets: int) -> tuple[Portrait | None, Cost]:
+    """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
+    None where none of them varies, or there are more labels than that is worth."""
+    ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]
+    picks = ranking["index"].to_numpy()[:MOST_PICKS]
+    picks = picks[np.isin(picks, packed.profile.varying)]
+    if not len(picks):
+        return None, Cost()
+    some = dataclasses.replace(packed, profile=packed.profile.only(np.sort(picks)))
+    seen, cost, _ = compute(some, Portray(tuple(int(i) for i in picks)), **budgets)
+    return seen, cost

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.folder import Place
     from ..pipeline import Result
+    from ..select.portrait import Portrait
     from .config import RunConfig
 
 SUMMARY = "rank the features of a data set and keep the best"
@@ -135,13 +136,14 @@ def configuration(args: argparse.Namespace) -> RunConfig:
 @dataclass
 class Ranked:
     """What ranking gave: the chosen `result`, how many features are `kept`, the Spark `jobs` of each stage, the `frame`, and the
-    results of all `cells` of the grid."""
+    results of all `cells` of the grid, the report's `portrait` of the picks."""
 
     result: Result
     kept: int
     jobs: dict[str, int]
     frame: DataFrame
     cells: list[Result]
+    portrait: Portrait | None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -189,15 +191,19 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
         kept = config.selection.count(packed.profile.d)
         rule = config.selection.rule(packed.profile.d, config.run.seed)
         requests = [request.keeping(kept, rule) for request in requests]
+        budgets = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
         with stages.stage("statistics and solve"):
-            budgets = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
             cells = pipeline.rank(packed, requests, progress=stages.report, **budgets)
+        result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
+        kept = kept if result.evidence is None else result.evidence.kept
+        jobs, seen = {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, None
+        if config.run.report:
+            with stages.stage("portrait of the picks"):
+                seen, cost = pipeline.portrait(packed, result, kept, **budgets)
+            jobs["portrait"] = cost.jobs
     finally:
         packed.release()
-    result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
-    if result.evidence is not None:
-        kept = result.evidence.kept
-    return Ranked(result, kept, {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, frame, cells)
+    return Ranked(result, kept, jobs, frame, cells, seen)
 
 
 def _model(ranked: Ranked) -> MultiLabelSelectorModel:
@@ -260,7 +266,7 @@ def _write(
     if pipeline is not None:
         manifest["classifier"] = pipeline.stages[-1].summary
     if config.run.report:
-        target.text("report.html", page(result, manifest, kept))
+        target.text("report.html", page(result, manifest, kept, ranked.portrait))
     target.text(MANIFEST, as_json(manifest))
 
 

@@ -80,7 +80,7 @@ class Auto(Method):
     source = "nested cross-validation, Varma & Simon 2006"
     greedy = True
     parameters = (
-        Parameter("methods", "mrmr,fisher,csfs,fastcan,mim,f-statistic", Names(), "what is tried; the first is kept in doubt"),
+        Parameter("methods", "fastcan,scls,lasso,enm,chi2,fisher", Names(), "what is tried; the first is kept in doubt"),
         Parameter("judge", "both", Choice(tuple(JUDGES)[::-1]), "what predicts the labels of the held-out rows"),
         Parameter("folds", 3, Integer(2, 10), "inner folds"),
         Parameter("sample", 2000, Integer(FEWEST), "rows tried on at most"),

@@ -38,6 +38,11 @@ class Scores:
     details: dict[str, Any] = field(default_factory=dict)
     constant: np.ndarray | None = None
 
+    @property
+    def told(self) -> dict[str, Any]:
+        """The details that are words, numbers or lists of them: for summaries."""
+        return {name: value for name, value in self.details.items() if isinstance(value, str | int | float | list)}
+
     @staticmethod
     def of_varying(values: np.ndarray, positions: np.ndarray, count: int, **more: Any) -> Scores:
         """The scores of `count` features of which those at `positions`, with these values, vary over the rows the method uses."""

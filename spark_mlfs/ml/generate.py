@@ -1,4 +1,4 @@
-"""Writes the estimator classes of both faces, and the public names of the package, into the source:
+"""Writes the estimator classes of both faces, the public names of the package and the methods' pages:
 ``python -m spark_mlfs.ml.generate``.
 
 To be run when a method, extractor or classifier, its parameters or its docstring change; a test compares.
@@ -18,6 +18,7 @@ from ..sklearn.extractors import ESTIMATORS as ARRAY_EXTRACTORS
 from ..sklearn.selectors import SELECTORS as ARRAY_SELECTORS
 from .classifiers import ESTIMATORS as CLASSIFIERS
 from .extractors import ESTIMATORS as EXTRACTORS
+from .pages import FOLDER, pages
 from .params import FITTING
 from .selectors import SCREENING, SELECTION, SELECTORS
 
@@ -148,6 +149,7 @@ def files() -> dict[Path, str]:
         **{PACKAGE / face / f"{module}.py": written(face, module) for face, module in WRITTEN},
         TOP: listed(TOP, "ml", ".ml."),
         arrays_top: listed(arrays_top, "sklearn", "."),
+        **(pages() if FOLDER.exists() else {}),  # not where the package is installed
     }
 
 

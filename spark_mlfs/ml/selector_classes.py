@@ -3071,7 +3071,7 @@ class AutoSelector(SelectorEstimator, entry="auto"):
 
     Parameters
     ----------
-    methods : str, default "mrmr,fisher,csfs,fastcan,mim,f-statistic"
+    methods : str, default "fastcan,scls,lasso,enm,chi2,fisher"
         what is tried; the first is kept in doubt (names of methods, commas between them)
     judge : {"both", "linear", "mlknn"}, default "both"
         what predicts the labels of the held-out rows
@@ -3121,7 +3121,7 @@ class AutoSelector(SelectorEstimator, entry="auto"):
 
     @keyword_only
     def __init__(
-        self, *, methods: str = "mrmr,fisher,csfs,fastcan,mim,f-statistic", judge: Literal["both", "linear", "mlknn"] = "both",
+        self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher", judge: Literal["both", "linear", "mlknn"] = "both",
         folds: int = 3, sample: int = 2000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
         outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
@@ -3135,7 +3135,7 @@ class AutoSelector(SelectorEstimator, entry="auto"):
 
     @keyword_only
     def setParams(
-        self, *, methods: str = "mrmr,fisher,csfs,fastcan,mim,f-statistic", judge: Literal["both", "linear", "mlknn"] = "both",
+        self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher", judge: Literal["both", "linear", "mlknn"] = "both",
         folds: int = 3, sample: int = 2000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
         outputCol: str = "<uid>__output", idCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",

@@ -25,6 +25,7 @@ from .. import params as spec
 from .. import pipeline
 from ..blocks.pack import Packed
 from ..errors import DataError, ParameterError
+from ..faces import show
 from ..faces.classes import EstimatorClasses
 from ..faces.cut import Cut
 from ..faces.source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
@@ -99,7 +100,8 @@ class MultiLabelSelectorModel(Saved, _Selection):
     selectedFeatureNames : their names, in the same order
     gains : of a greedy method, the criterion's value at each pick
     objective, converged : of an iterative solver, the objective after each iteration and whether it converged
-    summary : method, parameters, sizes, seconds, Spark jobs
+    summary : method, parameters, sizes, seconds, Spark jobs; of `auto` what was tried, what was chosen and the verdict
+    plot() : the first selected features as a figure
 
     `transform` keeps the selected features in the order of their indices, as pyspark's selectors do. ``numTopFeatures`` may be
     changed on the model; beyond what a greedy method picked, features follow by its first criterion. So may the rates and the
@@ -130,6 +132,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             "gains": [] if path is None else path.gains,
             "objective": result.scores.objective,
             "converged": result.scores.converged,
+            **result.scores.told,
             "seconds": result.seconds,
             "jobs": result.jobs,
             "scans": result.scans,
@@ -183,6 +186,17 @@ class MultiLabelSelectorModel(Saved, _Selection):
     @property
     def summary(self) -> dict[str, Any]:
         return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged")}
+
+    def plot(self, most: int = 30, ax: Any = None) -> Any:
+        """The first `most` selected features as bars: gains at the picks, else scores; matplotlib's axes."""
+        return show.plot(self._title(), self._kept(), self.gains, most, ax)
+
+    def _repr_html_(self) -> str:
+        """The first selected features, for a notebook."""
+        return show.table(self._title(), self._kept(), self.gains)
+
+    def _title(self) -> str:
+        return f"{self._extra.get('method', 'selection')}: {len(self._kept())} of {self.numFeatures} features"
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         column, output = self.getFeaturesCol(), self.getOutputCol()

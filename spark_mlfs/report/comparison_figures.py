@@ -185,10 +185,11 @@ def critical_differences(
         text = f"{escape(name)} {ranks[method]:.2f}" if west else f"{ranks[method]:.2f} {escape(name)}"
         out.append(f'<text x="{side + (-5 if west else 5):.1f}" y="{at + 4:.1f}" text-anchor="{anchor}">{text}</text>')
     summary = ", ".join(f"{names[i]} {ranks[i]:.2f}" for i in order)
-    return (
-        f'<div class=wide><svg class="cdd" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
-        f'aria-label="Mean ranks: {escape(summary)}">{"".join(out)}</svg></div>'
+    drawing = (
+        f'<svg class="cdd" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        f'aria-label="Mean ranks: {escape(summary)}">{"".join(out)}</svg>'
     )
+    return f"<p class=hint>the diagram scrolls sideways →</p><div class=wide>{drawing}</div>"
 
 
 def heat(title: str, rows: tuple[str, Sequence[str]], columns: tuple[str, Sequence[str]], values: Any, larger: bool) -> str:

@@ -36,14 +36,16 @@ def curve(
     names: Sequence[str] = (),
     first: int = 1,
     levels: Sequence[tuple[Sequence[float], str]] = (),
+    band: tuple[Sequence[float], Sequence[float]] | None = None,
 ) -> str:
     """A line of `values` over the whole numbers from `first`; `mark` draws a line at that x; `names` of up to 100 points are
-    shown when they are pointed at; `levels` are further straight lines: their height at the first and at the last point, a name.
+    shown when they are pointed at; `levels` are further straight lines: their height at the first and at the last point, a name;
+    `band` the lower and the upper edge of what the line may be.
     """
     n = len(values)
     if n < 2:
         return ""
-    heights = [h for ends, _ in levels for h in ends]
+    heights = [h for ends, _ in levels for h in ends] + [h for edge in band or () for h in edge]
     low, high = min(0.0, *values, *heights), max(0.0, *values, *heights)
     if high == low:
         high = low + 1.0
@@ -62,7 +64,11 @@ def curve(
     places = sorted({*range(0, n, step), n - 1})
     line = " ".join(f"{x(i + first):.3f},{y(values[i]):.3f}" for i in places)
     # an area says "from zero": none where the axis starts elsewhere
-    area = f'<polygon class="area" points="0,{y(0.0):.3f} {line} 100,{y(0.0):.3f}"/>' if low <= 0 else ""
+    area = f'<polygon class="area" points="0,{y(0.0):.3f} {line} 100,{y(0.0):.3f}"/>' if low <= 0 and band is None else ""
+    if band is not None:
+        edges = [(i, band[1][i]) for i in places] + [(i, band[0][i]) for i in reversed(places)]
+        corners = " ".join(f"{x(i + first):.3f},{y(h):.3f}" for i, h in edges)
+        area = f'<polygon class="area" points="{corners}"/>'
     marks, labels = scale(low, high, y, 3)
     across = sorted({first, *(int(t) for t in ticks(first, first + n - 1, 5) if t == int(t) and t > first)})
     for position in across:

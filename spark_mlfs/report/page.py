@@ -13,7 +13,11 @@ from ..methods import METHODS
 from ..pipeline import Result
 from ..select import Evidence
 from ..select.modes import COLUMNS, MODES, TESTS
+from ..select.portrait import Portrait
 from .figures import bar, curve, stack
+from .portrait import STYLE, sections, verdict
+from .sorting import STYLE as SORTING
+from .sorting import sortable
 from .tables import FeatureRow, LabelRow, decimal, feature_rows, figure, label_rows, number, seconds, size
 
 SHOWN = 15  # rows of a table before the rest is folded
@@ -101,8 +105,8 @@ footer{color:var(--soft);font-size:13px;margin-top:22px}
 """
 
 
-def page(result: Result, manifest: Mapping[str, Any], kept: int) -> str:
-    """The report of a selection run as HTML text; `manifest` is what manifest.json says."""
+def page(result: Result, manifest: Mapping[str, Any], kept: int, portrait: Portrait | None = None) -> str:
+    """The report of a selection run as HTML text; `manifest` is what manifest.json says, `portrait` of the picks, if any."""
     data, cost = manifest["data"], manifest["cost"]
     method = METHODS.create(result.request.method)
     features, labels = feature_rows(result, kept), label_rows(result)
@@ -119,22 +123,23 @@ def page(result: Result, manifest: Mapping[str, Any], kept: int) -> str:
     ]
     those = f"The {number(kept)} best of {number(data['features'])} features"
     if result.evidence is not None:
-        verdict = MODES[result.evidence.rule.mode].verdict
-        those = f"The {number(kept)} of {number(data['features'])} features that {verdict}, ranked"
+        what = MODES[result.evidence.rule.mode].verdict
+        those = f"The {number(kept)} of {number(data['features'])} features that {what}, ranked"
     head = (
         f"<h1>{_e(title)}</h1><p class=lead>{those} by {_e(method.title)} "
         f"({_e(method.source)}), from {number(data['rows'])} rows with {number(data['labels'])} labels. "
         f"{_e(manifest['finished'][:16].replace('T', ' '))} UTC.</p>"
         f"<div class=tiles>{''.join(f'<div><b>{v}</b><span>{_e(k)}</span></div>' for v, k in tiles)}</div>"
     )
-    body = [_cut(result, kept), _curves(result, features, kept), _features(result, features), _labels(labels, data)]
+    body = [verdict(result, portrait, kept), _cut(result, kept), _curves(result, features, kept), _features(result, features)]
+    body += [sections(result, portrait), _labels(labels, data)]
     body.append(f"<div class=two>{_data(data, result)}{_parameters(manifest)}</div>")
     body.append(f"<div class=two>{_cost(cost)}{_versions(manifest)}</div>")
     foot = (
         "<footer>Beside this page: <b>ranking.csv</b> and <b>ranking.parquet</b> (every feature), <b>model/</b> "
         "(for <code>spark-mlfs transform</code> and <code>MultiLabelSelectorModel.load</code>), <b>manifest.json</b>.</footer>"
     )
-    return document(title, f"{head}{''.join(body)}{foot}")
+    return document(title, f"{head}{''.join(body)}{foot}", STYLE + SORTING)
 
 
 def document(title: str, body: str, style: str = "") -> str:
@@ -289,8 +294,21 @@ def _features(result: Result, rows: Sequence[FeatureRow]) -> str:
             "In the order they were picked. The bar is a feature's score on its own: a short bar high up was picked for what it "
             "adds to those above."
         )
-    table = _folded(header, [line(r) for r in rows], "selected features")
+    table = sortable("features", header, [line(r) for r in rows[:MOST_ROWS]], _orders(rows[:MOST_ROWS], what))
+    if len(rows) > MOST_ROWS:
+        table += f"<p class=soft>The first {MOST_ROWS} are shown.</p>"
     return f"<section><h2>Selected features</h2><p class=soft>{text}</p>{table}</section>"
+
+
+def _orders(rows: Sequence[FeatureRow], what: str) -> dict[str, list[int]]:
+    """The orders of the selected features that a reader may want."""
+    places = range(len(rows))
+    return {
+        "rank": list(places),
+        what: sorted(places, key=lambda i: -rows[i].score),
+        "feature": sorted(places, key=lambda i: rows[i].name.casefold()),
+        "index": sorted(places, key=lambda i: rows[i].index),
+    }
 
 
 def _labels(rows: Sequence[LabelRow], data: Mapping[str, Any]) -> str:

@@ -2190,7 +2190,7 @@ class AutoSelector(SelectorOfArrays, entry="auto"):
 
     Parameters
     ----------
-    methods : str, default "mrmr,fisher,csfs,fastcan,mim,f-statistic"
+    methods : str, default "fastcan,scls,lasso,enm,chi2,fisher"
         what is tried; the first is kept in doubt (names of methods, commas between them)
     judge : {"both", "linear", "mlknn"}, default "both"
         what predicts the labels of the held-out rows
@@ -2229,7 +2229,7 @@ class AutoSelector(SelectorOfArrays, entry="auto"):
     """
 
     def __init__(
-        self, *, methods: str = "mrmr,fisher,csfs,fastcan,mim,f-statistic", judge: Literal["both", "linear", "mlknn"] = "both",
+        self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher", judge: Literal["both", "linear", "mlknn"] = "both",
         folds: int = 3, sample: int = 2000, seed: int = 0,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,

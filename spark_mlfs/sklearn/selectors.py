@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from .. import pipeline
 from ..blocks.arrays import wrong_value
+from ..faces import show
 from ..faces.arrays import MEMORY, SCREEN, SELECTION, cut_of, selected
 from ..faces.classes import EstimatorClasses
 from ..faces.source import array_estimator_source
@@ -38,6 +39,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     gains_ : of a greedy method, the criterion's value at each pick, else empty
     objective_, converged_, n_iter_ : of an iterative solver, the objective after each iteration, whether it converged, and after
         how many
+    told_ : what else the method says: of `auto` what was tried, what was chosen and the verdict
     n_features_in_, feature_names_in_, label_names_ : of the training data
     """
 
@@ -64,6 +66,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         self.scores_ = result.ranking.sort_values("index")["score"].to_numpy()
         self.selected_ = result.kept["index"].to_numpy()
         self.gains_ = np.array([] if result.scores.path is None else result.scores.path.gains)
+        self.told_ = result.scores.told
         self.objective_, self.converged_ = np.array(result.scores.objective), result.scores.converged
         if "max_iter" in request.parameters:
             self.n_iter_ = max(1, len(self.objective_))
@@ -75,6 +78,13 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         mask = np.zeros(self.n_features_in_, bool)
         mask[self.selected_] = True
         return np.flatnonzero(mask) if indices else mask
+
+    def plot(self, most: int = 30, ax: Any = None) -> Any:
+        """The first `most` kept features as bars: gains at the picks, else scores; matplotlib's axes."""
+        check_is_fitted(self)
+        kept = self.ranking_[self.ranking_["index"].isin(self.selected_)]
+        title = f"{self._named()[0]}: {len(kept)} of {len(self.ranking_)} features"
+        return show.plot(title, kept, self.gains_, most, ax)
 
     def transform(self, X: Any) -> Any:
         """The kept columns of X, in the order of their places."""

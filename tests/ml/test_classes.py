@@ -92,7 +92,8 @@ def test_types_are_those_of_the_constraints(key):
         if isinstance(constraint, Choice):
             assert set(typing.get_args(hint)) == set(constraint.options)
         else:
-            assert hint is {Integer: int, Number: float, Flag: bool, Text: str}[type(constraint)]
+            kinds = {Integer: int, Number: float, Flag: bool, Text: str}
+            assert hint is next(made for kind, made in kinds.items() if isinstance(constraint, kind))
 
 
 def test_getters_and_setters_are_documented():

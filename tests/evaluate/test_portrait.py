@@ -1,0 +1,148 @@
+"""The report's portrait of the picks and the comparison page's summaries: against NumPy, scikit-learn and values by hand."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import Ridge
+from sklearn.metrics import r2_score
+
+from spark_mlfs import pipeline
+from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.evaluate import summary as tables
+from spark_mlfs.kernels.gram import GramStatistics
+from spark_mlfs.report import portrait as shown
+from spark_mlfs.report.comparison_figures import beside
+from spark_mlfs.select import portrait as portraits
+
+
+def planted(n=600, sparse=False):
+    """Three useful features, a near copy of the first, and noise; the last label is of nothing."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(n, 8))
+    x[:, 3] = x[:, 0] + 0.05 * rng.normal(size=n)
+    if sparse:
+        x[np.abs(x) < 1] = 0
+    y = (x[:, :3] + 0.5 * rng.normal(size=(n, 3)) > 0.3).astype(float)
+    return x, np.column_stack([y, rng.random(n) < 0.4])
+
+
+def portrayed(x, y, picks, kept=None):
+    frame = pd.DataFrame(x, columns=[f"f{j}" for j in range(x.shape[1])])
+    held, _ = hold(frame, pd.DataFrame(y, columns=[f"l{j}" for j in range(y.shape[1])]))
+    (result,) = pipeline.rank(held, [pipeline.Request.of("fisher", {}, len(picks))])
+    ranking = result.ranking.set_index("index").loc[[*picks, *np.setdiff1d(np.arange(x.shape[1]), picks)]].reset_index()
+    result.ranking = ranking.assign(rank=np.arange(1, len(ranking) + 1))
+    return result, pipeline.portrait(held, result, len(picks))[0]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_correlations_equal_numpy(sparse):
+    x, y = planted(sparse=sparse)
+    picks = [2, 0, 3, 6]
+    _, p = portrayed(x, y, picks)
+    assert list(p.picks) == picks and list(p.labels) == list(np.argsort(-y.sum(axis=0), kind="stable"))
+    both = np.corrcoef(np.column_stack([x[:, picks], y[:, p.labels]]).T)
+    assert np.allclose(p.redundancy, both[:4, :4]) and np.allclose(p.relevance, both[:4, 4:])
+
+
+def test_explained_equals_ridge_on_the_other_half():
+    x, y = planted()
+    half = np.arange(600) % 2 == 0
+    parts = [GramStatistics.from_rows(x[rows], y[rows]) for rows in (half, ~half)]
+    at = np.array([5, 0, 1])
+    got = portraits._curve(parts[0], parts[1], at)
+    mean, scale = x[half].mean(axis=0), x[half].std(axis=0)
+    z = (x - mean) / scale
+    for k in (1, 2, 3):
+        guess = Ridge(alpha=1.0).fit(z[half][:, at[:k]], y[half]).predict(z[~half][:, at[:k]])
+        left = ((y[~half] - guess) ** 2).sum()
+        whole = ((y[~half] - y[half].mean(axis=0)) ** 2).sum()
+        assert got[k - 1] == pytest.approx(1 - left / whole)
+    one = Ridge(alpha=1.0).fit(z[half][:, at], y[half]).predict(z[half][:, at])
+    assert got[2] <= r2_score(y[half], one, multioutput="variance_weighted") + 0.1
+
+
+def test_suggests_as_many_as_say_something():
+    x, y = planted(2000)
+    result, p = portrayed(x, y, [0, 1, 2, 3, 4, 5, 6, 7])
+    assert p.suggested == 3 and p.explained[2] > p.explained[1] + 0.05 and (p.spread > 0).all()
+    text = re.sub("<[^>]+>", "", shown.verdict(result, p, 8))
+    assert "3 features would do" in text and "f3 (f0)" in text and "goes with l3" in text
+    alone = re.sub("<[^>]+>", "", shown.verdict(*portrayed(x, y, [0, 1, 2]), 3))
+    assert "try more" in alone and "No two of the first 3 picks" in alone
+
+
+def test_pages_parts_say_what_the_matrices_say():
+    x, y = planted()
+    result, p = portrayed(x, y, [0, 1, 2, 3])
+    html = shown.sections(result, p)
+    label = html[html.index("title='l1'") :]
+    assert "f1\u00a0" in label[: label.index("</tr>")].rsplit("class=say>", 1)[1].split(",")[0]
+    assert html.count("<td") == 4 * 4 + 4 * 4 + 4  # labels × picks, picks × picks, each label's best
+    order = list(shown.clustered(p.redundancy))
+    assert abs(order.index(0) - order.index(3)) == 1  # the copy beside its original
+    assert shown.sections(result, None) == "" and "verdict" not in shown.verdict(result, None, 4)
+
+
+def test_none_where_there_is_nothing_to_see():
+    x, y = planted(60)
+    held, _ = hold(x, y)
+    (result,) = pipeline.rank(held, [pipeline.Request.of("mim", {}, 2)])
+    assert pipeline.portrait(held, result, 0)[0] is None
+    seen = pipeline.portrait(held, result, 2, driver_bytes=100)[0]
+    assert seen is None  # the Gram matrices would not fit
+
+
+# ---- the comparison's summaries ----
+
+
+def cells():
+    """Two methods and all features on one set: sizes 1, 2 of 2."""
+    lines = [("a", 1, 0.5), ("a", 2, 0.9), ("b", 1, 0.7), ("b", 2, 0.9), ("all features", 2, 0.9)]
+    return pd.DataFrame(
+        [
+            {"data": "d", "method": m, "split": "s", "classifier": "c", "metrics": "standard", "features": k, "size": str(k)}
+            | {"whole": k == 2, "chosen": False, "microF1": v}
+            for m, k, v in lines
+        ]
+    )
+
+
+def test_means_leave_the_whole_out():
+    s = tables.summary(cells(), "standard", "microF1", "c", ["a", "b", "all features"])
+    assert s.mean.loc["d"].to_dict() == {"a": 0.5, "b": 0.7, "all features": 0.9}
+    assert tables.against_all(s, "microF1") == ([], ["d"])
+    whole = cells().query("features == 2")  # where nothing else is there the whole is what there is
+    assert tables.summary(whole, "standard", "microF1", "c", ["a", "b"]).mean.loc["d"].to_dict() == {"a": 0.9, "b": 0.9}
+    chosen = cells().assign(chosen=lambda c: c["features"] == 2)
+    assert tables.summary(chosen, "standard", "microF1", "c", ["a"]).mean.loc["d", "a"] == 0.9
+
+
+def test_nothing_is_best_among_equals():
+    mean = pd.DataFrame({"a": [0.0, 0.2], "b": [0.0, 0.1], "all features": [0.0, 0.5]}, index=["zeros", "d"])
+    won = tables.best(tables.Summary(mean, mean * 0), "microF1")
+    assert won.to_numpy().tolist() == [[False, False, False], [True, False, False]]
+    alone = tables.best(tables.Summary(mean[["a"]], mean[["a"]]), "microF1")
+    assert alone["a"].all()
+
+
+def test_names_beside_points_do_not_overlap():
+    assert beside(["one", "a long name"], [10, 95], [20, 60]) == ["left", "right"]  # which has no room on its right
+    names = [f"method{i}" for i in range(12)]
+    sides = beside(names, [50.0] * 12, list(np.linspace(48, 52, 12)))
+    assert 1 <= sum(bool(s) for s in sides) <= 2  # twelve points in 8 pixels: room for two names at most
+
+
+def test_sorted_tables_know_every_order():
+    from spark_mlfs.report.sorting import sortable
+
+    lines = [f"<tr><td>{name}</td></tr>" for name in ("b", "c", "a")]
+    html = sortable("t", "<tr><th>x</th></tr>", lines, {"rank": [0, 1, 2], "name": [2, 0, 1]})
+    places = re.findall(r"--o0:(\d);--o1:(\d)><td>(\w)", html)
+    assert [c for _, _, c in sorted(places)] == ["b", "c", "a"]
+    assert [c for _, _, c in sorted(places, key=lambda p: p[1])] == ["a", "b", "c"]
+    assert html.count("type=radio") == 2 and html.count(" checked>") == 1 and "#by-t-1:checked" in html and "<script" not in html
