@@ -105,7 +105,8 @@ def label_scores(paths: tuple[str, ...], kind: str) -> dict[str, Any]:
     watch("read")
     xt = x.T.tocsr()
     watch("products")
-    n, of_feature, of_label = x.shape[0], np.diff(xt.indptr), np.asarray(y.sum(axis=0)).ravel().astype(np.int64)
+    n, of_feature = x.shape[0], np.diff(xt.indptr).astype(np.int64)  # nf·(n − nf) exceeds 32 bits
+    of_label = np.asarray(y.sum(axis=0)).ravel().astype(np.int64)
     formula = _formula(kind, n)
     out, cells = np.zeros(x.shape[1]), 0
     if kind != "f-statistic":

@@ -40,7 +40,9 @@ def encode(state: State) -> bytearray:
             header[name] = {"a": put(value)}
         elif sp.issparse(value):
             value = value.tocsr()
-            header[name] = {"s": [put(value.data), put(value.indices), put(value.indptr), list(value.shape)]}
+            # a row of few columns has short indices
+            indices = value.indices.astype(np.uint16) if value.shape[1] <= 1 << 16 else value.indices
+            header[name] = {"s": [put(value.data), put(indices), put(value.indptr), list(value.shape)]}
         else:
             header[name] = {"v": value}
     head = json.dumps(header).encode()
@@ -113,10 +115,12 @@ def _decode(view: memoryview) -> State:
             state[name] = get(spec["a"])
         elif "s" in spec:
             values, indices, indptr, shape = spec["s"]
-            parts = get(values), get(indices), get(indptr)
-            if parts[1].dtype.kind != "i" or parts[2].dtype.kind != "i":
+            data, columns, starts = get(values), get(indices), get(indptr)
+            if columns.dtype == np.uint16:
+                columns = columns.astype(starts.dtype)
+            if columns.dtype.kind != "i" or starts.dtype.kind != "i":
                 raise ValueError("indices that are no whole numbers")
-            state[name] = sp.csr_matrix(parts, shape=shape)
+            state[name] = sp.csr_matrix((data, columns, starts), shape=shape)
         else:
             state[name] = spec["v"]
     return state

@@ -172,6 +172,9 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
     f, label, met, terms = stored.pairs(stored.count, terms)
     p, r = positive[label], rest[f]
     left = p - met
+    if not clip:  # most of the two values' terms are the same
+        change = terms + logs(left) + logs(r - left) - logs(positive)[label] - logs(np.maximum(r - p, 0))
+        return table[case] + stored.over_pairs(change)
     exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
     return table[case] + stored.over_pairs(kept(exact) - untouched(r, p))
 

@@ -131,6 +131,12 @@ class Counting:
         return self.totals is not None and wanted.state_bytes(self.engine.profile) > self._limit
 
     @property
+    def _kept_for_links(self) -> bool:
+        """Whether wide two-way counts are kept where all rows are: links of every pick ask for them."""
+        wanted = TwoWay(self.coding, self.target)
+        return self.engine.in_one_process and wanted.state_bytes(self.engine.profile) <= self.engine.worker_bytes // 4
+
+    @property
     def _limit(self) -> int:
         """Bytes of counts that are brought together."""
         return min(WIDE_BYTES, self.engine.worker_bytes // 8, self.engine.driver_bytes // 4)
@@ -167,14 +173,12 @@ class Counting:
 
     def links(self, features: list[int], target: Target | None = None) -> dict[int, np.ndarray]:
         """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their counts fit the budgets."""
-        if target is None and self._cells_are_cheaper:
-            return {s: self._link_by_cells(s) for s in features}
         commonest = tuple(int(self._commonest[s]) for s in features)
         engine, goal = self.engine, target or self.target
         wanted = PairInformation(self.coding, goal, tuple(features), commonest, None, None)
         totals = self.totals if target is None else group_totals(target, engine.profile)
         large = wanted.state_bytes(engine.profile) > self._limit * len(features)
-        if totals is not None and (large or (target is None and self.wide)):
+        if totals is not None and (large or (target is None and self.wide and not self._kept_for_links)):
             ended = PairNumbers(self.coding, goal, tuple(features), commonest, self.logs, totals)
             if len(features) > 1 and ended.least_bytes(engine.profile) > engine.worker_bytes // 8:
                 half = len(features) // 2
@@ -189,20 +193,6 @@ class Counting:
                 half = len(features) // 2
                 return {**self.links(features[:half], target), **self.links(features[half:], target)}
         return engine.run(wanted, keep=False)[0]
-
-    @cached_property
-    def _cells_are_cheaper(self) -> bool:
-        """Sparse data with many features, codes or labels: most cells of a three-way table are empty, and counting
-        only the occupied ones costs a few operations per stored entry instead of two per cell of the table."""
-        profile, coding = self.engine.profile, self.coding
-        if not (self.engine.in_one_process and coding.sparse) or (profile.has_unknown and isinstance(self.target, Labels)):
-            return False
-        table = len(coding.features) * coding.width**2 * self.target.size
-        return table > 20 * profile.nonzero * (1 + profile.positive.sum() / profile.n)
-
-    def _link_by_cells(self, s: int) -> np.ndarray:
-        conditional = self.engine.cell_information(self.coding, self.target, (s,), self.logs)
-        return np.stack([conditional, self.links([s], Everything())[s][1]])
 
     def label_pairs(self, labels: tuple[int, ...]) -> np.ndarray:
         """(2, v) over pairs a < b of `labels`: Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)]."""

@@ -22,6 +22,7 @@ from ..blocks.coding import CodedBlock, Coding
 from ..blocks.profile import Profile
 from ..kernels import information as info
 from ..kernels.counts import count_dense, count_slots, count_sparse, members, slots_first
+from ..kernels.links import LinkCells, column_of_rows
 from .base import Ended, Statistic, cuts
 from .targets import Classes, Everything, LabelPairs, Labels, Target, groups_of
 
@@ -58,6 +59,18 @@ class Counts:
     def label_rows(self) -> info.LabelRows:
         """Of groups that are all rows and the labels: the labels' rows."""
         return info.LabelRows(self.totals[1:], int(self.totals[0]))
+
+    @cached_property
+    def by_slot(self) -> sp.csr_matrix:
+        """A sparse table slot by slot, (slots, size) int64: of every link the two-way counts are read again."""
+        table = self.table.T.tocsr().astype(np.int64)
+        table.sort_indices()
+        return table
+
+    @cached_property
+    def links(self) -> LinkCells:
+        """Sparse counts of all rows and the labels as the links of picks ask for them, again and again."""
+        return LinkCells(self.by_slot, self.coding.offsets[self.first : self.last + 1] - self.coding.offsets[self.first])
 
     def dense(self, first: int, last: int, groups: np.ndarray | None = None) -> np.ndarray:
         """(last - first, width, size) int64; of some groups only, where they are given."""
@@ -342,10 +355,10 @@ class PairInformation(Statistic):
         return state
 
     def finish(self, state: State, profile: Profile) -> dict[int, np.ndarray]:
-        out = {}
+        out, inform = {}, information_of_links(self.coding, self.target)
         for index, s in enumerate(self.selected):
             part = {"table": state[f"table{index}"], "totals": state[f"totals{index}"]}
-            out[s] = linked_information(self.logs, self.target, counts_of(part, self.coding), self.two_way)
+            out[s] = inform(self.logs, self.target, counts_of(part, self.coding), self.two_way)
         return out
 
     def state_bytes(self, profile: Profile) -> int:
@@ -380,17 +393,20 @@ def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two
 def stored_linked_information(logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts) -> np.ndarray:
     """`linked_information` of sparse counts over classes, or labels that are all known, to the bit: nothing is made dense."""
     size, labels, coding = target.size, isinstance(target, Labels), counts.coding
-    every = counts.table.T.tocsr()
+    every = counts.by_slot
     tables = [every if counts.size == size else every[:, a : a + size] for a in range(0, counts.size, size)]
     totals = [counts.totals[a : a + size] for a in range(0, counts.size, size)]
-    whole = two_way.table.T.tocsr().astype(np.int64)
-    tables.append(whole - sum(tables[1:], tables[0]))
-    totals.append(two_way.totals - sum(totals))
-    starts = coding.offsets[counts.first : counts.last] - coding.offsets[counts.first]
-    n = int(two_way.totals[0] if labels else two_way.totals.sum())
-    conditional, pair = np.zeros(counts.count, np.int64), np.full(counts.count, logs(n), np.int64)
-    of_slots = np.zeros(whole.shape[0], np.int64)
-    for table, total in zip(tables, totals, strict=True):
+    rest = two_way.totals - sum(totals)
+    if labels:  # the rows with the commonest code: what is left of the two-way counts
+        conditional = two_way.links.summed(logs, tables, rest)
+        of_code = [column_of_rows(table) for table in tables]
+        of_code.append(two_way.links.rows - sum(of_code))
+    else:
+        tables.append(two_way.by_slot - sum(tables[1:], tables[0]))
+        conditional = np.zeros(counts.count, np.int64)
+        of_code = [np.asarray(table.sum(axis=1)).ravel().astype(np.int64) for table in tables]
+    totals.append(rest)
+    for table, total in zip(tables, totals, strict=False):
         part = Counts(coding, total, table.T, counts.first, counts.last)
         for first, last, some in part.stored(labels):
             at = slice(first - counts.first, last - counts.first)
@@ -398,12 +414,21 @@ def stored_linked_information(logs: info.CountLogs, target: Target, counts: Coun
                 conditional[at] += info.summed_stored_information(logs, some, part.label_rows, clip=False)
             else:
                 conditional[at] += info.stored_class_terms(logs, some, total)
-        rows = np.asarray(table[:, [0]].todense() if labels else table.sum(axis=1)).ravel().astype(np.int64)
+    starts = coding.offsets[counts.first : counts.last] - coding.offsets[counts.first]
+    n = int(two_way.totals[0] if labels else two_way.totals.sum())
+    pair = np.full(counts.count, logs(n), np.int64)
+    for rows, total in zip(of_code, totals, strict=True):
         n_s = int(total[0] if labels else total.sum())
         pair += np.add.reduceat(logs(rows), starts) + logs(n_s - np.add.reduceat(rows, starts)) - logs(n_s)
-        of_slots += rows
+    of_slots = sum(of_code)
     pair -= np.add.reduceat(logs(of_slots), starts) + logs(n - np.add.reduceat(of_slots, starts))
     return np.stack([logs.nats(conditional, None if labels else n), logs.nats(pair, n)])
+
+
+def information_of_links(coding: Coding, target: Target) -> Callable[..., np.ndarray]:
+    """`linked_information`, or the way to the same bits that takes the stored cells only."""
+    known = not isinstance(target, Labels) or not target.watch
+    return stored_linked_information if coding.sparse and known and not isinstance(target, Everything) else linked_information
 
 
 @dataclass
@@ -472,10 +497,7 @@ class PairNumbers(Ended):
 
     def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         two_way = piece_counts(state["two way"], self.coding, self.totals, first, last)
-        known = not isinstance(self.target, Labels) or not self.target.watch
-        stored = self.coding.sparse and known and not isinstance(self.target, Everything)
-        inform = stored_linked_information if stored else linked_information
-        out = []
+        out, inform = [], information_of_links(self.coding, self.target)
         for index in range(len(self.selected)):
             totals = state[f"totals{index}"].toarray()[0].astype(np.int64)
             counts = piece_counts(state[f"table{index}"], self.coding, totals, first, last)

@@ -98,7 +98,6 @@ def ended(monkeypatch):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method, given", RUNS, ids=lambda v: str(v))
 def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch):
-    monkeypatch.setattr(counting.Counting, "_cells_are_cheaper", False)
     whole = scores(engine(kind), method, given)
     for budget in (1 << 30, 1 << 19):
         monkeypatch.setattr(counting, "WIDE_BYTES", 0)
@@ -185,7 +184,6 @@ def frame_of(spark, kind, partitions):
 
 @pytest.mark.parametrize("kind", ["counts", "dense"])
 def test_any_partitions_give_the_same_bits(spark, kind, ended, monkeypatch):
-    monkeypatch.setattr(counting.Counting, "_cells_are_cheaper", False)
     runs = [*RUNS[:4], ("jmi", {}), *(MOMENTS[:2] if kind == "counts" else [])]
     whole = {str(run): bits(scores(engine(kind), *run)) for run in runs}
     for partitions in (1, 2, 7):
@@ -228,7 +226,6 @@ def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
 
 def test_wide_counts_are_not_brought_together_for_links(monkeypatch):
     """However small the counts of a pick are: those of its commonest code come from the two-way counts."""
-    monkeypatch.setattr(counting.Counting, "_cells_are_cheaper", False)
     held = engine("counts")
     whole = scores(held, "jmi", {})
     two_way = TwoWay(held.coding(), held.labels())

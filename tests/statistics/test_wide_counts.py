@@ -14,6 +14,7 @@ from spark_mlfs.blocks.coding import code_block, plan_coding
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.kernels import information as info
+from spark_mlfs.kernels import links
 from spark_mlfs.methods.counting import Counting
 from spark_mlfs.statistics import contingency, labelsets, targets
 
@@ -90,3 +91,40 @@ def test_dense_and_sparse_tables_give_one_relevance():
     assert thin.relevance.tobytes() == full.relevance.tobytes()
     assert thin.entropy.tobytes() == full.entropy.tobytes()
     assert thin.wide is False
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("correction", ["none", "miller-madow"])
+def test_links_of_stored_counts(kind, correction, monkeypatch):
+    """Σ_l I(f; Y_l | s) and I(f; s) of every pick: from what is stored, in small parts, to the bit those of full tables."""
+    block, _, y = rows(KINDS[kind], crowded=True)
+    profile = profile_block(block, y.shape[1])
+    coding = plan_coding(profile, 4, "width")
+    coded, v, q = code_block(block, coding), len(coding.features), profile.q
+    codes = np.stack([coded.feature(coding, f) for f in range(v)], axis=1)
+    logs = info.CountLogs(profile.n, 8 * (q + 2), correction)
+    sets = labelsets.LabelsetCounts().partial(block, profile)
+    picks = (0, 1, 7, v - 1)
+    for target in (targets.Labels(q), targets.Classes(sets["hashes"])):
+        two_way = contingency.counts_of(contingency.TwoWay(coding, target).partial(coded, profile), coding)
+        # the commonest code is split off; any other may be
+        for common in (coding.zero.astype(int), np.where(coding.zero == 0, coding.bins - 1, 0)):
+            of_picks = tuple(int(common[s]) for s in picks)
+            wanted = contingency.PairInformation(coding, target, picks, of_picks, logs, two_way)
+            state = wanted.partial(coded, profile)
+            for cells in (3, 1 << 17):
+                monkeypatch.setattr(links, "CHUNK", cells)
+                two_way.__dict__.pop("links", None)
+                found = wanted.finish(state, profile)
+                for index, s in enumerate(picks):
+                    part = contingency.counts_of({k: state[f"{k}{index}"] for k in ("table", "totals")}, coding)
+                    whole = contingency.linked_information(logs, target, part, two_way)
+                    assert found[s].tobytes() == whole.tobytes(), (s, cells)
+        if correction == "none" and isinstance(target, targets.Labels):
+            for s in picks:
+                both = codes[:, s] * 100 + codes[:, 5]
+                want = sum(
+                    mutual_info_score(y[:, label], both) - mutual_info_score(y[:, label], codes[:, s]) for label in range(q)
+                )
+                assert found[s][0, 5] == pytest.approx(want, abs=1e-10)
+                assert found[s][1, 5] == pytest.approx(mutual_info_score(codes[:, s], codes[:, 5]), abs=1e-11)
