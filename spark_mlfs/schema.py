@@ -36,3 +36,18 @@ def attribute_names(frame: DataFrame, column: str) -> list[str] | None:
 def with_names(frame: DataFrame, column: str, names: Sequence[str]) -> DataFrame:
     """`frame` with the slot names of a vector column set. Last step of a plan: on Connect a later projection drops them."""
     return frame.withMetadata(column, attribute_metadata(names))
+
+
+def packed_from(frame: DataFrame) -> DataFrame | None:
+    """The rows of a reader's frame before their values were checked, which packing does itself: None where there are none, or
+    something was done to the frame since."""
+    return getattr(frame, _PACKED_FROM, None)
+
+
+def with_packed_from(frame: DataFrame, rows: DataFrame) -> DataFrame:
+    """`frame`, which packing takes as `rows`: the same ones in the same columns, features as vectors or arrays."""
+    setattr(frame, _PACKED_FROM, rows)
+    return frame
+
+
+_PACKED_FROM = "_spark_mlfs_packed_from"

@@ -24,7 +24,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..schema import attribute_names
+from ..schema import attribute_names, packed_from
 from .block import Block, concatenate
 from .codec import binary_array
 from .features import read_features
@@ -198,6 +198,7 @@ def pack(
     """
     for column in filter(None, (features, labels, row_id)):
         _check_column(frame, column)
+    given, frame = frame, packed_from(frame) or frame
     vectors = _are_vectors(frame, features)
     source, label_column = label_source(frame, labels, labels_form)
     jobs = (source.kind == "tags" and not source.told) + (source.kind in ("ids", "multihot") and labels_form == "auto")
@@ -212,10 +213,13 @@ def pack(
     persisted = persist(blocks)
     with small_batches(frame.sparkSession), worker_errors():
         profile, more = collect_profile(blocks)
-    names = attribute_names(frame, features) if vectors else None
+    names = attribute_names(given, features)
     profile.named_ids = row_id is not None
     packed = Packed(blocks, profile, names or [], list(source.names or []), names is not None, persisted, jobs + more, origin)
     try:
+        if profile.problem is not None and given is not frame:
+            with worker_errors():  # the reader says it better: it knows files and columns
+                given.select(F.count(features), F.count(labels)).collect()
         check_and_name(packed, features, labels)
     except DataError:
         packed.release()

@@ -47,7 +47,7 @@ from pyspark.sql.types import (
 )
 
 from ..errors import DataError, ParameterError
-from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
+from ..schema import FEATURES, ID, LABELS, attribute_names, with_names, with_packed_from
 from .faults import first_repeated, notice, of_spark, reading
 from .frames import as_spark
 from .lines import checked, near, paths_of, plain
@@ -293,6 +293,7 @@ def assemble(
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
+    plain = _checked(rows, x, y, missing, values=False)
     rows = _checked(rows, x, y, missing)
     features = F.col("x")
     if x.form == "array":
@@ -306,18 +307,16 @@ def assemble(
     if y.form == "array":
         known = F.when(y.lacking("y"), F.transform("y", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(labels_column)
         labels_column = array_to_vector(known if y.nulls else labels_column)
-    frame = rows.select(
-        F.coalesce("key", F.lit(0).cast("bigint")).alias(ID),  # which has no null here, and its schema shall say so
-        features.alias(FEATURES),
-        labels_column.alias(LABELS),
-    )
+    key = F.coalesce("key", F.lit(0).cast("bigint")).alias(ID)  # which has no null here, and its schema shall say so
+    frame = rows.select(key, features.alias(FEATURES), labels_column.alias(LABELS))
+    plain = plain.select(key, F.col("x").alias(FEATURES), labels_column.alias(LABELS))
     if missing == "mean" or (missing == "zero" and x.form == "vector"):
         frame = impute(frame, missing, x.names)
     if x.names:
         frame = with_names(frame, FEATURES, x.names)
     if y.names:
-        frame = with_names(frame, LABELS, y.names)
-    return frame
+        frame, plain = (with_names(each, LABELS, y.names) for each in (frame, plain))
+    return with_packed_from(frame, plain) if missing in ("error", "drop") else frame
 
 
 @dataclass(frozen=True)
@@ -380,8 +379,9 @@ _NAN, _INFINITY = float("nan"), float("inf")
 _LONGEST_NAMES = 1 << 16  # letters of all names that go into a plan, for messages alone
 
 
-def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str) -> DataFrame:
-    """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises `DataError`."""
+def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str, values: bool = True) -> DataFrame:
+    """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises `DataError`. Without `values` only
+    nulls that packing would take for something else are looked for: it sees all other faults itself."""
     place = F.concat(
         (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string"), F.lit(" of part "), F.shiftright("at", 33).cast("string")
     )
@@ -420,6 +420,8 @@ def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str) -> DataFrame:
                 F.concat(named, F.lit("label "), label, F.lit(" is "), number, F.lit(remedy)),
             ),
         ]
+    if not values:
+        wrong = wrong[:1] + ([] if y.form == "asis" else [(F.col("y").isNull(), null)])
     bad, said = F.lit(False), F.lit(None).cast("string")
     for condition, message in reversed(wrong):
         bad, said = condition | bad, F.when(condition, message).otherwise(said)

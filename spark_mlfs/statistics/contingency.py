@@ -9,7 +9,9 @@ Counts are int64 and exact, whatever the partitioning.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -355,11 +357,18 @@ class PairInformation(Statistic):
         return state
 
     def finish(self, state: State, profile: Profile) -> dict[int, np.ndarray]:
-        out, inform = {}, information_of_links(self.coding, self.target)
-        for index, s in enumerate(self.selected):
+        inform = information_of_links(self.coding, self.target)
+
+        def of(index: int) -> np.ndarray:
             part = {"table": state[f"table{index}"], "totals": state[f"totals{index}"]}
-            out[s] = inform(self.logs, self.target, counts_of(part, self.coding), self.two_way)
-        return out
+            return inform(self.logs, self.target, counts_of(part, self.coding), self.two_way)
+
+        if len(self.selected) == 1:
+            return {self.selected[0]: of(0)}
+        if inform is stored_linked_information and isinstance(self.target, Labels):
+            self.two_way.links  # noqa: B018 (made once, before the threads ask for it)
+        with ThreadPoolExecutor(min(len(self.selected), os.cpu_count() or 1)) as threads:  # NumPy lets go of the lock
+            return dict(zip(self.selected, threads.map(of, range(len(self.selected))), strict=True))
 
     def state_bytes(self, profile: Profile) -> int:
         coding, out = self.coding, envelope(4 * len(self.selected))
