@@ -293,7 +293,7 @@ def assemble(
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
-    plain = _checked(rows, x, y, missing, values=False)
+    plain = _checked(rows, x, y, missing, nulls_only=True)
     rows = _checked(rows, x, y, missing)
     features = F.col("x")
     if x.form == "array":
@@ -379,8 +379,8 @@ _NAN, _INFINITY = float("nan"), float("inf")
 _LONGEST_NAMES = 1 << 16  # letters of all names that go into a plan, for messages alone
 
 
-def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str, values: bool = True) -> DataFrame:
-    """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises `DataError`. Without `values` only
+def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str, nulls_only: bool = False) -> DataFrame:
+    """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises `DataError`. With `nulls_only` only
     nulls that packing would take for something else are looked for: it sees all other faults itself."""
     place = F.concat(
         (F.col("at").bitwiseAND((1 << 33) - 1) + 1).cast("string"), F.lit(" of part "), F.shiftright("at", 33).cast("string")
@@ -420,7 +420,7 @@ def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str, values: bool = T
                 F.concat(named, F.lit("label "), label, F.lit(" is "), number, F.lit(remedy)),
             ),
         ]
-    if not values:
+    if nulls_only:
         wrong = wrong[:1] + ([] if y.form == "asis" else [(F.col("y").isNull(), null)])
     bad, said = F.lit(False), F.lit(None).cast("string")
     for condition, message in reversed(wrong):
