@@ -78,6 +78,8 @@ class Auto(Method):
     name = "auto"
     title = "the best of several methods, by inner folds"
     source = "nested cross-validation, Varma & Simon 2006"
+    when = "no idea yet which method suits the data, and some seconds to spare"
+    cost = "a sample of the rows, then what the chosen method needs"
     greedy = True
     parameters = (
         Parameter("methods", "fastcan,scls,lasso,enm,chi2,fisher", Names(), "what is tried; the first is kept in doubt"),
