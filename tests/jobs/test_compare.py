@@ -377,3 +377,25 @@ def test_extractors_take_part(spark, tmp_path):
         len(dimensions) == 4
         and sum(dimensions) == outcome.cells.set_index(["method", "classifier"]).loc[("lift", "mlknn"), "features"]
     )
+
+
+def test_rows_and_a_screen_by_data_set(spark):
+    """A set is cut to so many rows, the same ones however they are parted; its screen stands in front of methods without one."""
+    from spark_mlfs.evaluate.compare import open_data
+
+    entry = {"name": "cut", "format": "planted", "options": OPTIONS, "rows": 60, "screen": "chi2:3"}
+    methods = [{"name": "jmi"}, {"name": "ridge", "screen": "mim:4"}]
+    protocol = {"folds": "2-fold", "sizes": [2], "all_features": False}
+    plan = comparison({"data": [entry], "method": methods, "protocol": protocol})
+    frame, _ = open_data(spark, plan.data[0])
+    kept = {row.id for row in frame.select("id").collect()}
+    assert len(kept) == 60 and kept != set(range(60))
+    plan.data[0].options = {**OPTIONS, "num_partitions": 7}
+    again, _ = open_data(spark, plan.data[0])
+    assert {row.id for row in again.select("id").collect()} == kept
+    behind = [candidate.behind(plan.data[0].screen).requests[0].screen for candidate in plan.candidates()]
+    assert [(s.method, s.count) for s in behind] == [("chi2", 3), ("mim", 4)]
+    outcome = compare.run(spark, plan, compare.ForgetfulJournal())
+    assert list(outcome.data["rows"]) == [60] and len(outcome.failed) == 0
+    with pytest.raises(ParameterError, match="METHOD:COUNT"):
+        comparison({"data": [{**entry, "screen": "chi2"}], "method": methods})
