@@ -37,7 +37,7 @@ from .solvers.ranking import complete
 from .statistics.base import Statistic
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import DataFrame, SparkSession
 
 Progress = Callable[[str, int, int], None]
 MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
@@ -340,9 +340,6 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
     return "rank bigint, index bigint, name string, score double" + further
 
 
-__all__ = ["Request", "Result", "Screen", "compute", "rank", "ranking_schema"]
-
-
 def portrait(packed: Prepared, result: Result, kept: int, **budgets: int) -> tuple[Portrait | None, Cost]:
     """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
     None where none of them varies, or there are more labels than that is worth."""
@@ -354,3 +351,11 @@ def portrait(packed: Prepared, result: Result, kept: int, **budgets: int) -> tup
     some = dataclasses.replace(packed, profile=packed.profile.only(np.sort(picks)))
     seen, cost, _ = compute(some, Portray(tuple(int(i) for i in picks)), **budgets)
     return seen, cost
+
+
+def ranking_frame(spark: SparkSession, ranking: pd.DataFrame) -> DataFrame:
+    """A ranking as a frame of Spark's."""
+    return spark.createDataFrame(ranking, ranking_schema(ranking))
+
+
+__all__ = ["Request", "Result", "Screen", "compute", "rank", "ranking_frame", "ranking_schema"]

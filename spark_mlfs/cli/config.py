@@ -4,7 +4,7 @@
     [method]     name, parameters          a registered method and its own parameters
     [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold
     [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
-    [run]        output, overwrite, seed, report, driver_bytes, worker_bytes
+    [run]        output, output_table, table_format, overwrite, seed, report, driver_bytes, worker_bytes
 
 `conf/runs/quickstart.toml` explains each key. A flag that names another format or another method than the file's replaces that
 whole section, since the options and parameters of one are not those of the other.
@@ -98,6 +98,8 @@ class RunSettings(Section):
     """Where the results go, and how."""
 
     output: str | None = Field(None, description="folder to write")
+    output_table: str | None = Field(None, description="table of the catalog for the ranking, beside the folder")
+    table_format: str | None = Field(None, description="format of that table; that of the session's tables")
     overwrite: bool = Field(False, description="replace the output of an earlier run")
     seed: int = Field(0, description="seed of a method that draws at random")
     report: bool = Field(True, description="write report.html")

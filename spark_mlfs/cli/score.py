@@ -7,7 +7,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import ParameterError
-from .shared import OK, Stages, data_arguments, data_flags, inputs, number, output_arguments, require, session
+from .shared import (
+    OK,
+    Stages,
+    data_arguments,
+    data_flags,
+    inputs,
+    number,
+    output_arguments,
+    output_table,
+    require,
+    session,
+    table_arguments,
+)
 
 SUMMARY = "give every row of a corpus its labels, by a saved pipeline"
 EPILOG = """\
@@ -38,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--parts", metavar="N", help="parts that are scored, written and resumed one by one (default: one a file)")
     group.add_argument("--parallelism", metavar="N", help="parts at a time (default: one a core of this machine, at most 8)")
     group = output_arguments(parser)
+    table_arguments(group, "the tags and scores")
     group.add_argument("--append", action="store_true", help="add the inputs that the output does not hold yet")
 
 
@@ -47,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from ..output.manifest import as_json, opening, versions
     from ..read.toml import reader_option
     from ..report.scoring_page import scoring_page
-    from ..scoring.corpus import score
+    from ..scoring.corpus import score, scored_rows
     from ..scoring.scorer import load_scorer
 
     how = _checked(args)
@@ -56,15 +69,20 @@ def run(args: argparse.Namespace) -> int:
     data = data_flags(args)
     path, options = data.get("path"), data.get("options", {})
     options = {k: reader_option(args.format, k, v) for k, v in options.items()}
+    table = output_table(args.output_table, args.table_format, args.overwrite or args.append)
     output = Output(args.output, args.overwrite or args.append)
     output.check([*inputs(path, args.format), args.model])
     stages = Stages(args.verbose)
     with session(stages, args.debug) as spark:
         output.check_complete(spark)
+        if table is not None:
+            table.check(spark, inputs(path, None) if args.format == "table" else ())
         with stages.stage("model"):
             scorer = load_scorer(spark, args.model)
 
         def finish(scored: dict[str, Any], target: Place) -> None:
+            if table is not None:
+                table.write(scored_rows(spark, target, args.output if args.append else None))
             manifest = {
                 **opening("score", args.argv),
                 "model": {"path": scorer.path, **scorer.classifier.summary},
@@ -82,6 +100,8 @@ def run(args: argparse.Namespace) -> int:
                 parallelism=parallelism, progress=stages.report, finish=finish, **how,
             )  # fmt: skip
     _print_summary(scored, args.output)
+    if table is not None:
+        print(f"the same rows are in the table {table.name} ({table.format})")
     return OK
 
 

@@ -14,7 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError
 from ..select.modes import KEYS, flag_help, level_setting, rules_help
-from .shared import OK, Stages, data_arguments, data_flags, grid_pairs, inputs, output_arguments, pairs, session, set_values
+from .shared import (
+    OK,
+    Stages,
+    data_arguments,
+    data_flags,
+    grid_pairs,
+    inputs,
+    output_arguments,
+    output_table,
+    pairs,
+    session,
+    set_values,
+    table_arguments,
+)
 
 if TYPE_CHECKING:
     from pyspark.ml import PipelineModel
@@ -57,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _selection_arguments(parser)
     _classifier_arguments(parser)
     group = output_arguments(parser)
+    table_arguments(group, "the ranking")
     group.add_argument("--no-report", action="store_true", help="write no report.html")
     group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
     group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
@@ -120,6 +134,8 @@ def configuration(args: argparse.Namespace) -> RunConfig:
         "classifier": set_values(name=args.classifier, parameters=pairs(args.classifier_set, "--classifier-set") or None),
         "run": set_values(
             output=args.output,
+            output_table=args.output_table,
+            table_format=args.table_format,
             overwrite=args.overwrite or None,
             seed=args.seed,
             report=False if args.no_report else None,
@@ -149,6 +165,7 @@ class Ranked:
 def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
     from ..output.folder import Output
+    from ..pipeline import ranking_frame
 
     config = configuration(args)
     config.requests()  # a wrong parameter is told before Spark starts
@@ -156,9 +173,12 @@ def run(args: argparse.Namespace) -> int:
         config.classifier.checked()
     output = Output(config.run.output or "", config.run.overwrite)
     output.check(inputs(config.data.path, config.data.format))
+    table = output_table(config.run.output_table, config.run.table_format, config.run.overwrite)
     stages = Stages(args.verbose)
     with session(stages, args.debug, ("ml.selectors", "output.manifest", "report.page")) as spark:
         output.check(spark=spark)
+        if table is not None:
+            table.check(spark, inputs(config.data.path, None) if config.data.format == "table" else ())
         ranked = _rank(spark, config, stages)
         evidence = ranked.result.evidence
         if config.classifier.name and evidence is not None and not ranked.kept:
@@ -171,8 +191,12 @@ def run(args: argparse.Namespace) -> int:
         with stages.stage("write"), output.writing(spark) as target:
             _print_ranking(ranked, stages)
             _write(target, config, ranked, model, pipeline, stages, args.argv)
+            if table is not None:
+                table.write(ranking_frame(spark, ranked.result.ranking))
         files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
         print(f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else ""))
+    if table is not None:
+        print(f"the ranking is in the table {table.name} ({table.format})")
     return OK
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ..ml.selectors import MultiLabelSelectorModel
+    from ..output.table import OutputTable
 
 OK, FAILED, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no terminal
@@ -75,6 +76,16 @@ def output_arguments(parser: argparse.ArgumentParser) -> Any:
     )
     group.add_argument("--debug", action="store_true", help="show Spark's log and the traceback of every error")
     return group
+
+
+def table_arguments(group: Any, what: str) -> None:
+    """The flags of a table that is written beside the folder."""
+    group.add_argument(
+        "--output-table", metavar="TABLE", help=f"write {what} as a table, too: table, schema.table or catalog.schema.table"
+    )
+    group.add_argument(
+        "--table-format", metavar="NAME", help="its format, delta or parquet (default: that of the session's tables)"
+    )
 
 
 def data_flags(args: argparse.Namespace) -> dict[str, Any]:
@@ -152,6 +163,17 @@ def inputs(path: str | list[str] | None, format: str | None) -> list[str]:
     if path is None or format == "table":
         return []
     return [path] if isinstance(path, str) else list(path)
+
+
+def output_table(name: str | None, format: str | None, overwrite: bool) -> OutputTable | None:
+    """The table that --output-table names, if it is given."""
+    from ..output.table import OutputTable
+
+    if name is None:
+        if format is not None:
+            raise ParameterError("--table-format goes with --output-table")
+        return None
+    return OutputTable(name, format, overwrite)
 
 
 # ---- a run ----

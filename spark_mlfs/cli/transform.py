@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from contextlib import nullcontext
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -16,9 +17,11 @@ from .shared import (
     load_model,
     number,
     output_arguments,
+    output_table,
     reader_options_of,
     require,
     session,
+    table_arguments,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data_arguments(parser)
     parser.add_argument("--num-features", metavar="K", help="keep the K best instead of as many as the model was told")
     group = output_arguments(parser)
+    table_arguments(group, "the data set")
     group.add_argument(
         "--output-format", default="parquet", choices=OUTPUT_FORMATS, help="format of the data set (default parquet)"
     )
@@ -65,18 +69,25 @@ def run(args: argparse.Namespace) -> int:
     from ..output.manifest import as_json, opening, versions
     from ..read.toml import reader_option
 
-    require("transform", model=args.model, output=args.output, format=args.format)
+    require("transform", model=args.model, format=args.format)
+    table = output_table(args.output_table, args.table_format, args.overwrite)
+    if table is None:
+        require("transform", output=args.output)
     form = _form(args)
     data = data_flags(args)
     path, format = data.get("path"), args.format
     options = {k: reader_option(format, k, v) for k, v in data.get("options", {}).items()}
     count = number("--num-features", args.num_features, int, 1)
     _check_format(format)
-    output = Output(args.output, args.overwrite)
-    output.check([*inputs(path, format), args.model])
+    output = Output(args.output, args.overwrite) if args.output else None
+    if output is not None:
+        output.check([*inputs(path, format), args.model])
     stages = Stages(args.verbose)
     with session(stages, args.debug) as spark:
-        output.check(spark=spark)
+        if output is not None:
+            output.check(spark=spark)
+        if table is not None:
+            table.check(spark, inputs(path, None) if format == "table" else ())
         with stages.stage("model"):
             model, where = load_model(args.model)
             if count is not None:
@@ -84,8 +95,11 @@ def run(args: argparse.Namespace) -> int:
         with stages.stage("read"):
             frame, labelled = _load_corpus(spark, path, format, options, model)
             reduced = _reduce(frame, model, labelled, form, args.output_format)
-        with stages.stage("transform and write"), output.writing(spark) as target:
-            rows = _write(spark, reduced, target, args.output_format)
+        place = nullcontext() if output is None else output.writing(spark)
+        with stages.stage("transform and write"), place as target:
+            rows = 0 if target is None else _write(spark, reduced, target, args.output_format)
+            if table is not None:
+                rows = table.write(reduced)
             manifest = {
                 **opening("transform", args.argv),
                 "model": {"path": where, **{k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}},
@@ -94,15 +108,16 @@ def run(args: argparse.Namespace) -> int:
                 "columns": reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns),
                 "output_format": args.output_format,
                 "form": form,
+                "table": None if table is None else {"name": table.name, "format": table.format},
                 "features": model.selectedFeatureNames,
                 "seconds": stages.seconds,
                 "versions": versions(spark.version),
             }
-            target.text("_" + MANIFEST, as_json(manifest))
-    print(
-        f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {args.output} "
-        f"({args.output_format}, {form})"
-    )
+            if target is not None:
+                target.text("_" + MANIFEST, as_json(manifest))
+    places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
+    places += [f"the table {table.name} ({table.format}, {form})"] if table is not None else []
+    print(f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {' and '.join(places)}")
     return OK
 
 

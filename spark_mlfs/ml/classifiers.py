@@ -27,6 +27,7 @@ from ..errors import ParameterError
 from ..faces.classes import EstimatorClasses
 from ..faces.fit import Fit
 from ..faces.source import COLUMN, FEATURES, LABELS, ROW_ID
+from ..faces.tags import best_labels
 from ..kernels.knn import Nearest
 from ..kernels.votes import label_counts
 from ..params import Parameter
@@ -178,19 +179,8 @@ class BestLabels:
     raw: str
 
     def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
-        order = np.argsort(-scores, axis=1, kind="stable")  # ties by label index
-        if self.top_n is not None:
-            chosen = np.zeros(scores.shape, bool)
-            chosen[:, : self.top_n] = True
-        else:
-            eligible = labels > 0 if self.threshold is None else scores >= self.threshold
-            chosen = np.take_along_axis(eligible, order, axis=1)
-        counts = chosen.sum(axis=1)
-        return {
-            "__labels__": (order[chosen].astype(np.int32), counts),
-            "scores": (np.take_along_axis(scores, order, axis=1)[chosen], counts),
-            self.raw: scores,
-        }
+        chosen, values, counts = best_labels(labels, scores, self.top_n, self.threshold)
+        return {"__labels__": (chosen, counts), "scores": (values, counts), self.raw: scores}
 
 
 class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifier], _Outputs):

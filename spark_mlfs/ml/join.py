@@ -70,6 +70,11 @@ def map_against(
 
     `points(x, ids)` and `training(x, ids)` make raw rows ready for distances. Rows may leave in another order.
     """
+    if dataset.isStreaming:
+        raise ParameterError(
+            "the training set is too large to travel to every task, and what joins it by blocks takes no stream: transform the "
+            "batches, in writeStream.foreachBatch"
+        )
     if features not in dataset.columns:
         raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
     for name in outputs:

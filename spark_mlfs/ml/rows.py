@@ -103,7 +103,7 @@ def map_rows(
     task = RowTask(function, cells, width, positions, isinstance(kind, VectorUDT))
     temporary, input_column = "__spark_mlfs_rows__", "__spark_mlfs_source__"
     # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
-    dataset = dataset.withColumn(input_column, F.when(F.monotonically_increasing_id() >= 0, source))
+    dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, source))
     out = dataset.withColumn(temporary, task.udf(schema)(F.col(input_column)))
     for i, (name, type_name) in enumerate(outputs.items()):
         value = F.col(f"{temporary}.c{i}")

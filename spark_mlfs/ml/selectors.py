@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol
@@ -40,6 +39,7 @@ from .params import FITTING, declare
 from .persistence import SavedData, load_ranking
 from .rows import feature_positions
 from .shared import ScreeningAccessors, SelectionAccessors
+from .slices import sliced
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -168,6 +168,11 @@ class MultiLabelSelectorModel(Saved, _Selection):
         return list(self._kept()["name"])
 
     @property
+    def transformedFeatures(self) -> list[int]:
+        """Indices of the selected features in the order of `transform`'s columns."""
+        return sorted(self.selectedFeatures)
+
+    @property
     def numFeatures(self) -> int:
         return len(self._ranking)
 
@@ -204,7 +209,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             raise ParameterError(f"there is no column {column!r}; the columns are {', '.join(dataset.columns)}")
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
-        indices = np.sort(np.array(self.selectedFeatures, np.int64))
+        indices = np.array(self.transformedFeatures, np.int64)
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
             width = len(self._ranking)
@@ -222,22 +227,10 @@ class MultiLabelSelectorModel(Saved, _Selection):
         names = self._ranking.sort_values("index")["name"].to_numpy()
         slots = attribute_names(dataset, column)
         indices = self._positions(names, indices, slots, column)
-        if not len(indices):  # VectorSlicer refuses to take nothing
-            return dataset.withColumn(output, array_to_vector(F.array().cast("array<double>")))
-        from pyspark.ml.feature import VectorSlicer
-
-        source, temporary = column, "__spark_mlfs_checked__"
-        if slots is None:  # the schema does not tell the width of the vectors
-            parts = F.unwrap_udt(F.col(column))
-            size = F.when(parts["type"] == 0, parts["size"]).otherwise(F.size(parts["values"]))
-            fits = F.col(column).isNull() | (size == len(names))
-            problem = f"a vector in {column!r} has not the {len(names)} entries the selection was fitted on"
-            source, wrong = temporary, F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
-            dataset = dataset.withColumn(temporary, F.when(fits, F.col(column)).otherwise(wrong))
-        slicer = VectorSlicer(inputCol=source, outputCol=output, indices=[int(i) for i in indices])
-        sliced = slicer.transform(dataset).drop(temporary)
-        kept = names[np.sort(self.selectedFeatures)]
-        return with_names(sliced, output, kept) if self._extra.get("named") else sliced
+        width = len(names) if slots is None else len(slots)
+        out = sliced(dataset, column, output, indices, width)
+        kept = names[self.transformedFeatures]
+        return with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
 
     def _positions(self, names: np.ndarray, indices: np.ndarray, slots: list[str] | None, column: str) -> np.ndarray:
         """Where the selected features are in a frame whose names are `slots`: by name where both sides have names."""

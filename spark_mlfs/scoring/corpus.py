@@ -31,13 +31,13 @@ from pyspark import keyword_only
 from pyspark.ml import Transformer
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.param.shared import HasInputCols, HasOutputCol
-from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
+from pyspark.ml.util import MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 
 from ..errors import DataError, ParameterError
-from ..ml.persistence import stamp
+from ..ml.persistence import Reader, Writer, stamp
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.faults import reading
@@ -51,7 +51,7 @@ HASH_PARTS = 8  # of a table, whose files are not ours to read
 Progress = Callable[[str, int, int], None]
 
 
-class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, DefaultParamsReadable, DefaultParamsWritable):
+class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable, MLWritable):
     """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN.
 
     Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace.
@@ -61,6 +61,13 @@ class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, DefaultParamsReada
     def __init__(self, *, inputCols: list[str] | None = None, outputCol: str | None = None) -> None:
         super().__init__()
         self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})
+
+    def write(self) -> MLWriter:
+        return Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        return Reader(cls)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         columns = self.getInputCols()
@@ -234,6 +241,15 @@ def score(
             finish(scored, Place(spark, journal.place, journal.folder, "overwrite"))
         publish(output, journal.folder, append)
     return scored
+
+
+def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:
+    """The rows of all parts gathered at `target`, and of the output `earlier` where it has some that are not there."""
+    frame = spark.read.parquet(f"{target.path}/data").drop("part")
+    local = None if earlier is None else local_path(earlier)
+    if local is not None and (local / "data").is_dir():
+        frame = spark.read.parquet(f"{spark_path(local)}/data").drop("part").unionByName(frame)
+    return frame
 
 
 def _side_by_side(

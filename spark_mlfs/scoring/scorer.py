@@ -100,7 +100,7 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
             if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
                 continue
             raise
-        stages = _stages(_pipeline(where)) if kind.endswith("PipelineModel") else None
+        stages = stages_of(_pipeline(where)) if kind.endswith("PipelineModel") else None
         if stages is None and kind.endswith("MultiLabelClassificationModel"):
             stages = [MultiLabelClassificationModel.load(where)]
         if stages and isinstance(stages[-1], MultiLabelClassificationModel):
@@ -129,9 +129,9 @@ def _pipeline(where: str) -> Any:
         ) from None
 
 
-def _stages(pipeline: Any) -> list[Any]:
+def stages_of(pipeline: Any) -> list[Any]:
     """The stages of a pipeline model, of pipelines in it too."""
     out: list[Any] = []
     for stage in pipeline.stages:
-        out += _stages(stage) if hasattr(stage, "stages") else [stage]
+        out += stages_of(stage) if hasattr(stage, "stages") else [stage]
     return out

@@ -13,7 +13,7 @@ from spark_mlfs.read.toml import reader_option
 from spark_mlfs.select import Rule
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-RUNS = [p for p in sorted((REPOSITORY / "conf" / "runs").glob("*.toml")) if p.stem != "compare"]
+RUNS = [p for p in sorted((REPOSITORY / "conf" / "runs").glob("*.toml")) if "[[data]]" not in p.read_text()]
 
 BASE = """
 [data]

@@ -1,0 +1,66 @@
+"""Entries of a vector column as a vector column: expressions of Spark's, in the JVM, on any session.
+
+Spark ML's VectorSlicer is a class of the JVM, which a Connect client before 4.0 has not, and keeps the order of the
+indices alone.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from pyspark.ml.functions import array_to_vector
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
+_CELL = T.StructType([T.StructField("v", VectorUDT())])
+
+
+def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, width: int) -> DataFrame:
+    """`dataset` with `output`, the entries `places` of the vectors of `width` entries in `column`, in the order of `places`.
+
+    A dense vector stays dense, a sparse one sparse (what it stores of the entries), a null null. The action raises `DataError`
+    for a vector of another width.
+    """
+    parts = F.unwrap_udt(F.col(column))
+    values, stored = parts["values"], parts["indices"]
+    sparse = parts["type"] == SPARSE
+    size = F.when(sparse, parts["size"]).otherwise(F.size(values))
+    problem = f"a vector in {column!r} has not the {width} entries the selection was fitted on"
+    wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}")).cast(VectorUDT())
+    if len(places):
+        dense = array_to_vector(F.transform(_numbers(places + 1), lambda place: F.element_at(values, place)))
+        kept = F.when(sparse, _sparse(stored, values, places, width)).otherwise(dense)
+    else:
+        kept = array_to_vector(F.array().cast("array<double>"))
+    return dataset.withColumn(output, F.when(F.col(column).isNull(), None).when(size == width, kept).otherwise(wrong))
+
+
+def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> Column:
+    """The entries `places` of a sparse vector with the indices `stored`."""
+    slots = np.zeros(width, np.int64)
+    slots[places] = np.arange(1, len(places) + 1)
+    of = _numbers(slots)  # where an entry goes, from 1; 0: nowhere
+
+    def slot(index: Column) -> Column:
+        return F.element_at(of, index + 1)
+
+    indices = F.transform(F.filter(stored, lambda index: slot(index) > 0), lambda index: slot(index) - 1)
+    entries = F.filter(values, lambda value, at: slot(F.element_at(stored, at + 1)) > 0)
+    if (np.diff(places) < 0).any():
+        pairs = F.array_sort(F.arrays_zip(indices.alias("i"), entries.alias("x")))
+        indices, entries = pairs["i"], pairs["x"]
+    cell = F.struct(
+        F.lit(SPARSE).cast("tinyint").alias("type"),
+        F.lit(len(places)).alias("size"),
+        indices.alias("indices"),
+        entries.alias("values"),
+    )
+    # no expression makes a sparse vector of its parts but the reader of JSON, which gives every double its bits back
+    return F.from_json(F.to_json(F.struct(cell.alias("v"))), _CELL)["v"]
+
+
+def _numbers(values: np.ndarray) -> Column:
+    """Numbers as an array column: one literal, folded once, where `F.array` would plan an expression a number."""
+    return F.split(F.lit(",".join(map(str, values.tolist()))), ",").cast("array<int>")
