@@ -1,0 +1,202 @@
+"""MLflow (``pip install 'spark_mlfs[mlflow]'``): a selection as a run, a fitted pipeline as a model, with Spark and without.
+
+    log_selection(model)   parameters, metrics, ranking and report of a fitted selection, or of a folder of ``spark-mlfs select``
+    log_model(model)       ``mlflow.spark.log_model`` with the packages it needs named: load with ``mlflow.spark.load_model``
+    log_tagger(pipeline)   a selection and a classifier as a Python function: tags of plain tables, without Spark or Java
+
+Autologging (``mlflow.pyspark.ml.autolog``) logs every fit's parameters by itself, but saves the models of classes on its
+allowlist only: call ``mlflow.pyspark.ml.autolog(log_model_allowlist=spark_mlfs.mlflow.ALLOWLIST)``. A pipeline is saved where all
+of its stages are on the list; add pyspark's own that it has.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from html import escape
+from importlib import import_module, metadata
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+
+if TYPE_CHECKING:
+    from ..ml.selectors import MultiLabelSelectorModel
+
+ALLOWLIST = [
+    "spark_mlfs.ml.*",
+    "pyspark.ml.pipeline.PipelineModel",
+    "pyspark.ml.tuning.CrossValidatorModel",
+    "pyspark.ml.tuning.TrainValidationSplitModel",
+]
+PACKAGES = ("spark_mlfs", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "threadpoolctl")
+LONGEST = 500  # characters of a parameter's value
+FILES = ("report.html", "manifest.json", "ranking.csv", "ranking.parquet")  # of a run's folder
+
+
+def _mlflow(part: str = "") -> Any:
+    """MLflow, its module `part` imported, too."""
+    try:
+        mlflow = import_module("mlflow")
+    except ImportError:
+        raise ParameterError("MLflow is not installed: pip install 'spark_mlfs[mlflow]'") from None
+    if part:
+        import_module(f"mlflow.{part}")
+    return mlflow
+
+
+def requirements(spark: bool = True) -> list[str]:
+    """The packages a logged model needs, in the versions of this process, for ``pip_requirements``."""
+    out = []
+    for name in (*PACKAGES, *(("pyspark",) if spark else ())):
+        try:
+            out.append(f"{name}=={metadata.version(name)}")
+        except metadata.PackageNotFoundError:  # run from a clone, or the cluster's own pyspark
+            continue
+    return out
+
+
+@contextmanager
+def _run() -> Iterator[Any]:
+    """The active run, or one of its own."""
+    mlflow = _mlflow()
+    active = mlflow.active_run()
+    if active is not None:
+        yield active
+        return
+    with mlflow.start_run() as run:
+        yield run
+
+
+def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path: str = "selection") -> str:
+    """Logs a fitted selection to the active run, or to one of its own; returns the run's id.
+
+    Parameters  method, the method's parameters as ``param.NAME``, the selection mode and what it goes by
+    Metrics     rows, features, labels, selected, seconds, jobs, scans; of a greedy method ``gain``, a step a pick
+    Artifacts   ``ranking.csv``, ``ranking.parquet``, ``report.html``, ``summary.json``; of a folder that ``spark-mlfs select``
+                wrote its own report and ``manifest.json``
+    """
+    mlflow = _mlflow()
+    folder = None if hasattr(selection, "ranking") else Path(str(selection))
+    model: Any = selection if folder is None else _model_of(folder)
+    summary = model.summary
+    parameters = {
+        "method": summary["method"],
+        **{f"param.{name}": value for name, value in summary["parameters"].items()},
+        "selectionMode": model.getSelectionMode(),
+        **({"level": model.level()} if model.getSelectionMode() not in ("numTopFeatures",) else {}),
+        "fingerprint": summary.get("fingerprint"),
+    }
+    labels = summary["labels"]
+    counts = {
+        "rows": summary["rows"],
+        "features": summary["features"],
+        "labels": labels if isinstance(labels, int) else len(labels),
+        "selected": len(model.selectedFeatures),
+        "seconds": _total(summary.get("seconds")),
+        "jobs": summary.get("jobs"),
+        "scans": summary.get("scans"),
+    }
+    with _run() as run, tempfile.TemporaryDirectory() as scratch:
+        mlflow.log_params({name: str(value)[:LONGEST] for name, value in parameters.items()})
+        mlflow.log_metrics({k: float(v) for k, v in counts.items() if isinstance(v, numbers.Real) and math.isfinite(v)})
+        for step, gain in enumerate(model.gains, 1):
+            mlflow.log_metric("gain", float(gain), step=step)
+        for path in _files(model, folder, Path(scratch)):
+            mlflow.log_artifact(str(path), artifact_path)
+        return run.info.run_id
+
+
+def _total(seconds: Any) -> float | None:
+    """The seconds of a run, whose stages may be told apart."""
+    if isinstance(seconds, Mapping):
+        return float(sum(value for name, value in seconds.items() if not name.startswith("of it")))
+    return seconds
+
+
+def _model_of(folder: Path) -> Any:
+    from ..ml.selectors import MultiLabelSelectorModel
+
+    where = folder / "model" if (folder / "model").is_dir() else folder
+    return MultiLabelSelectorModel.load(str(where))
+
+
+def _files(model: Any, folder: Path | None, scratch: Path) -> list[Path]:
+    """The artifacts: a run's own files where there are, else written into `scratch`."""
+    from ..output.folder import csv_text
+    from ..output.manifest import as_json
+
+    found = [folder / name for name in FILES if (folder / name).is_file()] if folder is not None else []
+    held = {path.name for path in found}
+    ranking = model.ranking
+    summary = scratch / "summary.json"
+    summary.write_text(as_json(model.summary), encoding="utf-8")
+    if "ranking.csv" not in held:
+        (scratch / "ranking.csv").write_text(csv_text(ranking), encoding="utf-8")
+    if "ranking.parquet" not in held:
+        ranking.to_parquet(scratch / "ranking.parquet", index=False)
+    if "report.html" not in held:
+        (scratch / "report.html").write_text(report_of(model), encoding="utf-8")
+    return [*found, *sorted(scratch.iterdir())]
+
+
+def report_of(model: Any, most: int = 200) -> str:
+    """The selected features of a model as a page: what ``report.html`` of a run says needs the run."""
+    from ..report.page import document
+
+    summary, kept = model.summary, len(model.selectedFeatures)
+    title = f"{summary['method']}: {kept} of {model.numFeatures} features"
+    shown = model.ranking.head(min(kept, most))
+    head = "".join(f"<th>{escape(str(name))}</th>" for name in shown.columns)
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(format(v, '.6g') if isinstance(v, float) else str(v))}</td>" for v in row) + "</tr>"
+        for row in shown.itertuples(index=False)
+    )
+    facts = "".join(f"<dt>{escape(str(k))}</dt><dd>{escape(str(v))}</dd>" for k, v in summary["parameters"].items())
+    body = (
+        f"<h1>{escape(title)}</h1><p class=lead>{summary['rows']} rows; the best {len(shown)} of the {kept} that are kept.</p>"
+        f"<section><div class=wide><table><tr>{head}</tr>{rows}</table></div></section>"
+        f"<section><h2>Parameters</h2><dl>{facts}</dl></section>"
+    )
+    return document(title, body)
+
+
+def log_model(model: Any, artifact_path: str = "model", **options: Any) -> Any:
+    """``mlflow.spark.log_model`` of a fitted selector, extractor, classifier or PipelineModel, with `requirements()` as its
+    ``pip_requirements`` (MLflow would fit an environment of its own to find them); `options` are MLflow's.
+
+    ``mlflow.spark.load_model(uri)`` in another process gives the PipelineModel. Start its session with
+    `spark_mlfs.local_session()`, or set PYSPARK_PYTHON to the interpreter that has the package.
+    """
+    mlflow = _mlflow("spark")
+    options.setdefault("pip_requirements", requirements())
+    with _run():
+        return mlflow.spark.log_model(model, artifact_path, **options)
+
+
+def log_tagger(
+    pipeline: Any, artifact_path: str = "tagger", top_n: int | None = None, threshold: float | None = None, **options: Any
+) -> Any:
+    """Logs a fitted selection and classifier (a PipelineModel, or its stages) as ``mlflow.pyfunc``, which needs no Spark.
+
+    ``mlflow.pyfunc.load_model(uri).predict(table)`` takes a pandas frame with the pipeline's columns by name (further ones are
+    left aside), or the features as an array, dense or sparse; it gives a frame of ``tags`` and ``scores``, best first: the
+    predicted labels, the `top_n` best, or those that score at least `threshold` (also as ``params`` of a call). The same bits
+    as `tagged` on Spark. `ParameterError` for a pipeline with stages that are not this library's, such as the words of a text.
+    """
+    mlflow = _mlflow("pyfunc")
+    from .function import Tagger
+    from .tagger import Steps
+
+    function = Tagger(Steps.of(pipeline), top_n, threshold)
+    options.setdefault("pip_requirements", [*requirements(spark=False), f"mlflow-skinny=={metadata.version('mlflow-skinny')}"])
+    with _run():
+        where = "name" if "name" in signature(mlflow.pyfunc.log_model).parameters else "artifact_path"  # before MLflow 3
+        return mlflow.pyfunc.log_model(**{where: artifact_path}, python_model=function, **options)
+
+
+__all__ = ["ALLOWLIST", "log_model", "log_selection", "log_tagger", "report_of", "requirements"]

@@ -1,0 +1,149 @@
+"""A selection and a classifier as NumPy alone: the tags of plain tables, to the bit those of Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from ..blocks.arrays import features_of, wrong_value
+from ..blocks.codec import State
+from ..classify import CLASSIFIERS
+from ..errors import DataError, ParameterError
+from ..extract import EXTRACTORS
+from ..extract.base import scaled
+from ..faces.tags import best_labels
+
+
+@dataclass
+class Steps:
+    """What happens to rows of features x (n, d): columns are taken, extracted from, and a classifier predicts.
+
+    `columns` are the names of the d features a table must have, None where they have none; `steps` pairs of "take" and the
+    places of columns, or of "extract" and (name, state); then the classifier's name and state, and the labels' names.
+    """
+
+    width: int
+    columns: list[str] | None
+    steps: list[tuple[str, Any]]
+    classifier: str
+    state: State
+    labels: list[str]
+    _predictor: Any = field(default=None, repr=False, compare=False)
+
+    @staticmethod
+    def of(pipeline: Any) -> Steps:
+        """The steps of a fitted pipeline. `ParameterError` where it has others."""
+        from ..ml.classifiers import MultiLabelClassificationModel
+        from ..ml.extractors import MultiLabelExtractorModel
+        from ..ml.selectors import MultiLabelSelectorModel
+        from ..scoring.corpus import ColumnGatherer
+        from ..scoring.scorer import stages_of
+
+        stages = stages_of(pipeline) if hasattr(pipeline, "stages") else list(pipeline)
+        if not stages or not isinstance(stages[-1], MultiLabelClassificationModel):
+            raise ParameterError("a tagger ends with a classifier: fit one behind the selection, in one Pipeline")
+        steps: list[tuple[str, Any]] = []
+        names: list[str] | None = None  # of the columns as they stand before a stage
+        width = 0
+        columns: list[str] | None = None
+        for stage in stages:
+            if isinstance(stage, ColumnGatherer):
+                if steps or names is not None:
+                    raise ParameterError("columns are gathered first in a tagger; put the stage that gathers them in front")
+                names = columns = stage.getInputCols()
+                width = len(names)
+                continue
+            trained = _trained(stage)
+            if trained is None:
+                raise ParameterError(
+                    f"a tagger without Spark knows selections, extractors and classifiers of this library, not "
+                    f"{type(stage).__name__}; log the pipeline with spark_mlfs.mlflow.log_model, which runs on Spark"
+                )
+            own, named = trained
+            if not width:
+                width, columns = len(own), own if named else None
+                names = columns
+            places = _places(own if named else None, names)
+            if isinstance(stage, MultiLabelSelectorModel):
+                kept = np.array(stage.transformedFeatures, np.int64)
+                steps.append(("take", kept if places is None else places[kept]))
+                names = [own[i] for i in kept] if named else None
+                continue
+            if places is not None:
+                steps.append(("take", places))
+            if isinstance(stage, MultiLabelExtractorModel):
+                steps.append(("extract", (stage.summary["extractor"], stage.state)))
+                names = stage.names
+        last = stages[-1]
+        return Steps(width, columns, steps, last.summary["classifier"], last.state, last.labelNames)
+
+    def predict(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
+        """(labels (n, q) of 0 and 1, scores (n, q)) of the rows of a table. `DataError` for what it lacks."""
+        x = self._features(table)
+        for what, how in self.steps:
+            if what == "take":
+                x = x[:, how]
+            else:
+                name, state = how
+                x = EXTRACTORS.create(name).project(state, scaled(state, x))
+        if self._predictor is None:
+            self._predictor = CLASSIFIERS.create(self.classifier).predictor(self.state)
+        return self._predictor.predict(x)
+
+    def _features(self, table: Any) -> np.ndarray | sp.csr_matrix:
+        if isinstance(table, pd.DataFrame):
+            if self.columns is not None and set(map(str, table.columns)) & set(self.columns):
+                absent = [name for name in self.columns if name not in table.columns]
+                if absent:
+                    raise DataError(f"the table lacks {len(absent)} of the columns the model was fitted on, {absent[0]!r} first")
+                table = table[self.columns]
+            elif table.shape[1] == 1 and len(table) and np.ndim(table.iloc[0, 0]) == 1:
+                table = np.stack([np.asarray(row, float) for row in table.iloc[:, 0]])  # a column of arrays
+        x, names = features_of(table)
+        if x.shape[1] != self.width:
+            raise DataError(f"the table has {x.shape[1]} features, the model was fitted on {self.width}")
+        wrong_value(x, names)
+        return x.astype(np.float64)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_predictor": None}
+
+
+def _trained(stage: Any) -> tuple[list[str], bool] | None:
+    """Names of the features a stage was fitted on, and whether they were the frame's own; None for another library's stage."""
+    from ..ml.base import Saved, StateModel
+
+    if isinstance(stage, StateModel):
+        return stage.featureNames, bool(stage.summary.get("named"))
+    if isinstance(stage, Saved) and hasattr(stage, "selectedFeatures"):
+        ranking = stage.ranking.sort_values("index")
+        return list(ranking["name"]), bool(stage.summary.get("named"))
+    return None
+
+
+def _places(trained: list[str] | None, names: list[str] | None) -> np.ndarray | None:
+    """Where the features a stage was fitted on stand among `names`; None where they are in their order, or have no names."""
+    if trained is None or names is None or trained == names:
+        return None
+    where = {name: i for i, name in enumerate(names)}
+    absent = [name for name in trained if name not in where]
+    if absent:
+        raise ParameterError(f"a stage was fitted on {absent[0]!r}, which the stage before it does not give")
+    return np.array([where[name] for name in trained], np.int64)
+
+
+def tags(steps: Steps, table: Any, top_n: int | None, threshold: float | None) -> pd.DataFrame:
+    """A frame of ``tags`` and ``scores``, a row a row."""
+    if top_n is not None and threshold is not None:
+        raise ParameterError("give top_n or threshold, not both")
+    if top_n is not None and not 1 <= top_n <= len(steps.labels):
+        raise ParameterError(f"top_n = {top_n}: there are {len(steps.labels)} labels; give 1 to {len(steps.labels)}")
+    chosen, scores, counts = best_labels(*steps.predict(table), top_n, threshold)
+    ends = np.cumsum(counts)
+    rows = list(zip(ends - counts, ends, strict=True))
+    names = [steps.labels[i] for i in chosen]
+    return pd.DataFrame({"tags": [names[a:z] for a, z in rows], "scores": [scores[a:z].tolist() for a, z in rows]})
