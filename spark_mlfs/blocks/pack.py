@@ -118,7 +118,8 @@ class Packed(Prepared):
     """The packed data: the persisted frame of blocks, its profile, and the names. `release` gives the memory back.
 
     `source` the frame that was packed, its id column, and the expression that made ids of it; None where the ids are hashes of
-    the rows' content. `unique` whether no two rows share an id, `memo` what `blocks.renumber.identified` worked out.
+    the rows' content. `unique` whether no two rows share an id, `memo` what `blocks.renumber.identified` worked out. `shuffled`
+    whether parts of blocks were shuffled to make these: see `at_once`.
     """
 
     frame: DataFrame
@@ -130,6 +131,7 @@ class Packed(Prepared):
     jobs: int
     source: tuple[DataFrame, str, Column] | None = None
     unique: bool = False
+    shuffled: bool = False
     memo: list[tuple[DataFrame, bool, int]] = field(default_factory=list, repr=False)
 
     def called(self, row: list[int]) -> str:
@@ -156,6 +158,16 @@ def persist(frame: DataFrame) -> bool:
         if "PERSIST" in str(error).upper() and "SUPPORT" in str(error).upper():
             return False
         raise
+
+
+def at_once(rows: DataFrame) -> DataFrame:
+    """`rows` as one last task delivers them: for actions on what follows from a shuffle of parts of blocks.
+
+    Rows reach a partition in another order when an executor is lost, and the parts then have other bytes. From Spark 4.1 on a
+    stage that delivered some of its rows from other bytes cannot be taken back and the job is given up; one that delivers none
+    until all is there is run again.
+    """
+    return rows.repartition(1)
 
 
 @contextmanager

@@ -40,7 +40,7 @@ def identified(packed: Packed) -> Packed:
     if not packed.memo:
         packed.memo.append(_identify(packed))
     frame, _, _ = packed.memo[0]
-    return replace(packed, frame=frame, unique=True, persisted=False)
+    return replace(packed, frame=frame, unique=True, persisted=False, shuffled=frame is not packed.frame)
 
 
 def _identify(packed: Packed) -> tuple[DataFrame, bool, int]:

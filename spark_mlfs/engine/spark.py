@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from ..blocks.block import Block, in_order_of_ids
 from ..blocks.codec import Buffer, State, decode
 from ..blocks.coding import Coding
-from ..blocks.pack import Packed, persist
+from ..blocks.pack import Packed, at_once, persist
 from ..blocks.renumber import identified
 from ..errors import BudgetError, worker_errors
 from ..kernels.information import CountLogs
@@ -127,12 +127,13 @@ class SparkEngine(Engine):
             layout, frame = self._frame(statistic)
             jobs.setdefault((layout, statistic.ends), (frame, []))[1].append((key, statistic))
         out: dict[Hashable, Any] = {}
-        for (_, ends), (frame, members) in jobs.items():
+        for (layout, ends), (frame, members) in jobs.items():
+            shuffled = self.packed.shuffled or layout[0] == "cells"
             if ends:
-                numbers = self._ended_job(frame, [s for _, s in members])
+                numbers = self._ended_job(frame, [s for _, s in members], shuffled)
                 out |= {key: found for (key, _), found in zip(members, numbers, strict=True)}
                 continue
-            states = self._job(frame, [s for _, s in members])
+            states = self._job(frame, [s for _, s in members], shuffled)
             for (key, statistic), state in zip(members, states, strict=True):
                 out[key] = statistic.finish(state, self.profile)
         return out
@@ -148,11 +149,11 @@ class SparkEngine(Engine):
                 )
         return sizes
 
-    def _job(self, frame: DataFrame, statistics: list[Statistic]) -> list[State]:
-        """The merged states over the blocks of `frame`."""
+    def _job(self, frame: DataFrame, statistics: list[Statistic], shuffled: bool) -> list[State]:
+        """The merged states over the blocks of `frame`; `shuffled`: see `at_once`."""
         sizes = self._refuse(statistics)
         if len(statistics) > 1 and sum(sizes) > self.worker_bytes:  # a task holds the states of all: one scan each
-            return [self._job(frame, [statistic])[0] for statistic in statistics]
+            return [self._job(frame, [statistic], shuffled)[0] for statistic in statistics]
         total, share = sum(sizes) * self.parallelism, max(1, min(DIRECT_BYTES, self.worker_bytes // 4))
         direct = total <= share
         finest = min(-(-max(sizes) * self.parallelism // share), max(sizes) // PIECE_BYTES, MOST_PIECES)
@@ -164,10 +165,10 @@ class SparkEngine(Engine):
             # what a task merges lies side by side in it
             tasks = min(max(self.parallelism, 4 * total // self.worker_bytes), pieces * len(statistics))
             rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
-        states = self._collect(rows)
+        states = self._collect(rows, shuffled)
         return collect_states(statistics, [(r.statistic, r.piece, r.state) for r in states], pieces)
 
-    def _ended_job(self, frame: DataFrame, statistics: list[Ended]) -> list[np.ndarray]:
+    def _ended_job(self, frame: DataFrame, statistics: list[Ended], shuffled: bool) -> list[np.ndarray]:
         """The numbers of statistics that are finished range by range of features, on the executors."""
         edges = [self.edges_of(statistic) for statistic in statistics]
         lean = [statistic.lean() for statistic in statistics]
@@ -178,18 +179,18 @@ class SparkEngine(Engine):
         pieces = sum(len(cut) - 1 for cut in edges)
         tasks = min(pieces, max(self.parallelism, -(-total * ROWS_SHARE // self.worker_bytes)))
         merged = rows.repartition(tasks, "statistic", "piece").mapInArrow(MergeEnded(lean, self.profile, edges), STATE_SCHEMA)
-        found = self._collect(merged)
+        found = self._collect(merged, shuffled)
         out = []
         for index in range(len(statistics)):
             parts = {r.piece: decode(bytes(r.state))["numbers"] for r in found if r.statistic == index}
             out.append(np.concatenate([parts[piece] for piece in sorted(parts)], axis=1))
         return out
 
-    def _collect(self, states: DataFrame) -> list[Row]:
+    def _collect(self, states: DataFrame, shuffled: bool) -> list[Row]:
         """The states of one job over the data, and what they cost."""
         started = time.perf_counter()
         with worker_errors():
-            rows = states.collect()
+            rows = at_once(states).collect() if shuffled else states.collect()
         self.cost.jobs += 1
         self.cost.scans += 1
         self.cost.driver_bytes += sum(len(row.state) for row in rows)
@@ -238,7 +239,7 @@ class SparkEngine(Engine):
         )
         rows = spread.repartitionByRange(tasks, "task").mapInArrow(OverLabels(work, q, tasks), "state binary")
         with worker_errors():
-            states = rows.collect()
+            states = at_once(rows).collect()
         self.cost.jobs += 1
         self.cost.scans += 1
         return [decode(bytes(row.state)) for row in states]
@@ -250,7 +251,7 @@ class SparkEngine(Engine):
         )
         gathered = spread.repartition(self.parallelism, "position").sortWithinPartitions("position")
         with worker_errors():
-            rows = gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary").collect()
+            rows = at_once(gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary")).collect()
         self.cost.jobs += 1
         self.cost.scans += 1
         return np.concatenate([decode(bytes(row.block))["result"] for row in sorted(rows, key=lambda r: r.position)])

@@ -49,6 +49,7 @@ from pyspark.sql import types as T
 
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
+from ..blocks.pack import at_once
 from ..errors import DataError, ParameterError, worker_errors
 from ..ml.params import keyword_only
 from ..schema import attribute_names
@@ -283,7 +284,7 @@ def sums_of(
     task = Batches(tuple(vectors), (labelsCol, predictionCol, rawPredictionCol), metrics)
     rows = frame.where(F.col(labelsCol).isNotNull()).select(*columns).mapInArrow(task, "sums binary")
     with worker_errors():
-        parts = [Sums.decode(bytes(row.sums)) for row in rows.collect()]
+        parts = [Sums.decode(bytes(row.sums)) for row in at_once(rows).collect()]
     if not parts:
         raise DataError("the frame has no row with known labels; there is nothing to evaluate")
     total = parts[0]

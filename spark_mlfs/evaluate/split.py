@@ -30,7 +30,7 @@ from pyspark.sql import functions as F
 from ..blocks.block import Block, LabelledRows, concatenate_labels
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
-from ..blocks.pack import BLOCK_SCHEMA, Packed, block_row, collect_profile, persist
+from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, collect_profile, persist
 from ..blocks.profile import Profile, profile_block
 from ..blocks.renumber import identified
 from ..blocks.rowhash import mix, normal, uniform
@@ -195,7 +195,7 @@ def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) ->
     spread = blocks.mapInArrow(_Hashes(parts), "bucket bigint, state binary")
     gathered = spread.repartition(parts, "bucket").mapInArrow(_Ends(shares, tuple(draws)), "state binary")
     with worker_errors():
-        states = [decode(bytes(row.state)) for row in gathered.collect()]
+        states = [decode(bytes(row.state)) for row in at_once(gathered).collect()]
     hashes = np.concatenate([s["hashes"] for s in states])
     order = np.argsort(hashes)
     return [
