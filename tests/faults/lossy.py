@@ -2,8 +2,8 @@
 
 A stage is a function that a job runs in tasks (`mapInArrow`, or row by row in a pipeline): which ones a family has is read off a
 run without a loss, so that a new stage is tried as soon as it is there. Run as a script with families and losses, both joined by
-commas; prints one JSON line a case: family, stage, loss, what was struck, and whether the answer is the one without a loss, to
-the last bit.
+commas, and, for some of their stages only, those; prints one JSON line a case: family, stage, loss, what was struck, and whether
+the answer is the one without a loss, to the last bit.
 
     worker     the Python worker is killed in the middle of the stage
     executor   the executor is killed there, with the cached blocks and shuffle files it holds
@@ -32,7 +32,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_mlfs import pipeline, read
+from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine import spark as cluster
+from spark_mlfs.evaluate import metrics, split
+from spark_mlfs.methods import counting
+from spark_mlfs.ml import classifiers
 from spark_mlfs.ml import rows as row_tasks
 from spark_mlfs.ml.classifiers import ESTIMATORS
 from spark_mlfs.pipeline import Request
@@ -42,7 +46,7 @@ from spark_mlfs.session.local import local_session
 
 IN_A_STAGE = ("worker", "executor", "task", "slow")
 BETWEEN = ("cache", "skew")
-SLOW_SECONDS = 8
+SLOW_SECONDS, COPY_SECONDS = 10, 5  # of the slow task, and when a second copy starts
 
 Plan = dict[str, Any]  # stage, loss, driver (its process), note (a file that says what was struck)
 struck: Plan = {"stage": None, "loss": None}  # of the case under way
@@ -58,7 +62,8 @@ def strike(plan: Plan) -> None:
     me = psutil.Process()
     context = TaskContext.get()
     if plan["loss"] == "task" and os.path.exists(plan["note"]):
-        if context.attemptNumber() == 1:
+        again = context.attemptNumber() == 1 and Path(plan["note"] + ".at").read_text() == str(context.partitionId())
+        if again:
             with open(plan["note"], "a") as note:
                 note.write(f" {executor_of(me).pid}")
         return
@@ -66,6 +71,7 @@ def strike(plan: Plan) -> None:
         handle = os.open(plan["note"], os.O_CREAT | os.O_EXCL | os.O_WRONLY)
     except FileExistsError:
         return
+    Path(plan["note"] + ".at").write_text(str(context.partitionId()))
     executor = executor_of(me)
     assert plan["driver"] in [p.pid for p in executor.parents()] and executor.pid != plan["driver"]
     victim = me if plan["loss"] == "worker" else executor
@@ -160,6 +166,45 @@ def ranking(method: str, small_bytes: int = 0, **parameters: Any) -> Callable[[D
     return run
 
 
+def wide(method: str) -> Callable[[DataFrame], str]:
+    """As of tables that are too wide to be brought together: finished on the executors."""
+
+    def run(frame: DataFrame) -> str:
+        before, counting.WIDE_BYTES = counting.WIDE_BYTES, 0
+        try:
+            return ranking(method)(frame)
+        finally:
+            counting.WIDE_BYTES = before
+
+    return run
+
+
+def folds(frame: DataFrame) -> str:
+    """Rankings of the training rows of folds that are dealt on the executors."""
+    before, split.STRATIFY_ROWS = split.STRATIFY_ROWS, 0
+    packed = pack(frame)
+    try:
+        found = []
+        for fold in split.Protocol.of("stratified 2-fold").splits(packed):
+            train = split.training(packed, fold)
+            ranked = pipeline.rank(train, [Request.of("mim", {}, 6)], small_bytes=0)[0].ranking
+            found += [ranked["index"].to_numpy().tobytes(), ranked["score"].to_numpy().tobytes(), str(train.profile.n).encode()]
+            train.release()
+        return digest(*found)
+    finally:
+        split.STRATIFY_ROWS = before
+        packed.release()
+
+
+def evaluated(frame: DataFrame) -> str:
+    """The metrics of predictions by a training set that no task holds whole."""
+    before, classifiers.BROADCAST_BYTES = classifiers.BROADCAST_BYTES, 0
+    try:
+        return digest(repr(metrics.evaluate_frame(ESTIMATORS["brknn"]().fit(frame).transform(frame))).encode())
+    finally:
+        classifiers.BROADCAST_BYTES = before
+
+
 def fitted(name: str) -> Callable[[DataFrame], str]:
     def run(frame: DataFrame) -> str:
         estimator = ESTIMATORS[name]()
@@ -198,6 +243,7 @@ def scored(name: str) -> Callable[[DataFrame], str]:
 FAMILIES: dict[str, Callable[[DataFrame], str]] = {
     "counting": ranking("jmi"),
     "counting by quantiles": ranking("mim", binning="quantile"),
+    "wide counting": wide("jmi"),
     "joint cells": ranking("cmi"),
     "columns": ranking("ppt-cmi", estimator="knn"),
     "moments": ranking("f-statistic"),
@@ -206,6 +252,8 @@ FAMILIES: dict[str, Callable[[DataFrame], str]] = {
     "one task": ranking("jmi", small_bytes=1 << 30),
     "label by label": fitted("br-svm"),
     "gathering": fitted("mlknn"),
+    "folds": folds,
+    "evaluation": evaluated,
     "scoring": scored("mlknn"),
 }
 
@@ -215,10 +263,11 @@ def skewed(frame: DataFrame) -> DataFrame:
     return frame.repartition(6, F.pmod(F.xxhash64("features"), F.lit(20)) == 0)
 
 
-def main(families: list[str], losses: list[str]) -> None:
+def main(families: list[str], losses: list[str], some: list[str] | None = None) -> None:
     conf = {
         "spark.master": "local-cluster[2,1,1024]",
         "spark.executor.memory": "1024m",
+        "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),  # they live for seconds, too
         "spark.ui.enabled": "false",
         "spark.log.level": "FATAL",
         "spark.sql.shuffle.partitions": "4",
@@ -233,7 +282,7 @@ def main(families: list[str], losses: list[str]) -> None:
         "spark.shuffle.io.maxRetries": "1",
         "spark.shuffle.io.retryWait": "1s",
         "spark.speculation": str("slow" in losses).lower(),
-        "spark.speculation.minTaskRuntime": "3s",
+        "spark.speculation.minTaskRuntime": f"{COPY_SECONDS}s",
     }
     spark = local_session("faults", conf)
     cluster.DIRECT_BYTES = 1 << 10  # states of any size are merged on the executors
@@ -249,7 +298,7 @@ def main(families: list[str], losses: list[str]) -> None:
         run(frame) if family == "scoring" else None  # its model
         seen.clear()
         expected = run(frame)
-        stages = [stage for stage in dict.fromkeys(seen)]
+        stages = [stage for stage in dict.fromkeys(seen) if some is None or stage in some]
         print(json.dumps({"family": family, "stages": stages}), flush=True)
         cases = [(stage, loss) for loss in losses if loss in IN_A_STAGE for stage in stages]
         between = () if family == "scoring" else BETWEEN
@@ -267,4 +316,4 @@ def main(families: list[str], losses: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1].split(","), sys.argv[2].split(","))
+    main(*(words.split(",") for words in sys.argv[1:]))
