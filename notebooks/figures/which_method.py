@@ -19,6 +19,7 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from spark_mlfs.evaluate import summary  # noqa: E402
+from spark_mlfs.evaluate.plan import read_comparison  # noqa: E402
 from spark_mlfs.evaluate.significance import critical_difference, friedman  # noqa: E402
 from spark_mlfs.evaluate.trials import ALL_FEATURES  # noqa: E402
 
@@ -113,6 +114,7 @@ def page(cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd
         + f" on {len(data)} real data sets, judged by ML-kNN and by linear machines on 5, 20 and 80 features, three folds "
         "(sizes that are all of the features left out). Sets of more than 900 rows are cut to 900; of those of 1000 features and "
         "more every method sees the 400 of largest χ² on the training rows. `relieff` is that by labelset distance.",
+        _missing(data),
         "## In short",
         f"- **`{best}` has the best mean rank of the fixed methods**, {found[best].mean():.1f} of {k}; then "
         + ", ".join(f"`{m}` {found[m].mean():.1f}" for m in fixed[1:6])
@@ -126,7 +128,7 @@ def page(cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd
         "![Ranks of every method, and mean rank against seconds](figures/which-method.png)",
         "## Mean ranks",
         "1 is best. *First third*: the share of set × classifier × metric in which a method is among the best third. *Seconds* of one "
-        "ranking, median over the sets (600 training rows, one core); *stability*: Nogueira's index of the 20 best over the three "
+        "ranking, median over the sets (up to 600 training rows, one core, other work beside it); *stability*: Nogueira's index of the 20 best over the three "
         "folds, mean over the sets. The same as [CSV](which-method.csv).",
     ]
     shown = table.copy()
@@ -166,6 +168,18 @@ def page(cells: pd.DataFrame, data: pd.DataFrame, found: pd.DataFrame, table: pd
     )
 
 
+def _missing(data: pd.DataFrame) -> str:
+    """Which sets of the plan have not been run, and what that means."""
+    plan = read_comparison(str(HERE.parents[1] / "conf" / "runs" / "which-method.toml"))
+    out = [d.name for d in plan.data if d.name not in set(data["name"])]
+    if not out:
+        return ""
+    return (
+        f"Of the plan's {len(plan.data)} sets these {len(data)} have been run; {', '.join(out)} have not: what follows holds for data "
+        "like " + ", ".join(data["name"]) + "."
+    )
+
+
 def _of_auto(found: pd.DataFrame, best: str, cells: pd.DataFrame) -> list[str]:
     if AUTO not in found:
         return []
@@ -175,7 +189,9 @@ def _of_auto(found: pd.DataFrame, best: str, cells: pd.DataFrame) -> list[str]:
     beats = "beats" if mine < other else "does **not** beat"
     return [
         f"- **`auto` {beats} the best fixed method**: mean rank {mine:.1f} against {other:.1f}; it is ahead of `{best}` on {wins} of "
-        f"{len(by_data)} sets. " + ("" if mine < other else f"So the default is `{best}`.")
+        f"{len(by_data)} sets. "
+        + ("" if mine < other else f"So the default is `{best}`. ")
+        + "Its list of methods was made from these very results, which flatters it."
     ]
 
 
