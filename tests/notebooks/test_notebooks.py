@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import json
 import re
 from pathlib import Path
@@ -35,6 +36,19 @@ def test_rendered_whole_and_of_no_machine(path):
     assert sum(bool(c["outputs"]) for c in code) >= len(code) // 2
     text = path.read_text(encoding="utf-8")
     assert not re.search(r"/(tmp|home|root|work|Users)/", text) and len(text) < 200_000
+
+
+@pytest.mark.parametrize("path", [*BOOKS, *sorted(FOLDER.glob("figures/*.py"))], ids=lambda p: p.stem)
+def test_what_is_imported_exists(path):
+    """The slow ones run in no quick suite: their names of the package are looked up at least."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = "\n".join(source(c) for c in cells(path) if c["cell_type"] == "code")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("spark_mlfs"):
+            module = importlib.import_module(node.module)
+            for alias in node.names:
+                assert hasattr(module, alias.name) or importlib.util.find_spec(f"{node.module}.{alias.name}"), alias.name
 
 
 # the comparisons take longest, and what they call has tests of its own
