@@ -109,10 +109,72 @@ class Text:
 
 
 @dataclass(frozen=True)
+class Features:
+    """A list of features: names, patterns of names such as ``title_*``, places from 0; a ranking stands for its names."""
+
+    def accept(self, value: Any) -> list[str | int]:
+        if isinstance(value, (str, Integral)):
+            value = [value]
+        elif hasattr(value, "columns"):
+            if "name" not in value.columns:
+                raise ValueError
+            value = value["name"]
+        elif isinstance(value, (Mapping, set, frozenset)):  # features have an order
+            raise ValueError
+        return [self._one(each) for each in value]
+
+    def _one(self, each: Any) -> str | int:
+        if isinstance(each, str):
+            return str(each)
+        if isinstance(each, bool) or not isinstance(each, Integral) or each < 0:
+            raise ValueError
+        return int(each)
+
+    def __str__(self) -> str:
+        return "a list of names, patterns such as title_*, or places from 0"
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Lists of features by the name of their group."""
+
+    def accept(self, value: Any) -> dict[str, list[str | int]]:
+        if not isinstance(value, Mapping) or not all(isinstance(name, str) and name for name in value):
+            raise ValueError
+        out = {name: Features().accept(listed) for name, listed in value.items()}
+        if not all(out.values()):
+            raise ValueError
+        return out
+
+    def __str__(self) -> str:
+        return "lists of names, patterns such as title_*, or places, by the name of the group"
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Positive finite numbers by name or pattern of features, or one for every feature."""
+
+    def accept(self, value: Any) -> dict[str, float] | list[float]:
+        if isinstance(value, str):
+            raise ValueError
+        cost = Number(0, above=True)
+        if hasattr(value, "to_dict") and not hasattr(value, "columns"):  # a pandas series
+            value = value.to_dict()
+        if isinstance(value, Mapping):
+            if not all(isinstance(name, str) for name in value):
+                raise ValueError
+            return {name: cost.accept(each) for name, each in value.items()}
+        return [cost.accept(each) for each in value]
+
+    def __str__(self) -> str:
+        return "finite numbers above 0: by name or pattern ('*' for all others), or a list with one for every feature"
+
+
+@dataclass(frozen=True)
 class Optional:
     """Another constraint, or None (``none`` on the command line)."""
 
-    of: Choice | Integer | Number | Flag | Text
+    of: Choice | Integer | Number | Flag | Text | Features | Groups | Costs
 
     def accept(self, value: Any) -> Any:
         if value is None or (isinstance(value, str) and value.lower() == "none"):
@@ -142,7 +204,7 @@ class Parameter:
 
     name: str
     default: Any
-    constraint: Choice | Integer | Number | Flag | Text | Optional
+    constraint: Choice | Integer | Number | Flag | Text | Features | Groups | Costs | Optional
     doc: str
 
     @property

@@ -28,11 +28,13 @@ from .blocks.prepared import Held, Prepared
 from .blocks.profile import Profile
 from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine, one_thread
 from .engine.local import LocalEngine, Outline
-from .errors import WorkerBudgetError
+from .errors import ParameterError, WorkerBudgetError
 from .methods import METHODS
 from .methods.base import Method, Scores
-from .select import Evidence, Extra, Rule, Screen
+from .select import Constraints, Evidence, Extra, Resolved, Rule, Screen
+from .select.constraints import whole_groups
 from .select.portrait import MOST_PICKS, Portrait, Portray
+from .solvers.greedy import FREE, buy
 from .solvers.ranking import complete
 from .statistics.base import Statistic
 
@@ -45,7 +47,8 @@ MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
 
 @dataclass(frozen=True)
 class Request:
-    """A method, its checked parameters, how many features will be kept, the filter in front of it, and what else is asked.
+    """A method, its checked parameters, how many features will be kept, the filter in front of it, what else is asked, and what
+    the selection is held to.
 
     `implementation` is the method itself: a worker need not know its name.
     """
@@ -55,7 +58,9 @@ class Request:
     count: int | None = None
     screen: Screen | None = None
     extras: tuple[Extra, ...] = ()
+    constraints: Constraints | None = None
     implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+    resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
 
     def __post_init__(self) -> None:
         if self.implementation is None:
@@ -69,6 +74,7 @@ class Request:
         screen: str | Screen | None = None,
         rule: Rule | None = None,
         extras: Sequence[Extra] = (),
+        constraints: Constraints | None = None,
     ) -> Request:
         """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000";
         `rule`: which features are worth keeping, one of the extras."""
@@ -77,8 +83,24 @@ class Request:
         extras = (*(() if rule is None else (rule,)), *extras)
         for extra in extras:
             extra.check(method, screen is not None)
+        if constraints is not None:
+            constraints.check(method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None))
         checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
-        return Request(name, checked, count, screen, extras, method)
+        return Request(name, checked, count, screen, extras, constraints, method)
+
+    @property
+    def rules(self) -> bool:
+        """Whether a rule says which features are kept."""
+        return any(isinstance(extra, Rule) for extra in self.extras)
+
+    @property
+    def budgeted(self) -> bool:
+        """Whether a budget says how many features are kept."""
+        return self.constraints is not None and self.constraints.budget is not None
+
+    def width(self, names: Sequence[str]) -> int:
+        """How many features of these names are ranked."""
+        return len(names) - (len(self.constraints.resolve(names).exclude) if self.constraints is not None else 0)
 
     def keeping(self, count: int | None, rule: Rule | None) -> Request:
         """The same for another number of features, or another rule."""
@@ -89,7 +111,7 @@ class Request:
     def of_filter(screen: Screen, extras: tuple[Extra, ...] = ()) -> Request:
         """The filter of a screen as a request of its own."""
         return Request(
-            screen.method, params.check(screen.filter.parameters, {}, screen.method), None, None, extras, screen.filter
+            screen.method, params.check(screen.filter.parameters, {}, screen.method), None, None, extras, None, screen.filter
         )
 
 
@@ -97,7 +119,7 @@ class Request:
 class Result:
     """What a run of one method gives.
 
-    `ranking`  pandas frame rank (from 1), index, name, score; one row per feature, best first
+    `ranking`  pandas frame rank (from 1), index, name, score; one row per feature that is not excluded, best first
     `scores`   what the method returned (over the varying features)
     `seconds`  of the stages, `jobs` Spark jobs, `scans` passes over the data
     """
@@ -127,8 +149,39 @@ class Result:
         masks = [extra.kept(outcome) for extra, outcome in self.outcomes.items()]
         masks = [mask for mask in masks if mask is not None]
         if masks:
-            return self.ranking[np.all(masks, axis=0)[self.ranking["index"]]]
-        return self.ranking.iloc[: self.request.count]
+            passed = np.all(masks, axis=0)
+            if self.request.resolved is not None:
+                passed[list(self.request.resolved.include)] = True
+            return self.ranking[passed[self.ranking["index"]]]
+        count = len(self.ranking) if self.request.count is None else self.request.count
+        if self.paid is not None:
+            count = min(count, self.paid)
+        if "group" in self.ranking:
+            count = whole_groups(self.ranking["group"].tolist(), count)
+        return self.ranking.iloc[:count]
+
+    @property
+    def gains(self) -> list[float]:
+        """Of a greedy method, the criterion's value at each pick, in the ranking's order; 0 for a constant feature that is included
+        or in a group that was picked."""
+        if self.scores.path is None:
+            return []
+        picks = self.profile.varying[self.scores.path.picks].tolist()
+        gain = dict(zip(picks, map(float, self.scores.path.gains), strict=True))
+        order = self.ranking["index"].tolist()
+        picked = max((place for place, f in enumerate(order, 1) if f in gain), default=0)
+        return [gain.get(f, 0.0) for f in order[:picked]]
+
+    @property
+    def paid(self) -> int | None:
+        """How many of the best features the budget pays; None where features cost nothing."""
+        path = self.scores.bought or self.scores.path
+        resolved = self.request.resolved
+        if path is None or resolved is None or resolved.costs is None:
+            return None
+        bought = self.profile.varying[path.picks].tolist()
+        owner = resolved.owner
+        return len({*resolved.include, *bought, *(g for f in bought for g in owner.get(f, ()))})
 
 
 @dataclass(frozen=True)
@@ -164,7 +217,15 @@ class Solve:
 def score(engine: Engine, request: Request) -> Scores:
     """The scores of the requested method over an engine's features."""
     count = engine.num_features if request.count is None else min(request.count, engine.num_features)
-    scores = request.implementation.score(engine, request.parameters, count)
+    method, terms = request.implementation, FREE
+    if request.resolved is not None:
+        terms = request.resolved.terms(engine.profile.varying, method.row_norms)
+    if method.conditions and not terms.free:
+        scores = method.score(engine, request.parameters, count, terms)  # type: ignore[call-arg]
+    else:
+        scores = method.score(engine, request.parameters, count)
+    if terms.costs is not None and scores.path is None:
+        scores.bought = buy(scores.values, count, terms)
     if np.isnan(scores.values).any():
         raise FloatingPointError(f"{request.method} gave a score that is not a number; please report the data and parameters")
     return scores
@@ -182,8 +243,12 @@ def ordered(scores: Scores, profile: Profile, filtered: np.ndarray | None = None
 
 def limited(request: Request, outcomes: Mapping[Extra, Any]) -> Request:
     """The request, picking no more features than its extras let pass."""
-    limits = [extra.picks(outcome) for extra, outcome in outcomes.items()]
-    counts = [count for count in (*limits, request.count) if count is not None]
+    included = len(request.resolved.include) if request.resolved is not None else 0
+    counts = [] if request.count is None else [request.count]
+    for extra, outcome in outcomes.items():
+        picks = extra.picks(outcome)
+        if picks is not None:
+            counts.append(picks + included)
     return dataclasses.replace(request, count=min(counts, default=None))
 
 
@@ -256,13 +321,16 @@ def rank(
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
     try:
-        by_screen: dict[Screen | None, list[int]] = {}
+        alike: dict[tuple[Screen | None, Constraints | None], list[int]] = {}
         for number, request in enumerate(requests):
-            by_screen.setdefault(request.screen, []).append(number)
+            alike.setdefault((request.screen, request.constraints), []).append(number)
         results: dict[int, Result] = {}
         budgets = {"small_bytes": small_bytes, "driver_bytes": driver_bytes, "worker_bytes": worker_bytes}
-        for screen, numbers in by_screen.items():
-            ranked = _rank(packed, [requests[number] for number in numbers], screen, progress, **budgets)
+        for (screen, constraints), numbers in alike.items():
+            some, rows = [requests[number] for number in numbers], packed
+            if constraints is not None:
+                some, rows = _held_to(constraints, some, packed)
+            ranked = _rank(rows, some, screen, progress, **budgets)
             for number, result in zip(numbers, ranked, strict=True):
                 result.seconds = {"prepare": prepared - started, **result.seconds}
                 results[number] = result
@@ -270,6 +338,19 @@ def rank(
         if packed is not frame:
             packed.release()
     return [results[number] for number in range(len(requests))]
+
+
+def _held_to(constraints: Constraints, requests: list[Request], packed: Prepared) -> tuple[list[Request], Prepared]:
+    """The requests with their constraints by places, and the data without the excluded features."""
+    resolved = constraints.resolve(packed.feature_names)
+    for request in requests:
+        if request.count is not None and not request.rules and len(resolved.include) > request.count:
+            raise ParameterError(
+                f"include lists {len(resolved.include)} features, more than the {request.count} that are kept: raise "
+                "numTopFeatures (--num-features), or include fewer"
+            )
+    allowed = packed.profile.only(resolved.allowed(packed.profile.varying))
+    return [dataclasses.replace(r, resolved=resolved) for r in requests], dataclasses.replace(packed, profile=allowed)
 
 
 def _rank(
@@ -294,7 +375,10 @@ def _rank(
         one = first[requests[0].extras]
         before = Cost(one.jobs - packed.jobs, one.scans - 1, one.driver_bytes)
         filtered = one.ranking["index"].to_numpy()
-        packed = dataclasses.replace(packed, profile=packed.profile.only(screen.survivors(filtered, packed.profile.varying)))
+        seen = screen.survivors(filtered, packed.profile.varying)
+        if requests[0].resolved is not None:
+            seen = requests[0].resolved.seen(seen, packed.profile.varying)
+        packed = dataclasses.replace(packed, profile=packed.profile.only(seen))
     pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:
         budgets = {**budgets, "small_bytes": 0}
@@ -304,7 +388,12 @@ def _rank(
     for request, outcomes, (scores, found, seconds) in zip(requests, known, solved, strict=True):
         outcomes = outcomes or found
         order, values = ordered(scores, packed.profile, filtered)
-        columns = {name: column for extra, outcome in outcomes.items() for name, column in extra.columns(outcome).items()}
+        columns = {}
+        if request.resolved is not None:
+            norm = request.implementation.row_norms
+            order, values = request.resolved.arrange(scores, order, values, packed.profile.varying, norm)
+            columns = {**request.resolved.columns(packed.profile.d), **gains_given(scores, packed.profile)}
+        columns |= {name: column for extra, outcome in outcomes.items() for name, column in extra.columns(outcome).items()}
         ranking = pd.DataFrame(
             {
                 "rank": np.arange(1, len(order) + 1),
@@ -331,12 +420,47 @@ def _rank(
                 outcomes,
             )
         )
+        if request.resolved is not None and not request.rules and not len(results[-1].kept):
+            raise ParameterError(_why_nothing(results[-1]))
     return results
+
+
+def _why_nothing(result: Result) -> str:
+    """One line for constraints that leave nothing to keep."""
+    resolved, request = result.request.resolved, result.request
+    assert resolved is not None
+    if resolved.costs is not None:
+        if resolved.budget is None:
+            return f"{request.method} gives no feature a score above 0, so that there is no gain per cost: leave the costs out"
+        return (
+            f"{request.method} gives no feature that costs at most {resolved.budget:g} a score above 0: raise the budget, or "
+            "leave the costs out"
+        )
+    name = result.ranking["group"].iloc[0]
+    return (
+        f"group {name!r} is the best and has {len(resolved.groups[name])} features, more than the {request.count} that are kept: "
+        "raise numTopFeatures (--num-features), or divide the group"
+    )
+
+
+def gains_given(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:
+    """The column ``gain``, (d,): what a greedy method's criterion gives each feature once the included ones are picked, and each
+    of those when it is picked; NaN where it says nothing. No column where nothing is included, or nothing picked one by one."""
+    path = scores.path
+    if path is None or path.given is None:
+        return {}
+    out = np.full(profile.d, np.nan)
+    values = np.where(np.isfinite(path.given), path.given, np.nan)
+    for pick, gain in zip(path.picks[: path.included], path.gains, strict=False):
+        values[pick] = gain
+    out[profile.varying] = values
+    return {"gain": out}
 
 
 def ranking_schema(ranking: pd.DataFrame) -> str:
     """Spark's schema of a ranking: what a selection rule goes by follows the score."""
-    further = "".join(f", {name} double" for name in ranking.columns[4:])
+    kinds = {"group": "string"}
+    further = "".join(f", {name} {kinds.get(name, 'double')}" for name in ranking.columns[4:])
     return "rank bigint, index bigint, name string, score double" + further
 
 

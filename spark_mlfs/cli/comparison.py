@@ -82,6 +82,8 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
 def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Comparison) -> Candidate:
     """The saved ranking in terms of the data's own columns: its features are found by name where both sides have names, else
     the widths must agree. `DataError` for missing, further or differently many features."""
+    import numpy as np
+
     from ..evaluate.compare import open_data
     from ..evaluate.trials import Candidate
     from ..ml.rows import unmatched
@@ -100,7 +102,7 @@ def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Co
         if width is not None and width != model.numFeatures:
             raise DataError(f"{_path_of(data)}: has {width} features, the selection was fitted on {model.numFeatures}")
         return Candidate("the saved ranking", order=tuple(int(i) for i in order))
-    names = model.ranking.sort_values("index")["name"].to_numpy()
+    names = np.array(model.featureNames, object)
     problem = unmatched(names, order, slots)
     if problem is not None:
         raise DataError(f"{_path_of(data)}: {problem}")

@@ -3,6 +3,8 @@
     [data]       path, format, options     what `spark_mlfs.read.load` takes
     [method]     name, parameters          a registered method and its own parameters
     [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold
+    [constraints] include, exclude, groups, costs, budget; include_from, exclude_from: a file of names, or the folder of a
+                  selection; groups_from, costs_from: a file
     [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
     [run]        output, output_table, table_format, overwrite, seed, report, driver_bytes, worker_bytes
 
@@ -12,7 +14,7 @@ whole section, since the options and parameters of one are not those of the othe
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from .. import params
@@ -24,8 +26,9 @@ from ..pipeline import Request
 from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
 from ..read.toml import Data, explain, read_toml, reader_option
-from ..select import CrossValidation, Rule
+from ..select import Constraints, CrossValidation, Rule
 from ..select.modes import KEYS, LEVELS, RATES, RULES, SETTINGS, Setting, either, level_setting
+from .shared import mapping_in, names_in
 
 DEFAULT_FEATURES = SETTINGS["num_top_features"].parameter.default
 
@@ -38,6 +41,41 @@ class MethodChoice(Section):
     screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
     grid: dict[str, list[Any]] = Field(default_factory=dict, description="values of the method's parameters to try")
     folds: Literal[0, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60] = Field(5, description="folds that the grid is judged by")
+
+
+class Held(Section):
+    """What the selection is held to."""
+
+    include: list[str | int] | None = Field(None, description="features picked first: names, patterns, places")
+    include_from: str | None = Field(None, description="file with their names, or folder of a selection")
+    exclude: list[str | int] | None = Field(None, description="features that are never picked")
+    exclude_from: str | None = Field(None, description="file with their names, or folder of a selection")
+    groups: dict[str, list[str | int]] | None = Field(None, description="features that are picked or left together")
+    groups_from: str | None = Field(None, description="file with them")
+    costs: dict[str, float] | None = Field(None, description="what features cost, by name or pattern")
+    costs_from: str | None = Field(None, description="file with them")
+    budget: float | None = Field(None, description="what the selection may cost")
+
+    def complete(self, selected: Callable[[str], list[str]] | None = None) -> None:
+        """Adds the features that files hold; `selected` gives the names that the saved selection of a folder keeps, without it
+        folders wait."""
+        for what in ("include", "exclude"):
+            path = getattr(self, f"{what}_from")
+            names = names_in(path, f"{what}_from") if path else None
+            if path and names is None and selected is not None:
+                names = selected(path)
+            if names is not None:
+                setattr(self, what, [*(getattr(self, what) or ()), *names])
+                setattr(self, f"{what}_from", None)
+        for what, column in (("groups", "group"), ("costs", "cost")):
+            path = getattr(self, f"{what}_from")
+            if path:
+                setattr(self, what, {**mapping_in(path, f"{what}_from", column), **(getattr(self, what) or {})})
+                setattr(self, f"{what}_from", None)
+
+    def constraints(self) -> Constraints | None:
+        """What is listed."""
+        return Constraints.of(self.as_dict())
 
 
 class ClassifierChoice(Section):
@@ -82,13 +120,13 @@ class Selection(Section, further=_SELECTION):
         combination = self.combination or SETTINGS["combination"].parameter.default
         return Rule(self.mode, LEVELS[self.mode] if level is None else level, self.count(width), combination, seed)
 
-    def count(self, width: int) -> int:
+    def count(self, width: int, budget: bool = False) -> int:
         """How many of `width` features are kept; `ParameterError` where more are asked for than there are. With a rule: K of
-        stability, or how many a greedy method picks at most."""
+        stability, or how many a greedy method picks at most; with a `budget`, too."""
         if self.percentile is not None:
             return max(1, int(self.percentile * width))
         if self.num_features is None:
-            return min(DEFAULT_FEATURES, width)
+            return width if budget else min(DEFAULT_FEATURES, width)
         if self.num_features > width:
             raise ParameterError(f"num_features = {self.num_features} but the data have {width} features; give at most {width}")
         return self.num_features
@@ -113,6 +151,7 @@ class RunConfig(Section):
     data: Data = Field(default_factory=Data)
     method: MethodChoice = Field(default_factory=MethodChoice)
     selection: Selection = Field(default_factory=Selection)
+    constraints: Held = Field(default_factory=Held)
     classifier: ClassifierChoice = Field(default_factory=ClassifierChoice)
     run: RunSettings = Field(default_factory=RunSettings)
 
@@ -120,7 +159,8 @@ class RunConfig(Section):
         """The checked method and parameters; the run's seed goes to a method that takes one and has none of its own."""
         values = params.seeded(METHODS.create(self.method.name).parameters, self.method.parameters, self.run.seed)
         rule = self.selection.rule(1 << 62, self.run.seed)  # its count is known with the data
-        return Request.of(self.method.name, values, screen=self.method.screen, rule=rule)
+        constraints = self.constraints.constraints()
+        return Request.of(self.method.name, values, screen=self.method.screen, rule=rule, constraints=constraints)
 
     def requests(self) -> list[Request]:
         """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""
@@ -129,7 +169,7 @@ class RunConfig(Section):
             return [base]
         extras = (*base.extras, *((CrossValidation(self.method.folds),) if self.method.folds else ()))
         return [
-            Request.of(base.method, {**base.parameters, **cell}, screen=base.screen, extras=extras)
+            Request.of(base.method, {**base.parameters, **cell}, screen=base.screen, extras=extras, constraints=base.constraints)
             for cell in params.grid_cells(self.method.grid)
         ]
 

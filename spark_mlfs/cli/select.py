@@ -21,6 +21,7 @@ from .shared import (
     data_flags,
     grid_pairs,
     inputs,
+    load_model,
     output_arguments,
     output_table,
     pairs,
@@ -68,6 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data_arguments(parser)
     _method_arguments(parser)
     _selection_arguments(parser)
+    _constraint_arguments(parser)
     _classifier_arguments(parser)
     group = output_arguments(parser)
     table_arguments(group, "the ranking")
@@ -103,6 +105,33 @@ def _selection_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument("--" + key.replace("_", "-"), metavar=setting.metavar, help=flag_help(setting))
 
 
+def _constraint_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("constraints")
+    for what, text in (
+        ("include", "features picked and ranked first; what a greedy method picks then, it picks given these"),
+        ("exclude", "features that are never picked"),
+    ):
+        group.add_argument(
+            f"--{what}", nargs="+", action="extend", metavar="NAME", help=f"{text}: names, or patterns such as 'title_*'"
+        )
+        group.add_argument(
+            f"--{what}-from", metavar="PATH", help="the same from a file: a name a line, or the column name of a .csv; or those "
+            "that the selection in a folder keeps"
+        )  # fmt: skip
+    group.add_argument(
+        "--groups",
+        metavar="FILE",
+        help="features picked or left together: a .toml or .json of lists by group, or a .csv with columns name and group",
+    )
+    group.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="what features cost, picked by gain per cost: a .toml or .json of costs by name or pattern ('*' for all others), or "
+        "a .csv with columns name and cost",
+    )
+    group.add_argument("--budget", metavar="B", help="what the selection may cost; --num-features bounds it, too, where given")
+
+
 def _classifier_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("classifier")
     group.add_argument(
@@ -131,6 +160,15 @@ def configuration(args: argparse.Namespace) -> RunConfig:
             folds=None if args.folds is None else int(args.folds) if args.folds.isdigit() else args.folds,
         ),
         "selection": set_values(mode=args.selection, **{key: getattr(args, key) for key in KEYS}),
+        "constraints": set_values(
+            include=args.include,
+            include_from=args.include_from,
+            exclude=args.exclude,
+            exclude_from=args.exclude_from,
+            groups_from=args.groups,
+            costs_from=args.costs,
+            budget=args.budget,
+        ),
         "classifier": set_values(name=args.classifier, parameters=pairs(args.classifier_set, "--classifier-set") or None),
         "run": set_values(
             output=args.output,
@@ -168,6 +206,7 @@ def run(args: argparse.Namespace) -> int:
     from ..pipeline import ranking_frame
 
     config = configuration(args)
+    config.constraints.complete()
     config.requests()  # a wrong parameter is told before Spark starts
     if config.classifier.name:
         config.classifier.checked()
@@ -179,6 +218,7 @@ def run(args: argparse.Namespace) -> int:
         output.check(spark=spark)
         if table is not None:
             table.check(spark, inputs(config.data.path, None) if config.data.format == "table" else ())
+        config.constraints.complete(lambda path: load_model(path)[0].selectedFeatureNames)
         ranked = _rank(spark, config, stages)
         evidence = ranked.result.evidence
         if config.classifier.name and evidence is not None and not ranked.kept:
@@ -212,14 +252,14 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
     with stages.stage("prepare"):
         packed = pack(frame, FEATURES, LABELS, ID)
     try:
-        kept = config.selection.count(packed.profile.d)
-        rule = config.selection.rule(packed.profile.d, config.run.seed)
+        width = requests[0].width(packed.feature_names)
+        kept, rule = config.selection.count(width, requests[0].budgeted), config.selection.rule(width, config.run.seed)
         requests = [request.keeping(kept, rule) for request in requests]
         budgets = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
         with stages.stage("statistics and solve"):
             cells = pipeline.rank(packed, requests, progress=stages.report, **budgets)
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
-        kept = kept if result.evidence is None else result.evidence.kept
+        kept = len(result.kept)
         jobs, seen = {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, None
         if config.run.report:
             with stages.stage("portrait of the picks"):

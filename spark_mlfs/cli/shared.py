@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import csv
+import json
 import logging
 import os
 import sys
@@ -11,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
@@ -261,11 +264,65 @@ def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:
     raise damaged or ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")
 
 
+def names_in(path: str, what: str) -> list[str] | None:
+    """The features that a file on this machine lists: the column ``name`` of a .csv, else a name a line. None for what may be the
+    folder of a saved selection; `ParameterError` where nothing of the path is there, or it is no such file."""
+    file = Path(path)
+    if not file.is_file():
+        if "://" not in path and not file.exists():
+            raise ParameterError(f"{what}: {path} is not there; give a file with a name a line, or the folder of a selection")
+        return None
+    try:
+        with file.open(encoding="utf-8-sig", newline="") as lines:
+            if file.suffix.lower() != ".csv":
+                return [name for line in lines if (name := line.rstrip("\r\n"))]
+            rows = csv.DictReader(lines)
+            if "name" not in (rows.fieldnames or ()):
+                raise ParameterError(f"{what}: {path} has no column 'name': give it one, or a name a line in a .txt")
+            return [row["name"] for row in rows]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise ParameterError(f"{what}: {path} cannot be read: {said}") from None
+
+
+def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
+    """The groups or costs of a file on this machine: a table of a .toml or .json, or the columns ``name`` and `column` of a .csv,
+    where features of one group are gathered."""
+    kind = Path(path).suffix.lower()
+    try:
+        if kind == ".csv":
+            with Path(path).open(encoding="utf-8-sig", newline="") as lines:
+                rows = csv.DictReader(lines)
+                if not {"name", column} <= set(rows.fieldnames or ()):
+                    raise ParameterError(
+                        f"{what}: {path} needs the columns 'name' and {column!r}: name them so in its first line"
+                    )
+                pairs = [(row["name"], row[column]) for row in rows]
+            if column == "cost":
+                return dict(pairs)
+            out: dict[str, Any] = {}
+            for name, group in pairs:
+                if group:
+                    out.setdefault(group, []).append(name)
+            return out
+        if kind == ".toml":
+            from ..read.toml import read_toml
+
+            return read_toml(path)
+        found = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, csv.Error, json.JSONDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "give a .toml, .json or .csv"
+        raise ParameterError(f"{what}: {path} cannot be read: {said}") from None
+    if not isinstance(found, dict):
+        raise ParameterError(f'{what}: {path} holds no table of names: give one such as {{"name": ...}}')
+    return found
+
+
 def reader_options_of(model: MultiLabelSelectorModel, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a reader whose features are to be those of a saved selection."""
     out = dict(options)
     if format == "libsvm" and not {"num_features", "feature_names"} & set(out):
         out["num_features"] = model.numFeatures  # a small corpus need not reach the last feature
     if format == "text":  # the corpus has words of its own: count the ones the selection was made among
-        out.setdefault("vocabulary", list(model.ranking.sort_values("index")["name"]))
+        out.setdefault("vocabulary", model.featureNames)
     return out

@@ -16,7 +16,7 @@ from ..blocks.codec import State
 from ..blocks.prepared import Held
 from ..errors import BudgetError, ParameterError
 from ..params import Choice, Integer, Optional, Parameter, Text
-from ..select import modes
+from ..select import Constraints, constraints, modes
 from ..select.modes import LEVELS, RULES
 from .cut import Cut
 from .fit import Fit
@@ -54,7 +54,7 @@ def snake(text: str) -> str:
     return text
 
 
-SELECTION = _selection()
+SELECTION, CONSTRAINTS = _selection(), constraints.PARAMETERS
 
 
 def cut_of(values: Mapping[str, Any]) -> Cut:
@@ -76,6 +76,11 @@ def rank(
     *,
     method_params: Mapping[str, Any] | None = None,
     screen: str | None = None,
+    include: Any = None,
+    exclude: Any = None,
+    groups: Mapping[str, Any] | None = None,
+    costs: Any = None,
+    budget: float | None = None,
     memory_bytes: int | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
@@ -89,13 +94,19 @@ def rank(
     k : features to return, at most all; None: all, in which case a greedy method picks them all
     method_params, **parameters : the method's own parameters, ``num_bins=10``
     screen : filter that runs first, such as "chi2:10000"
+    include, exclude : features that are picked first, and features that never are: a list of names, patterns such as "title_*",
+        or places from 0; or a ranking, which stands for its names
+    groups : {name: features} that are picked or left together; a group that would pass k is left out
+    costs, budget : what features cost, {name or pattern: cost} or one number for each, and what the selection may cost: features
+        are picked by gain per cost, as many as the budget pays, at most k
     memory_bytes : bytes that rows and statistics may take; None: three quarters of this machine's memory
 
     Raises `DataError` for what is wrong with the data, `ParameterError` for an unknown method or parameter, `BudgetError` where
     the memory does not suffice. For a Spark frame call an estimator: ``spark_mlfs.MultiLabelSelector(method="jmi").fit(frame)``.
     """
     own = {**(method_params or {}), **parameters}
-    request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen))
+    held_to = Constraints.of({"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget})
+    request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen), constraints=held_to)
     held, _ = hold(X, Y)
     return selected(held, request, memory_bytes).kept.reset_index(drop=True)
 
@@ -136,7 +147,7 @@ def said_in_python() -> Iterator[None]:
         text = str(error).replace("one worker process", "this process").replace("on the driver", "in this process")
         for theirs, ours in (
             ("workerBytes", "memory_bytes"), ("driverBytes", "memory_bytes"), ("numBins", "num_bins"),
-            ("--screen chi2:5000", 'screen="chi2:5000"'),
+            ("--screen chi2:5000", 'screen="chi2:5000"'), ("numTopFeatures (--num-features)", COUNT),
         ):  # fmt: skip
             text = text.replace(theirs, ours)
         raise type(error)(text) from None

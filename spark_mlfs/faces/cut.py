@@ -28,11 +28,13 @@ class Cut:
             return None
         return Rule(self.mode, self.level, self.keep(width), self.combination, self.seed)
 
-    def keep(self, width: int) -> int:
-        """How many of `width` features are kept; `ParameterError` where more are asked for than there are. Where a rule says how
-        many: how many a greedy method picks at most, or K of stability."""
+    def keep(self, width: int, budget: bool = False) -> int:
+        """How many of `width` features are kept; `ParameterError` where more are asked for than there are. Where a rule or a
+        `budget` says how many: how many a greedy method picks at most, or K of stability."""
         if self.mode == "percentile":
             return max(1, int(self.percentile * width))
         if self.count is not None and self.count > width:
             raise ParameterError(f"{self.word} = {self.count} but the data have {width} features; give at most {width}")
+        if budget and self.count is None:
+            return width
         return min(self.count or SETTINGS["num_top_features"].parameter.default, width)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..errors import ParameterError
-from ..params import Choice, Flag, Integer, Number, Optional, Parameter, Text
+from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, Optional, Parameter, Text
 
 WIDTH = 130
 OUTPUT_DEFAULT = "<uid>__output"  # what pyspark's HasOutputCol gives a stage that is told nothing
@@ -43,14 +43,24 @@ from __future__ import annotations
 '''
 
 
+_TYPES = {
+    Integer: "int",
+    Number: "float",
+    Flag: "bool",
+    Text: "str",
+    Features: "list[str | int]",
+    Groups: "dict[str, list[str | int]]",
+    Costs: "dict[str, float] | list[float]",
+}
+
+
 def annotation(constraint: Any) -> str:
     """The type of what a constraint accepts."""
     if isinstance(constraint, Optional):
         return f"{annotation(constraint.of)} | None"
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(literal, constraint.options))}]"
-    kinds = {Integer: "int", Number: "float", Flag: "bool", Text: "str"}
-    return next(word for kind, word in kinds.items() if isinstance(constraint, kind))
+    return next(word for kind, word in _TYPES.items() if isinstance(constraint, kind))
 
 
 def literal(value: Any) -> str:

@@ -28,7 +28,8 @@ class Scores:
     `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective`
     the objective after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name,
     for the manifest. `constant` the features (positions) that do not vary over the rows the method uses, where there are such:
-    they are ranked as constant ones, and their value is min(0, the smallest other).
+    they are ranked as constant ones, and their value is min(0, the smallest other). `bought`: of a method that scores each
+    feature once, what was bought where features have costs.
     """
 
     values: np.ndarray
@@ -37,6 +38,7 @@ class Scores:
     converged: bool | None = None
     details: dict[str, Any] = field(default_factory=dict)
     constant: np.ndarray | None = None
+    bought: Path | None = None
 
     @property
     def told(self) -> dict[str, Any]:
@@ -85,6 +87,8 @@ class Method:
     source: ClassVar[str]
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     greedy: ClassVar[bool] = False
+    conditions: ClassVar[bool] = False  # a greedy method whose `score` takes `terms`: what is picked first, and how
+    row_norms: ClassVar[bool] = False  # scores are norms of rows of weights: a group's is the norm over all its rows
     stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:

@@ -21,11 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ..engine.base import Engine
 from ..errors import DataError
-from ..solvers import greedy
+from ..solvers.greedy import FREE, Path, Pool, Terms
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod
 
@@ -40,33 +38,29 @@ class CMI(CountingMethod):
     source = "Sechidis et al. 2014, Eq. 3 and 4"
     parameters = (*COUNTING, LABELS)
     greedy = True
+    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         if engine.profile.has_unknown and p["labels"] == "br":
             raise DataError(
                 "cmi needs every label known (joint cells cannot be counted over observed pairs): fill the unknown labels, "
                 "drop such rows, or use jmi"
             )
-        return select_jointly(Counting(engine, p), count)
+        return select_jointly(Counting(engine, p), count, terms)
 
 
-def select_jointly(counting: Counting, count: int) -> Scores:
+def select_jointly(counting: Counting, count: int, terms: Terms) -> Scores:
     """Greedy selection by I(f; target | X_S) until every gain is below 1e-10."""
     relevance = counting.relevance
-    open_ = np.ones(len(relevance), bool)
-    path = greedy.Path([], [])
+    path, pool = Path([], []), Pool(len(relevance), count, terms, SATURATED)
     gains = relevance
-    while len(path.picks) < min(count, len(relevance)):
-        winner = greedy.best(gains, open_)
-        if path.picks and gains[open_].max() < SATURATED:
-            break
+    while (winner := pool.next(gains)) is not None:
         path.picks.append(winner)
         path.gains.append(float(gains[winner]))
-        open_[winner] = False
         if counting.engine.progress:
             counting.engine.progress("features picked", len(path.picks), count)
-        if len(path.picks) < min(count, len(relevance)):
+        if not pool.done:
             gains = counting.engine.cell_information(counting.coding, counting.target, tuple(path.picks), counting.logs)
             path.asked += 1
             path.used += 1
-    return Scores(relevance, path)
+    return Scores(relevance, pool.end(path))

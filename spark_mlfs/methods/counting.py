@@ -229,6 +229,7 @@ class Counting:
         criterion: Callable[[int], np.ndarray],
         absorb: Callable[[int, np.ndarray, np.ndarray], None],
         count: int,
+        terms: greedy.Terms,
         target: Target | None = None,
     ) -> Scores:
         """Greedy selection; `absorb(s, conditional, pair)` takes in a pick's links, `criterion(picks)` values the candidates."""
@@ -245,6 +246,7 @@ class Counting:
             min(count, self.engine.num_features),
             self.engine.look_ahead,
             report,
+            terms,
         )
         return Scores(first, path)
 

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
+from ..solvers.greedy import FREE, Terms
 from .base import Scores
 from .counting import Counting, CountingMethod
 
@@ -32,8 +33,9 @@ class D2F(CountingMethod):
     title = "relevance less three-way interaction with the picked features"
     source = "Lee & Kim 2015"
     greedy = True
+    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
         interaction = np.zeros(engine.num_features)
@@ -41,4 +43,4 @@ class D2F(CountingMethod):
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             interaction[:] += relevance - conditional
 
-        return counting.select(relevance, lambda picks: relevance - interaction, absorb, count)
+        return counting.select(relevance, lambda picks: relevance - interaction, absorb, count, terms)

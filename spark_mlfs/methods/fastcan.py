@@ -29,6 +29,7 @@ from typing import Any
 from ..engine.base import Engine, one_thread
 from ..params import Number, Parameter
 from ..solvers import canonical
+from ..solvers.greedy import FREE, Terms
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from .base import Method, Scores
@@ -50,11 +51,12 @@ class FastCan(Method):
         ),
     )
     greedy = True
+    conditions = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [Gram()]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         view = labelled_view(engine, "standard")
 
         def report(done: int, total: int) -> None:
@@ -62,6 +64,6 @@ class FastCan(Method):
                 engine.progress("features picked", done, total)
 
         with one_thread():  # the same bits on any driver
-            first, path = canonical.select(view.G, view.C, view.S, count, p["tol"], progress=report)
-        path.picks = [int(view.varying[f]) for f in path.picks]
+            first, path = canonical.select(view.G, view.C, view.S, count, p["tol"], terms.among(view.varying), report)
+        path.spread(view.varying, engine.num_features)
         return Scores.of_varying(first, view.varying, engine.num_features, path=path, details={"labelled_rows": int(view.n)})

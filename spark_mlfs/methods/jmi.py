@@ -8,7 +8,8 @@ Y) = I(s; Y) + I(f; Y | s), so a pick adds one three-way count. Unpicked feature
 Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
 Y_l ∈ {0, 1} label l of q; Y the labelset as one class of m, the empty one included; I plug-in mutual information in nats
 (Miller–Madow on request), for label l over the rows where it is known, for Y over those where all are. Score R (v,); value of a
-pick: R of the first, J of the others.
+pick: R of the first, J of the others; where features have costs, of the others the mean over S of I(f; Y | s), which orders
+them as J does and is what f adds.
 Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
 ``labels="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
 Source: Sechidis, Nikolaou & Brown 2014, Eq. 8 (br) and Eq. 6 (lp); there "X: partial".
@@ -23,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
+from ..solvers.greedy import FREE, Terms
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod
 
@@ -35,13 +37,17 @@ class JMI(CountingMethod):
     source = "Sechidis et al. 2014, Eq. 6 and 8"
     parameters = (*COUNTING, LABELS)
     greedy = True
+    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
         total = np.zeros(engine.num_features)
 
+        added = np.zeros(engine.num_features)
+
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             total[:] += relevance[s] + conditional
+            added[:] += conditional
 
-        return counting.select(relevance, lambda picks: total, absorb, count)
+        return counting.select(relevance, lambda picks: total if terms.costs is None else added / picks, absorb, count, terms)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
+from ..solvers.greedy import FREE, Terms
 from ..statistics.targets import Everything
 from .base import Scores
 from .counting import Counting, CountingMethod
@@ -32,8 +33,9 @@ class LRFS(CountingMethod):
     title = "relevance conditioned on the other labels"
     source = "Zhang et al. 2019"
     greedy = True
+    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         counting = Counting(engine, p)
         own = counting.label_pairs(tuple(range(engine.profile.q)))[1]
         redundancy = np.zeros(engine.num_features)
@@ -41,4 +43,4 @@ class LRFS(CountingMethod):
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             redundancy[:] += pair
 
-        return counting.select(own, lambda picks: own - redundancy / picks, absorb, count, Everything())
+        return counting.select(own, lambda picks: own - redundancy / picks, absorb, count, terms, Everything())

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
+from ..solvers.greedy import FREE, Terms
 from .base import Scores
 from .counting import Counting, CountingMethod
 
@@ -31,8 +32,9 @@ class MDMR(CountingMethod):
     title = "maximum dependency, minimum redundancy"
     source = "Lin et al. 2015"
     greedy = True
+    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
         redundancy = np.zeros(engine.num_features)
@@ -40,4 +42,4 @@ class MDMR(CountingMethod):
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             redundancy[:] += pair - conditional
 
-        return counting.select(relevance, lambda picks: relevance - redundancy / picks, absorb, count)
+        return counting.select(relevance, lambda picks: relevance - redundancy / picks, absorb, count, terms)

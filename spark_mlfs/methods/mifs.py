@@ -48,6 +48,7 @@ class MIFS(Method):
     name = "mifs"
     title = "joint label factorisation and selection"
     source = "Jian et al. 2016"
+    row_norms = True
     parameters = (
         Parameter("alpha", 1.0, Number(0, above=True), "weight of the label factorisation, all that ties V to the labels"),
         Parameter("beta", 0.1, Number(0), "weight of the row manifold"),

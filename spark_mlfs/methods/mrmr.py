@@ -35,9 +35,11 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine, one_thread
+from ..errors import ParameterError
 from ..kernels.gram import GramView
 from ..params import Choice, Parameter
 from ..solvers import mrmr
+from ..solvers.greedy import FREE, Terms
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram
@@ -63,6 +65,7 @@ class MRMR(Method):
         Parameter("scheme", "difference", Choice(("difference", "quotient")), "relevance less, or over, the mean redundancy"),
     )
     greedy = True
+    conditions = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         wanted: list[Statistic] = []
@@ -76,7 +79,11 @@ class MRMR(Method):
             wanted.append(_unlabelled(engine))
         return wanted
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+        if terms.costs is not None and p["scheme"] == "quotient":
+            raise ParameterError(
+                "mrmr with scheme='quotient' has no gain to compare with a cost: give scheme='difference', or leave costs out"
+            )
         engine.run(*self.needs(engine, p))  # two kinds of statistics may be needed: in one request
         labelled = labelled_view(engine, "standard") if p["relevance"] == "f" else None
         if labelled is None:
@@ -93,7 +100,7 @@ class MRMR(Method):
 
         links, ahead = self._links(engine, p, labelled)
         with one_thread():
-            scores.path = mrmr.select(scores.values, links, p["scheme"], count, candidates, ahead, report)
+            scores.path = mrmr.select(scores.values, links, p["scheme"], count, candidates, ahead, report, terms)
         return scores
 
     def _links(self, engine: Engine, p: Mapping[str, Any], labelled: GramView | None) -> tuple[Redundancies, int]:

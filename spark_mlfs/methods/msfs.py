@@ -63,6 +63,7 @@ class MSFS(Method):
     name = "msfs"
     title = "random manifold sampling and joint sparsity"
     source = "Li & Zhai"
+    row_norms = True
     parameters = (
         Parameter("alpha", 0.1, Number(0), "weight of the manifold"),
         Parameter("beta", 10.0, Number(0), "weight of the penalties"),

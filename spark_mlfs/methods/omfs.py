@@ -44,6 +44,7 @@ class OMFS(Method):
     name = "omfs"
     title = "ℓ2,1 regression on factorised labels"
     source = "Valadi et al."
+    row_norms = True
     parameters = (
         Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
+from ..solvers.greedy import FREE, Terms
 from .base import Scores
 from .counting import Counting, CountingMethod
 
@@ -33,8 +34,9 @@ class PMU(CountingMethod):
     title = "multivariate mutual information up to three variables"
     source = "Lee & Kim 2013"
     greedy = True
+    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
         own = relevance - counting.label_pairs(tuple(range(engine.profile.q)))[0]
@@ -43,4 +45,4 @@ class PMU(CountingMethod):
         def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
             interaction[:] += relevance - conditional
 
-        return counting.select(own, lambda picks: own - interaction, absorb, count)
+        return counting.select(own, lambda picks: own - interaction, absorb, count, terms)

@@ -34,7 +34,7 @@ from ..engine.base import Engine
 from ..errors import DataError
 from ..params import Choice, Integer, Parameter
 from ..solvers import ross
-from ..solvers.greedy import Path
+from ..solvers.greedy import FREE, Path, Terms
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Classes
@@ -57,11 +57,12 @@ class PPTCMI(CountingMethod):
         Parameter("k", 6, Integer(1), "neighbours of the knn estimator"),
     )
     greedy = True
+    conditions = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [LabelsetCounts()]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         sets = known_labelsets(engine)
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
         kept = sets.counts >= floor
@@ -73,11 +74,11 @@ class PPTCMI(CountingMethod):
         target, rows = Classes(sets.hashes[kept]), int(sets.counts[kept].sum())
         if p["estimator"] == "plug-in":
             counting = Counting(engine, p, target, rows)
-            return Scores(counting.relevance) if p["criterion"] == "mim" else select_jointly(counting, count)
+            return Scores(counting.relevance) if p["criterion"] == "mim" else select_jointly(counting, count, terms)
         relevance = engine.over_columns(RossByColumn(p["k"]), target)
         if p["criterion"] == "mim":
             return Scores(relevance)
-        return Scores(relevance, engine.in_memory(JointRoss(target, p["k"], relevance, min(count, engine.num_features))))
+        return Scores(relevance, engine.in_memory(JointRoss(target, p["k"], relevance, min(count, engine.num_features), terms)))
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ class JointRoss:
     k: int
     relevance: np.ndarray
     count: int
+    terms: Terms
 
     def __call__(self, x: np.ndarray, block: Block) -> Path:
         rows, classes = self.target.groups(block)
-        return ross.select_jointly(x[rows], classes, self.k, self.relevance, self.count)
+        return ross.select_jointly(x[rows], classes, self.k, self.relevance, self.count, terms=self.terms)

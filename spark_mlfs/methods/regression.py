@@ -37,6 +37,7 @@ class GramMethod(Method):
     columns.
     """
 
+    row_norms = True
     centred: ClassVar[bool] = True
 
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:

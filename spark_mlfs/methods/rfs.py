@@ -142,6 +142,7 @@ class RFS(Method):
     name = "rfs"
     title = "ℓ2,1 loss with ℓ2,1 penalty"
     source = "Nie et al. 2010"
+    row_norms = True
     parameters = (
         Parameter("gamma", 1.0, Number(0, above=True), "weight of the penalty"),
         Parameter("accelerate", True, Flag(), "extrapolate between scans"),

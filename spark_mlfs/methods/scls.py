@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
+from ..solvers.greedy import FREE, Terms
 from ..statistics.targets import Everything
 from .base import Scores
 from .counting import Counting, CountingMethod
@@ -33,8 +34,9 @@ class SCLS(CountingMethod):
     title = "relevance scaled by label-free redundancy"
     source = "Lee & Kim 2017"
     greedy = True
+    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         counting = Counting(engine, p)
         relevance, entropy = counting.relevance, counting.entropy
         share = np.zeros(engine.num_features)
@@ -43,4 +45,4 @@ class SCLS(CountingMethod):
             # a varying feature may still fall into one bin: it tells nothing and scores 0
             share[:] += np.divide(pair, entropy, out=np.zeros_like(pair), where=entropy > 0)
 
-        return counting.select(relevance, lambda picks: relevance * (1 - share), absorb, count, Everything())
+        return counting.select(relevance, lambda picks: relevance * (1 - share), absorb, count, terms, Everything())

@@ -20,7 +20,7 @@ from .classifiers import ESTIMATORS as CLASSIFIERS
 from .extractors import ESTIMATORS as EXTRACTORS
 from .pages import FOLDER, pages
 from .params import FITTING
-from .selectors import SCREENING, SELECTION, SELECTORS
+from .selectors import CONSTRAINTS, SCREENING, SELECTION, SELECTORS
 
 PACKAGE = Path(__file__).resolve().parents[1]
 TOP = PACKAGE / "__init__.py"
@@ -28,6 +28,7 @@ SHARED = {
     "FittingAccessors": ("How any estimator runs.", FITTING),
     "SelectionAccessors": ("Which features are kept.", SELECTION),
     "ScreeningAccessors": ("What runs before the method.", SCREENING),
+    "ConstraintAccessors": ("What a selection is held to.", CONSTRAINTS),
 }
 
 

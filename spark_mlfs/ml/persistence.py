@@ -220,14 +220,15 @@ def load_state(spark: SparkSession, path: str) -> State:
     return state
 
 
-def load_ranking(spark: SparkSession, path: str) -> pd.DataFrame:
-    """A saved ranking, best first. `DataError` where it is no ranking of every feature."""
+def load_ranking(spark: SparkSession, path: str, excluded: int = 0) -> pd.DataFrame:
+    """A saved ranking, best first. `DataError` where it is no ranking of every feature but the `excluded` many."""
     frame = spark.read.parquet(path)
     absent = [name for name in ("rank", "index", "name", "score") if name not in frame.columns]
     if absent:
         raise DataError(f"{path} holds no saved ranking (it has no column {absent[0]!r}): {AGAIN}")
     ranking = frame.toPandas().sort_values("rank", ignore_index=True)
-    every = np.arange(len(ranking))
-    if not len(ranking) or not (ranking["rank"] == every + 1).all() or not (np.sort(ranking["index"]) == every).all():
+    every, index = np.arange(len(ranking)), np.unique(ranking["index"])
+    whole = len(index) == len(ranking) and len(index) and index[0] >= 0 and index[-1] < len(ranking) + excluded
+    if not whole or not (ranking["rank"] == every + 1).all():
         raise DataError(f"{path} holds no whole ranking: rows are absent, or there twice: {AGAIN}")
     return ranking

@@ -63,6 +63,19 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -79,8 +92,10 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -93,8 +108,10 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -158,6 +175,19 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -174,8 +204,10 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -188,8 +220,10 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -253,6 +287,19 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -269,8 +316,10 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -283,8 +332,10 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -348,6 +399,19 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -364,8 +428,10 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -378,8 +444,10 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -449,6 +517,19 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -466,8 +547,10 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -481,8 +564,10 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -553,6 +638,19 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -569,8 +667,10 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -583,8 +683,10 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -643,6 +745,19 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -659,8 +774,10 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -673,8 +790,10 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -733,6 +852,19 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -749,8 +881,10 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -763,8 +897,10 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -823,6 +959,19 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -839,8 +988,10 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -853,8 +1004,10 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -913,6 +1066,19 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -929,8 +1095,10 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -943,8 +1111,10 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1005,6 +1175,19 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1021,8 +1204,10 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1035,8 +1220,10 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1098,6 +1285,19 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1114,8 +1314,10 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1128,8 +1330,10 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1188,6 +1392,19 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1204,8 +1421,10 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1218,8 +1437,10 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1284,6 +1505,19 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1301,8 +1535,10 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1316,8 +1552,10 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1385,6 +1623,19 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1401,8 +1652,10 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1415,8 +1668,10 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1471,6 +1726,19 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1486,8 +1754,10 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1499,8 +1769,10 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1547,6 +1819,19 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1562,8 +1847,10 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1575,8 +1862,10 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1621,6 +1910,19 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1636,8 +1938,10 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1649,8 +1953,10 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1703,6 +2009,19 @@ class SPECSelector(SelectorEstimator, entry="spec"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1719,8 +2038,10 @@ class SPECSelector(SelectorEstimator, entry="spec"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1733,8 +2054,10 @@ class SPECSelector(SelectorEstimator, entry="spec"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1809,6 +2132,19 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1827,8 +2163,10 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1843,8 +2181,10 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1929,6 +2269,19 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -1944,8 +2297,10 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1957,8 +2312,10 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2021,6 +2378,19 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2036,8 +2406,10 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2049,8 +2421,10 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2114,6 +2488,19 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2130,8 +2517,10 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2144,8 +2533,10 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2217,6 +2608,19 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2233,8 +2637,10 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2247,8 +2653,10 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2320,6 +2728,19 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2336,8 +2757,10 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2350,8 +2773,10 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2419,6 +2844,19 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2435,8 +2873,10 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2449,8 +2889,10 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2521,6 +2963,19 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2537,8 +2992,10 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2551,8 +3008,10 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2635,6 +3094,19 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2652,8 +3124,10 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2667,8 +3141,10 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2751,6 +3227,19 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2768,8 +3257,10 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2783,8 +3274,10 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2871,6 +3364,19 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -2889,8 +3395,10 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2905,8 +3413,10 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3002,6 +3512,19 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -3018,8 +3541,10 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3032,8 +3557,10 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3111,6 +3638,19 @@ class AutoSelector(SelectorEstimator, entry="auto"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     labelsForm : {"auto", "tags", "ids", "multihot"}, default "auto"
         how an array column holds the labels
     driverBytes : int, default 1073741824
@@ -3127,8 +3667,10 @@ class AutoSelector(SelectorEstimator, entry="auto"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3141,8 +3683,10 @@ class AutoSelector(SelectorEstimator, entry="auto"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
-        workerBytes: int = 1073741824,
+        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
+        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
+        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
+        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)

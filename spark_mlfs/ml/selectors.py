@@ -31,14 +31,15 @@ from ..faces.source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
 from ..methods import METHODS
 from ..params import Optional, Parameter, Text
 from ..schema import attribute_names, with_names
-from ..select import modes
+from ..select import Constraints, constraints, modes
+from ..select.constraints import whole_groups
 from ..select.modes import COLUMNS, LEVELS, RULES
 from ..select.rules import passing
 from .base import MultiLabelEstimator, Saved
 from .params import FITTING, declare
 from .persistence import SavedData, load_ranking
 from .rows import feature_positions
-from .shared import ScreeningAccessors, SelectionAccessors
+from .shared import ConstraintAccessors, ScreeningAccessors, SelectionAccessors
 from .slices import sliced
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ SCREENING = (
 
 
 OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
-COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *SELECTION, *SCREENING, *FITTING)
+CONSTRAINTS = constraints.PARAMETERS
+COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *SELECTION, *SCREENING, *CONSTRAINTS, *FITTING)
 
 
 class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
@@ -94,10 +96,12 @@ declare(_Selection, SELECTION)
 class MultiLabelSelectorModel(Saved, _Selection):
     """A ranking of features, and the transformer that keeps the best of them.
 
-    ranking : pandas frame with rank (from 1), index, name and score of every feature, best first; and what its selection goes by,
+    ranking : pandas frame with rank (from 1), index, name and score of every feature that is not excluded, best first; with
+        `include` and a greedy method gain, the criterion's value given the included features; and what its selection goes by,
         NaN where a feature was not tested: p_value and q_value (fpr, fdr, fwe), knockoff (W), frequency (stability)
     selectedFeatures : indices of the kept features in rank order (pyspark's own selectors give them unordered)
     selectedFeatureNames : their names, in the same order
+    featureNames : of all features it was fitted on
     gains : of a greedy method, the criterion's value at each pick
     objective, converged : of an iterative solver, the objective after each iteration and whether it converged
     summary : method, parameters, sizes, seconds, Spark jobs; of `auto` what was tried, what was chosen and the verdict
@@ -120,7 +124,6 @@ class MultiLabelSelectorModel(Saved, _Selection):
         """The model of a run's result."""
         model = MultiLabelSelectorModel()
         model._ranking = result.ranking
-        path = result.scores.path
         model._extra = {
             "method": result.request.method,
             "parameters": dict(result.request.parameters),
@@ -129,7 +132,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             "labels": result.label_names if len(result.label_names) <= 10_000 else len(result.label_names),
             "named": result.named,
             "fingerprint": f"{result.profile.fingerprint:016x}",
-            "gains": [] if path is None else path.gains,
+            "gains": result.gains,
             "objective": result.scores.objective,
             "converged": result.scores.converged,
             **result.scores.told,
@@ -141,6 +144,9 @@ class MultiLabelSelectorModel(Saved, _Selection):
         if result.evidence is not None:
             rule = result.evidence.rule
             model._extra["selection"] = {"mode": rule.mode, "level": rule.level, **result.evidence.facts}
+        if result.request.resolved is not None:
+            paid = {} if result.paid is None else {"paid": result.paid}
+            model._extra["constraints"] = {**result.request.resolved.named(result.feature_names), **paid}
         return model
 
     @property
@@ -151,13 +157,25 @@ class MultiLabelSelectorModel(Saved, _Selection):
         """The part of the ranking that is selected."""
         mode = self.getSelectionMode()
         if mode not in RULES:
-            return self._ranking.iloc[: self.cut().keep(len(self._ranking))]
+            paid = self._extra.get("constraints", {}).get("paid")
+            count = self.cut().keep(len(self._ranking), paid is not None)
+            if paid is not None:
+                count = min(count, paid)
+            if "group" in self._ranking:
+                count = whole_groups(self._ranking["group"].tolist(), count)
+            return self._ranking.iloc[:count]
         column = COLUMNS[mode]
         if column not in self._ranking:
             raise ParameterError(
                 f"this model was fitted without selectionMode {mode!r}: its ranking has no {column}; fit it again"
             )
-        return self._ranking[passing(mode, self.level(), self._ranking[column].to_numpy())]
+        passed = passing(mode, self.level(), self._ranking[column].to_numpy())
+        passed[: len(self._held_to("include"))] = True  # these rank first
+        return self._ranking[passed]
+
+    def _held_to(self, what: str) -> list[str]:
+        """Names of the features that were included, in rank order, or excluded, by index."""
+        return self._extra.get("constraints", {}).get(what, [])
 
     @property
     def selectedFeatures(self) -> list[int]:
@@ -174,7 +192,15 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     @property
     def numFeatures(self) -> int:
-        return len(self._ranking)
+        return len(self._ranking) + len(self._held_to("exclude"))
+
+    @property
+    def featureNames(self) -> list[str]:
+        names = np.empty(self.numFeatures, object)
+        index = self._ranking["index"].to_numpy(np.int64)
+        names[index] = self._ranking["name"].to_numpy()
+        names[np.setdiff1d(np.arange(len(names)), index)] = self._held_to("exclude")
+        return list(names)
 
     @property
     def gains(self) -> list[float]:
@@ -212,7 +238,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
         indices = np.array(self.transformedFeatures, np.int64)
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
-            width = len(self._ranking)
+            width = self.numFeatures
             if len(indices):
                 ordinals = F.array(*(F.lit(int(i) + 1) for i in indices))
                 selected = F.transform(ordinals, lambda ordinal: F.element_at(F.col(column), ordinal))
@@ -224,7 +250,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             return dataset.withColumn(output, F.when(fits, selected).otherwise(wrong))
         if not isinstance(kind, VectorUDT):
             raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
-        names = self._ranking.sort_values("index")["name"].to_numpy()
+        names = np.array(self.featureNames, object)
         slots = attribute_names(dataset, column)
         indices = self._positions(names, indices, slots, column)
         width = len(names) if slots is None else len(slots)
@@ -252,20 +278,22 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["selection"])
-        self._ranking = load_ranking(spark, path)
+        self._ranking = load_ranking(spark, path, len(self._held_to("exclude")))
 
 
 # ---- estimators ----
 
 
-class SelectorEstimator(ScreeningAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection):
+class SelectorEstimator(
+    ScreeningAccessors, ConstraintAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection
+):
     """Common part of the selectors."""
 
     registry = METHODS
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING)})
+        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING, *CONSTRAINTS)})
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         """The method and its parameters."""
@@ -274,14 +302,16 @@ class SelectorEstimator(ScreeningAccessors, MultiLabelEstimator[MultiLabelSelect
     def _request(self, width: int, count: int | None) -> pipeline.Request:
         """What is asked of the pipeline where the data have `width` features and `count` are kept."""
         method, parameters = self._named()
-        return pipeline.Request.of(method, parameters, count, self.getScreen(), self.cut().rule(width))
+        held_to = Constraints.of({p.name: self.getOrDefault(p.camel) for p in CONSTRAINTS})
+        return pipeline.Request.of(method, parameters, count, self.getScreen(), self.cut().rule(width), constraints=held_to)
 
     def _check(self, dataset: DataFrame) -> pipeline.Request:
         return self._request(self.getNumTopFeatures(), None)
 
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
-        width = packed.profile.d
-        request = self._request(width, self.cut().keep(width))
+        request = self._request(packed.profile.d, None)
+        width = request.width(packed.feature_names)
+        request = self._request(width, self.cut().keep(width, request.budgeted))
         driver_bytes, worker_bytes = self.getDriverBytes(), self.getWorkerBytes()
         (result,) = pipeline.rank(
             packed, [request], progress=self._progress, driver_bytes=driver_bytes, worker_bytes=worker_bytes
@@ -291,7 +321,7 @@ class SelectorEstimator(ScreeningAccessors, MultiLabelEstimator[MultiLabelSelect
         return MultiLabelSelectorModel.of(result)
 
 
-declare(SelectorEstimator, SCREENING)
+declare(SelectorEstimator, (*SCREENING, *CONSTRAINTS))
 
 
 def _registered(name: str) -> str:
@@ -314,6 +344,9 @@ class MultiLabelSelector(SelectorEstimator):
         Then possibly none, which is warned of
     numTopFeatures, percentile, fpr, fdr, fwe, combination, stabilityThreshold, selectionSeed : what the selection mode goes by
     screen : a filter that runs first, such as "chi2:10000"; the method sees its best features only
+    include, exclude : features that are picked first, and features that never are: names, patterns such as "title_*", or places
+    groups : {name: features} that are picked or left together
+    costs, budget : what features cost, {name or pattern: cost} or a list, and what the selection may cost
     idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
 
     Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a

@@ -67,3 +67,23 @@ class ScreeningAccessors(Params):
     screen: Param[str | None]
     def getScreen(self) -> str | None: return self.getOrDefault(self.screen)
     def setScreen(self, value: str | None) -> Self: return self._set(screen=value)
+
+
+class ConstraintAccessors(Params):
+    """What a selection is held to."""
+
+    include: Param[list[str | int] | None]
+    def getInclude(self) -> list[str | int] | None: return self.getOrDefault(self.include)
+    def setInclude(self, value: list[str | int] | None) -> Self: return self._set(include=value)
+    exclude: Param[list[str | int] | None]
+    def getExclude(self) -> list[str | int] | None: return self.getOrDefault(self.exclude)
+    def setExclude(self, value: list[str | int] | None) -> Self: return self._set(exclude=value)
+    groups: Param[dict[str, list[str | int]] | None]
+    def getGroups(self) -> dict[str, list[str | int]] | None: return self.getOrDefault(self.groups)
+    def setGroups(self, value: dict[str, list[str | int]] | None) -> Self: return self._set(groups=value)
+    costs: Param[dict[str, float] | list[float] | None]
+    def getCosts(self) -> dict[str, float] | list[float] | None: return self.getOrDefault(self.costs)
+    def setCosts(self, value: dict[str, float] | list[float] | None) -> Self: return self._set(costs=value)
+    budget: Param[float | None]
+    def getBudget(self) -> float | None: return self.getOrDefault(self.budget)
+    def setBudget(self, value: float | None) -> Self: return self._set(budget=value)

@@ -66,7 +66,7 @@ def selection_manifest(
             "options": config.data.options,
             "rows": profile.n,
             "features": profile.d,
-            "features_that_vary": len(profile.varying),
+            "features_that_vary": int((profile.high > profile.low).sum()),
             "labels": profile.q,
             "label_cardinality": float(profile.positive.sum() / profile.n),
             "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
@@ -77,6 +77,7 @@ def selection_manifest(
         },
         "method": {"name": result.request.method, "parameters": dict(result.request.parameters)},
         "selection": {**config.selection.as_dict(only_set=True), "kept": kept, **_rule(result)},
+        **_constraints(result),
         "seed": config.run.seed,
         "solution": solution,
         "cost": {
@@ -88,6 +89,15 @@ def selection_manifest(
         },
         "versions": versions(spark_version),
     }
+
+
+def _constraints(result: Result) -> dict[str, Any]:
+    """What the selection was held to, by names, and what the kept features cost."""
+    resolved = result.request.resolved
+    if resolved is None:
+        return {}
+    cost = {} if resolved.costs is None else {"cost": float(result.kept["cost"].sum())}
+    return {"constraints": {**resolved.named(result.feature_names), **cost}}
 
 
 def _rule(result: Result) -> dict[str, Any]:

@@ -90,6 +90,37 @@ def curve(
     return plot(y_title, marks, labels, x_title, summary)
 
 
+def path_of(points: Sequence[tuple[float, float]], x_title: str, y_title: str, names: Sequence[str], mark: float | None) -> str:
+    """A line through points of rising x, from (0, 0); `names` of up to 100 of them are shown when they are pointed at; `mark`
+    draws a line at that x."""
+    if not points:
+        return ""
+    points = [(0.0, 0.0), *points]
+    right = max(points[-1][0], mark or 0.0)
+    low, high = min(0.0, *(value for _, value in points)), 1.04 * max(value for _, value in points) or 1.0
+
+    def x(position: float) -> float:
+        return 100.0 * position / right
+
+    def y(value: float) -> float:
+        return 100.0 * (1 - (value - low) / (high - low))
+
+    line = " ".join(f"{x(a):.3f},{y(b):.3f}" for a, b in points)
+    marks, labels = scale(low, high, y, 3)
+    marks.append(f'<polyline class="line" points="{line}"/>')
+    for position in ticks(0.0, right, 5):
+        edge = " end" if x(position) > 96 else ""
+        labels.append(f'<span class="tx{edge}" style="left:{x(position):.3f}%">{number(position, 3)}</span>')
+    if mark is not None:
+        marks.append(f'<line class="mark" x1="{x(mark):.3f}" x2="{x(mark):.3f}" y1="0" y2="100"/>')
+        labels.append(f'<span class="note" style="right:{100 - x(mark):.3f}%">budget {number(mark)}</span>')
+    for name, (a, b) in zip(names, points[1:], strict=True) if len(names) <= 100 else ():
+        text = escape(f"{name}: {number(b)} for {number(a)}")
+        labels.append(f'<i class="dot" style="left:{x(a):.3f}%;top:{y(b):.3f}%" title="{text}"></i>')
+    summary = f"{y_title} up to {number(points[-1][1])} at {x_title} {number(points[-1][0])}"
+    return plot(y_title, marks, labels, x_title, summary)
+
+
 def scale(low: float, high: float, y: Callable[[float], float], digits: int) -> tuple[list[str], list[str]]:
     """The vertical axis: lines of a grid, to `digits` decimals of the plot's per cents, and the values beside them."""
     values = ticks(low, high)

@@ -14,13 +14,26 @@ from ..pipeline import Result
 from ..select import Evidence
 from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import Portrait
-from .figures import bar, curve, stack
+from .figures import bar, curve, path_of, stack
 from .portrait import STYLE, sections, verdict
 from .sorting import STYLE as SORTING
 from .sorting import sortable
-from .tables import FeatureRow, LabelRow, decimal, feature_rows, figure, label_rows, number, seconds, size
+from .tables import (
+    FeatureRow,
+    LabelRow,
+    candidate_rows,
+    decimal,
+    feature_rows,
+    figure,
+    label_rows,
+    number,
+    purchase_rows,
+    seconds,
+    size,
+)
 
 SHOWN = 15  # rows of a table before the rest is folded
+MOST_NAMES = 20  # of a list of features
 MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
 
 _STYLE = """
@@ -132,7 +145,7 @@ def page(result: Result, manifest: Mapping[str, Any], kept: int, portrait: Portr
         f"<div class=tiles>{''.join(f'<div><b>{v}</b><span>{_e(k)}</span></div>' for v, k in tiles)}</div>"
     )
     body = [verdict(result, portrait, kept), _cut(result, kept), _curves(result, features, kept), _features(result, features)]
-    body += [sections(result, portrait), _labels(labels, data)]
+    body += [_held_to(result), sections(result, portrait), _labels(labels, data)]
     body.append(f"<div class=two>{_data(data, result)}{_parameters(manifest)}</div>")
     body.append(f"<div class=two>{_cost(cost)}{_versions(manifest)}</div>")
     foot = (
@@ -309,6 +322,53 @@ def _orders(rows: Sequence[FeatureRow], what: str) -> dict[str, list[int]]:
         "feature": sorted(places, key=lambda i: rows[i].name.casefold()),
         "index": sorted(places, key=lambda i: rows[i].index),
     }
+
+
+def _held_to(result: Result) -> str:
+    """Which features were included and excluded, and what each candidate adds to the included ones."""
+    resolved = result.request.resolved
+    if resolved is None:
+        return ""
+    named = resolved.named(result.feature_names)
+    pairs = [(what, _some(named[what])) for what in ("include", "exclude") if what in named]
+    pairs += [(f"group {name}", _some(members)) for name, members in list(named.get("groups", {}).items())[:MOST_NAMES]]
+    rows, text, table = candidate_rows(result), "", ""
+    if rows:
+        text = (
+            "<p class=soft>What each of the other features adds to the included ones: the criterion's value once these are "
+            "picked, beside its score alone.</p>"
+        )
+        top = max(abs(row.gain or 0.0) for row in rows) or 1.0
+        header = "<tr><th class=r>#</th><th>feature</th><th class=r>gain</th><th class='r opt'>score alone</th><th></th></tr>"
+        lines = [
+            f"<tr><td class=r>{row.rank}</td><td class=name>{_e(row.name)}</td><td class=r>{figure(row.gain or 0.0)}</td>"
+            f"<td class='r opt'>{figure(row.score)}</td><td class=barcell>{bar((row.gain or 0.0) / top)}</td></tr>"
+            for row in rows[: MOST_ROWS + 1]
+        ]
+        table = _folded(header, lines, "candidates")
+    elif resolved.include:
+        text = "<p class=soft>The included features rank first; the method scores the others without regard to them.</p>"
+    return f"<section><h2>Constraints</h2>{_list(pairs)}{_bought(result)}{text}{table}</section>"
+
+
+def _bought(result: Result) -> str:
+    """The gain against the cost of what was bought."""
+    rows, resolved = purchase_rows(result), result.request.resolved
+    if resolved is None or not rows:
+        return ""
+    of = "" if resolved.budget is None else f" of {number(resolved.budget)}"
+    text = f"Picked by gain per cost: {number(rows[-1].cost)}{of} spent."
+    if (result.scores.bought or result.scores.path).single:  # type: ignore[union-attr]
+        text += " The best single purchase gains more than all that the order of gain per cost would buy, and took its place."
+    names = [row.name for row in rows]
+    shown = path_of([(row.cost, row.gain) for row in rows], "cost", "sum of the gains", names, resolved.budget)
+    return f"<p class=soft>{text}</p>{shown}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """The first of a list of features, and how many more there are."""
+    rest = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {number(rest)} more" if rest > 0 else "")
 
 
 def _labels(rows: Sequence[LabelRow], data: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..pipeline import Result
+from ..solvers.ranking import by_score
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,51 @@ class LabelRow:
 def feature_rows(result: Result, kept: int) -> list[FeatureRow]:
     """The kept features, best first. Of a greedy method the score is the first-pick criterion: the ranking's own score is only
     the place in the ranking."""
-    ranking = (result.kept if result.evidence is not None else result.ranking).iloc[:kept]
+    ranking = result.kept.iloc[:kept]
     scores = first_scores(result)
-    gains = [float(g) for g in result.scores.path.gains] if result.scores.path is not None else []
+    gains = result.gains
     return [
         FeatureRow(int(rank), int(index), str(name), float(scores[index]), gains[rank - 1] if rank <= len(gains) else None)
         for rank, index, name in zip(ranking["rank"], ranking["index"], ranking["name"], strict=True)
     ]
+
+
+def candidate_rows(result: Result) -> list[FeatureRow]:
+    """The features that are not included, what adds most to the included ones first; none where nothing is conditioned on."""
+    resolved, ranking = result.request.resolved, result.ranking
+    if resolved is None or "gain" not in ranking:
+        return []
+    scores = first_scores(result)
+    free = ranking[~ranking["index"].isin(resolved.include) & ranking["gain"].notna()]
+    free = free.iloc[by_score(free["gain"].to_numpy())]
+    return [
+        FeatureRow(place, int(index), str(name), float(scores[index]), float(gain))
+        for place, (index, name, gain) in enumerate(zip(free["index"], free["name"], free["gain"], strict=True), 1)
+    ]
+
+
+@dataclass(frozen=True)
+class PurchaseRow:
+    """What was bought at once: its name (that of a group where it is one), and cost and gain of all that was bought so far."""
+
+    name: str
+    cost: float
+    gain: float
+
+
+def purchase_rows(result: Result) -> list[PurchaseRow]:
+    """What was bought, in its order; the included features cost, too, and are counted before it."""
+    path, resolved = result.scores.bought or result.scores.path, result.request.resolved
+    if path is None or resolved is None or resolved.costs is None:
+        return []
+    group = {f: name for name, members in resolved.groups.items() for f in members}
+    picks = result.profile.varying[path.picks].tolist()
+    cost, gain, rows = float(resolved.costs[list(resolved.include)].sum()), 0.0, []
+    for picked, price, added in path.bought:
+        cost, gain = cost + price, gain + added
+        last = picks[picked - 1]
+        rows.append(PurchaseRow(group.get(last, result.feature_names[last]), cost, gain))
+    return rows
 
 
 def first_scores(result: Result) -> np.ndarray:

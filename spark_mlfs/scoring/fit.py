@@ -33,7 +33,7 @@ def fit_pipeline(
     estimator = ESTIMATORS[name]().setParams(**{_camel(k): v for k, v in parameters.items()})
     estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
     fitted = estimator.onProgress(progress).fit(selector.transform(frame))
-    before, column = _column_stages(source, format, options, list(selector.ranking.sort_values("index")["name"]))
+    before, column = _column_stages(source, format, options, selector.featureNames)
     selector.setFeaturesCol(column)
     return PipelineModel(stages=[*before, selector, fitted])
 

@@ -1,12 +1,25 @@
-"""How many features, and which: rules with their evidence, filters in front of a method, cross-validated loss.
+"""How many features, and which: rules with their evidence, filters in front of a method, what a selection is held to,
+cross-validated loss.
 
 The modes' evidence is gathered in a file each, which is known once it is imported.
 """
 
 from . import knockoffs, stability, tests
 from .base import Extra
+from .constraints import Constraints, Resolved
 from .crossvalidation import CrossValidation
 from .rules import Evidence, Rule
 from .screen import Screen
 
-__all__ = ["CrossValidation", "Evidence", "Extra", "Rule", "Screen", "knockoffs", "stability", "tests"]
+__all__ = [
+    "Constraints",
+    "CrossValidation",
+    "Evidence",
+    "Extra",
+    "Resolved",
+    "Rule",
+    "Screen",
+    "knockoffs",
+    "stability",
+    "tests",
+]

@@ -50,6 +50,19 @@ class MIMSelector(SelectorOfArrays, entry="mim"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -61,7 +74,9 @@ class MIMSelector(SelectorOfArrays, entry="mim"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -77,6 +92,11 @@ class MIMSelector(SelectorOfArrays, entry="mim"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -118,6 +138,19 @@ class JMISelector(SelectorOfArrays, entry="jmi"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -129,7 +162,9 @@ class JMISelector(SelectorOfArrays, entry="jmi"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -145,6 +180,11 @@ class JMISelector(SelectorOfArrays, entry="jmi"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -186,6 +226,19 @@ class CMISelector(SelectorOfArrays, entry="cmi"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -197,7 +250,9 @@ class CMISelector(SelectorOfArrays, entry="cmi"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -213,6 +268,11 @@ class CMISelector(SelectorOfArrays, entry="cmi"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -254,6 +314,19 @@ class Chi2Selector(SelectorOfArrays, entry="chi2"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -265,7 +338,9 @@ class Chi2Selector(SelectorOfArrays, entry="chi2"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -281,6 +356,11 @@ class Chi2Selector(SelectorOfArrays, entry="chi2"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -328,6 +408,19 @@ class PPTCMISelector(SelectorOfArrays, entry="ppt-cmi"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -340,7 +433,9 @@ class PPTCMISelector(SelectorOfArrays, entry="ppt-cmi"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -359,6 +454,11 @@ class PPTCMISelector(SelectorOfArrays, entry="ppt-cmi"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -398,6 +498,19 @@ class PMUSelector(SelectorOfArrays, entry="pmu"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -409,7 +522,9 @@ class PMUSelector(SelectorOfArrays, entry="pmu"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -424,6 +539,11 @@ class PMUSelector(SelectorOfArrays, entry="pmu"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -463,6 +583,19 @@ class D2FSelector(SelectorOfArrays, entry="d2f"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -474,7 +607,9 @@ class D2FSelector(SelectorOfArrays, entry="d2f"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -489,6 +624,11 @@ class D2FSelector(SelectorOfArrays, entry="d2f"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -528,6 +668,19 @@ class MDMRSelector(SelectorOfArrays, entry="mdmr"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -539,7 +692,9 @@ class MDMRSelector(SelectorOfArrays, entry="mdmr"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -554,6 +709,11 @@ class MDMRSelector(SelectorOfArrays, entry="mdmr"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -593,6 +753,19 @@ class SCLSSelector(SelectorOfArrays, entry="scls"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -604,7 +777,9 @@ class SCLSSelector(SelectorOfArrays, entry="scls"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -619,6 +794,11 @@ class SCLSSelector(SelectorOfArrays, entry="scls"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -658,6 +838,19 @@ class LRFSSelector(SelectorOfArrays, entry="lrfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -669,7 +862,9 @@ class LRFSSelector(SelectorOfArrays, entry="lrfs"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -684,6 +879,11 @@ class LRFSSelector(SelectorOfArrays, entry="lrfs"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -725,6 +925,19 @@ class FIMFSelector(SelectorOfArrays, entry="fimf"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -736,7 +949,9 @@ class FIMFSelector(SelectorOfArrays, entry="fimf"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -752,6 +967,11 @@ class FIMFSelector(SelectorOfArrays, entry="fimf"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -791,6 +1011,19 @@ class ENMSelector(SelectorOfArrays, entry="enm"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -802,7 +1035,9 @@ class ENMSelector(SelectorOfArrays, entry="enm"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -817,6 +1052,11 @@ class ENMSelector(SelectorOfArrays, entry="enm"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -856,6 +1096,19 @@ class GMMSelector(SelectorOfArrays, entry="gmm"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -867,7 +1120,9 @@ class GMMSelector(SelectorOfArrays, entry="gmm"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -882,6 +1137,11 @@ class GMMSelector(SelectorOfArrays, entry="gmm"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -927,6 +1187,19 @@ class MRMRSelector(SelectorOfArrays, entry="mrmr"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -939,7 +1212,9 @@ class MRMRSelector(SelectorOfArrays, entry="mrmr"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -957,6 +1232,11 @@ class MRMRSelector(SelectorOfArrays, entry="mrmr"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -996,6 +1276,19 @@ class IGMFSelector(SelectorOfArrays, entry="igmf"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1007,7 +1300,9 @@ class IGMFSelector(SelectorOfArrays, entry="igmf"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -1022,6 +1317,11 @@ class IGMFSelector(SelectorOfArrays, entry="igmf"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1057,6 +1357,19 @@ class FastCanSelector(SelectorOfArrays, entry="fastcan"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1067,7 +1380,9 @@ class FastCanSelector(SelectorOfArrays, entry="fastcan"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.tol = tol
         self.selection_mode = selection_mode
@@ -1080,6 +1395,11 @@ class FastCanSelector(SelectorOfArrays, entry="fastcan"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1113,6 +1433,19 @@ class FStatisticSelector(SelectorOfArrays, entry="f-statistic"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1123,7 +1456,9 @@ class FStatisticSelector(SelectorOfArrays, entry="f-statistic"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
@@ -1135,6 +1470,11 @@ class FStatisticSelector(SelectorOfArrays, entry="f-statistic"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1170,6 +1510,19 @@ class FisherSelector(SelectorOfArrays, entry="fisher"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1180,7 +1533,9 @@ class FisherSelector(SelectorOfArrays, entry="fisher"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.labels = labels
         self.selection_mode = selection_mode
@@ -1193,6 +1548,11 @@ class FisherSelector(SelectorOfArrays, entry="fisher"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1232,6 +1592,19 @@ class SPECSelector(SelectorOfArrays, entry="spec"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1243,7 +1616,9 @@ class SPECSelector(SelectorOfArrays, entry="spec"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.k = k
@@ -1258,6 +1633,11 @@ class SPECSelector(SelectorOfArrays, entry="spec"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1313,6 +1693,19 @@ class GMBASelector(SelectorOfArrays, entry="gmba"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1326,7 +1719,9 @@ class GMBASelector(SelectorOfArrays, entry="gmba"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.mode = mode
         self.k = k
@@ -1349,6 +1744,11 @@ class GMBASelector(SelectorOfArrays, entry="gmba"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1390,6 +1790,19 @@ class ReliefFSelector(SelectorOfArrays, entry="relieff"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1400,7 +1813,9 @@ class ReliefFSelector(SelectorOfArrays, entry="relieff"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.mode = mode
         self.k = k
@@ -1416,6 +1831,11 @@ class ReliefFSelector(SelectorOfArrays, entry="relieff"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1456,6 +1876,19 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1466,7 +1899,9 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.scaling = scaling
@@ -1481,6 +1916,11 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1525,6 +1965,19 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1536,7 +1989,9 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.group = group
@@ -1553,6 +2008,11 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1599,6 +2059,19 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1610,7 +2083,9 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.rho = rho
@@ -1628,6 +2103,11 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1671,6 +2151,19 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1682,7 +2175,9 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.gamma = gamma
         self.accelerate = accelerate
@@ -1699,6 +2194,11 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1741,6 +2241,19 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1752,7 +2265,9 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.mu = mu
         self.scaling = scaling
@@ -1768,6 +2283,11 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1816,6 +2336,19 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1827,7 +2360,9 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -1846,6 +2381,11 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1897,6 +2437,19 @@ class MIFSSelector(SelectorOfArrays, entry="mifs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1909,7 +2462,9 @@ class MIFSSelector(SelectorOfArrays, entry="mifs"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -1930,6 +2485,11 @@ class MIFSSelector(SelectorOfArrays, entry="mifs"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -1975,6 +2535,19 @@ class OMFSSelector(SelectorOfArrays, entry="omfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1987,7 +2560,9 @@ class OMFSSelector(SelectorOfArrays, entry="omfs"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.gamma = gamma
         self.c = c
@@ -2005,6 +2580,11 @@ class OMFSSelector(SelectorOfArrays, entry="omfs"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -2063,6 +2643,19 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2076,7 +2669,9 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -2100,6 +2695,11 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -2149,6 +2749,19 @@ class DeepFSSelector(SelectorOfArrays, entry="deepfs"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2160,7 +2773,9 @@ class DeepFSSelector(SelectorOfArrays, entry="deepfs"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.hidden = hidden
         self.hidden2 = hidden2
@@ -2180,6 +2795,11 @@ class DeepFSSelector(SelectorOfArrays, entry="deepfs"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 
@@ -2223,6 +2843,19 @@ class AutoSelector(SelectorOfArrays, entry="auto"):
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
+    include : list[str | int] | None, default None
+        features picked first; greedy methods condition on them (a list of names, patterns such as title_*, or places from 0,
+        or None)
+    exclude : list[str | int] | None, default None
+        features that are never picked (a list of names, patterns such as title_*, or places from 0, or None)
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together (lists of names, patterns such as title_*, or places, by the name of the
+        group, or None)
+    costs : dict[str, float] | list[float] | None, default None
+        what features cost: picked by gain per cost (finite numbers above 0: by name or pattern ('*' for all others), or a
+        list with one for every feature, or None)
+    budget : float | None, default None
+        what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2234,7 +2867,9 @@ class AutoSelector(SelectorOfArrays, entry="auto"):
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
-        selection_seed: int = 0, screen: str | None = None, memory_bytes: int | None = None,
+        selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.methods = methods
         self.judge = judge
@@ -2251,6 +2886,11 @@ class AutoSelector(SelectorOfArrays, entry="auto"):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
 

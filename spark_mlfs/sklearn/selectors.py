@@ -15,17 +15,18 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .. import pipeline
 from ..blocks.arrays import wrong_value
 from ..faces import show
-from ..faces.arrays import MEMORY, SCREEN, SELECTION, cut_of, selected
+from ..faces.arrays import CONSTRAINTS, MEMORY, SCREEN, SELECTION, cut_of, selected
 from ..faces.classes import EstimatorClasses
 from ..faces.source import array_estimator_source
 from ..methods import METHODS
+from ..select import Constraints
 from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Self
 
-COMMON = (*SELECTION, SCREEN, MEMORY)
+COMMON = (*SELECTION, SCREEN, *CONSTRAINTS, MEMORY)
 
 
 class SelectorOfArrays(TransformerMixin, ArrayEstimator):
@@ -33,8 +34,9 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
     Attributes of a fitted one
     --------------------------
-    ranking_ : pandas frame of rank (from 1), index, name and score of every feature, best first; and what a rule goes by
-    scores_ : (d,) the scores by feature: the column score of the ranking
+    ranking_ : pandas frame of rank (from 1), index, name and score of every feature that is not excluded, best first; gain, what
+        a greedy method's criterion gives each one given the included; and what a rule goes by
+    scores_ : (d,) the scores by feature: the column score of the ranking, NaN for an excluded one
     selected_ : indices of the kept features, best first
     gains_ : of a greedy method, the criterion's value at each pick, else empty
     objective_, converged_, n_iter_ : of an iterative solver, the objective after each iteration, whether it converged, and after
@@ -55,17 +57,23 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         class a row, or a list of tags a row."""
         method, parameters = self._named()
         cut = cut_of({p.name: getattr(self, p.name) for p in SELECTION})
-        pipeline.Request.of(method, parameters, cut.count, self.screen, cut.rule(cut.count or 1))  # before any row is read
+        held_to = Constraints.of({p.name: getattr(self, p.name) for p in CONSTRAINTS})
+
+        def request_of(count: int | None, width: int) -> pipeline.Request:
+            return pipeline.Request.of(method, parameters, count, self.screen, cut.rule(width), constraints=held_to)
+
+        checked = request_of(cut.count, cut.count or 1)  # before any row is read
         held, _ = self._hold(X, y)
-        width = held.profile.d
-        request = pipeline.Request.of(method, parameters, cut.keep(width), self.screen, cut.rule(width))
+        width = checked.width(held.feature_names)
+        request = request_of(cut.keep(width, checked.budgeted), width)
         result = selected(held, request, self.memory_bytes)
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=2)
         self.ranking_ = result.ranking
-        self.scores_ = result.ranking.sort_values("index")["score"].to_numpy()
+        self.scores_ = np.full(held.profile.d, np.nan)
+        self.scores_[result.ranking["index"]] = result.ranking["score"]
         self.selected_ = result.kept["index"].to_numpy()
-        self.gains_ = np.array([] if result.scores.path is None else result.scores.path.gains)
+        self.gains_ = np.array(result.gains)
         self.told_ = result.scores.told
         self.objective_, self.converged_ = np.array(result.scores.objective), result.scores.converged
         if "max_iter" in request.parameters:
@@ -126,6 +134,12 @@ class MultiLabelSelector(SelectorOfArrays):
         how many features to keep, or which are worth keeping: as in `JMISelector`
     screen : str | None, default None
         filter that runs first, the method on its best, such as "chi2:10000"
+    include, exclude : list[str | int] | None, default None
+        features that are picked first, and features that never are: names, patterns such as "title_*", or places from 0
+    groups : dict[str, list[str | int]] | None, default None
+        features that are picked or left together
+    costs, budget : dict[str, float] | list[float] | None, float | None, default None
+        what features cost by name or pattern, and what the selection may cost
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory
 
@@ -148,6 +162,11 @@ class MultiLabelSelector(SelectorOfArrays):
         stability_threshold: float = 0.6,
         selection_seed: int = 0,
         screen: str | None = None,
+        include: Any = None,
+        exclude: Any = None,
+        groups: Mapping[str, Any] | None = None,
+        costs: Any = None,
+        budget: float | None = None,
         memory_bytes: int | None = None,
     ) -> None:
         self.method = method
@@ -162,6 +181,11 @@ class MultiLabelSelector(SelectorOfArrays):
         self.stability_threshold = stability_threshold
         self.selection_seed = selection_seed
         self.screen = screen
+        self.include = include
+        self.exclude = exclude
+        self.groups = groups
+        self.costs = costs
+        self.budget = budget
         self.memory_bytes = memory_bytes
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:

@@ -16,12 +16,12 @@ Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 from scipy import linalg
 
-from .greedy import Path, best
+from .greedy import FREE, Path, Pool, Terms
 
 SATURATED = 1e-10  # no feature adds more: the picks already span what the features and the labels share
 LABEL_RANK = 1e-10  # of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
@@ -52,7 +52,7 @@ def select(
     S: np.ndarray,
     count: int,
     tol: float = 0.01,
-    include: Sequence[int] = (),
+    terms: Terms = FREE,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[np.ndarray, Path]:
     """(J of every feature before the first pick (v,), the picks with their J).
@@ -62,7 +62,7 @@ def select(
     G, C, S : X'X (v, v) with a positive diagonal, X'Y (v, q), Y'Y (q, q) of centred X and Y
     count : features picked at most; fewer where no feature is left, or none adds anything (every J below 1e-10)
     tol : features with ‖x_f⊥‖ ≤ tol·‖x_f‖ are linearly dependent on the picks and left out
-    include : features picked first, in this order, however little they add; one that depends on those before it has J = 0
+    terms : features included are picked first, however little they add; one that depends on those before it has J = 0
 
     Equal J (within 1e-10) go to the smaller index.
     """
@@ -71,24 +71,17 @@ def select(
     values = (share**2).sum(axis=1) / squares
     relevance, path = values, Path([], [])
     least = tol * tol * squares
-    open_ = np.ones(len(G), bool)
-    wanted = min(len(G), max(count, len(include)))
+    pool = Pool(len(G), count, terms, SATURATED)
+    wanted = pool.left
     factor = np.empty((wanted, len(G)))
     size = 0
-    for step in range(wanted):
-        if step < len(include):
-            pick = int(include[step])
-        else:
-            if not open_.any() or (step and values[open_].max() < SATURATED):
-                break
-            pick = best(values, open_)
+    while (pick := pool.next(values)) is not None:
         dependent = size > 0 and squares[pick] <= least[pick]
         path.picks.append(pick)
         path.gains.append(float(values[pick]))
-        open_[pick] = False
         if progress:
             progress(len(path.picks), wanted)
-        if dependent or len(path.picks) == wanted:
+        if dependent or pool.done:
             continue
         length = np.sqrt(squares[pick])
         w = (G[pick] - factor[:size, pick] @ factor[:size]) / length
@@ -96,6 +89,6 @@ def select(
         size += 1
         squares -= w * w
         share -= np.outer(w, share[pick] / length)
-        open_ &= squares > least
+        pool.open &= squares > least
         values = np.divide((share**2).sum(axis=1), squares, out=np.zeros(len(G)), where=squares > least)
-    return relevance, path
+    return relevance, pool.end(path)

@@ -8,22 +8,87 @@ one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from .ranking import by_score
+
 TIE = 1e-10
+GROUP_BEST = 3  # members whose mean is the gain of a group
 
 
 @dataclass
 class Path:
-    """Picked features in order, the criterion's value at each pick, and how many link vectors were computed and used."""
+    """Picked features in order, the criterion's value at each pick, and how many link vectors were computed and used.
+
+    `given` (v,): where features are included, the criterion's value of every feature once these, the first `included` picks, are
+    picked. Where features cost, `bought` has for every purchase the picks so far, its cost and its gain, and `single` says
+    whether the best single purchase took the place of all others.
+    """
 
     picks: list[int]
     gains: list[float]
     asked: int = 0
     used: int = 0
     batches: list[int] = field(default_factory=list)
+    given: np.ndarray | None = None
+    included: int = 0
+    bought: list[tuple[int, float, float]] = field(default_factory=list)
+    single: bool = False
+
+    def spread(self, features: np.ndarray, width: int) -> Path:
+        """The path whose places are among `features`, by the places of `width` features."""
+        self.picks = [int(features[f]) for f in self.picks]
+        if self.given is not None:
+            given, self.given = self.given, np.full(width, np.nan)
+            self.given[features] = given
+        return self
+
+
+@dataclass(frozen=True)
+class Group:
+    """Features that are picked or left together: the places of its `members`, and what they cost."""
+
+    members: tuple[int, ...]
+    cost: float = 0.0
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a selection is held to, by the places of the features.
+
+    `include`  picked first, in this order
+    `groups`   picked or left whole, by the gain of the group: the mean of the three best of its members, or with `norm` the norm
+               of them all. No member is included
+    `costs`    of every feature, and `budget`, what the picks beside the included ones may cost: the next pick is the one of the
+               most gain per cost among those that can be paid and gain anything
+    """
+
+    include: tuple[int, ...] = ()
+    groups: tuple[Group, ...] = ()
+    costs: tuple[float, ...] | None = None
+    budget: float = np.inf
+    norm: bool = False
+
+    def among(self, features: np.ndarray) -> Terms:
+        """The same by the places in `features` (ascending); those that are not there are left out."""
+        place = {int(f): i for i, f in enumerate(features)}
+
+        def of(listed: tuple[int, ...]) -> tuple[int, ...]:
+            return tuple(place[f] for f in listed if f in place)
+
+        groups = [replace(group, members=of(group.members)) for group in self.groups]
+        costs = None if self.costs is None else tuple(self.costs[f] for f in features)
+        return replace(self, include=of(self.include), groups=tuple(group for group in groups if group.members), costs=costs)
+
+    @property
+    def free(self) -> bool:
+        """Whether there are none."""
+        return not self.include and not self.groups and self.costs is None
+
+
+FREE = Terms()
 
 
 def best(values: np.ndarray, open_: np.ndarray) -> int:
@@ -34,6 +99,197 @@ def best(values: np.ndarray, open_: np.ndarray) -> int:
     return int(candidates[np.flatnonzero(v >= top - TIE * max(1.0, abs(top)))[0]])
 
 
+class Units:
+    """What is picked as one: features by themselves, and groups, which stand at the place of their first member.
+
+    `price`, `size` (v,) of the unit that stands at a place; `alone` (v,) whether a feature is in no group.
+    """
+
+    def __init__(self, count: int, terms: Terms) -> None:
+        self.groups = [np.array(sorted(group.members)) for group in terms.groups]
+        self.norm = terms.norm
+        self.alone, self.size = np.ones(count, bool), np.ones(count, int)
+        self.price = None if terms.costs is None else np.array(terms.costs, float)
+        self.heads = np.array([members[0] for members in self.groups], int)
+        self.of_head = {int(head): members for head, members in zip(self.heads, self.groups, strict=True)}
+        if self.groups:
+            lengths = [len(members) for members in self.groups]
+            self.flat = np.concatenate(self.groups)
+            self.starts = np.cumsum([0, *lengths[:-1]])
+            self.owner = np.repeat(np.arange(len(lengths)), lengths)
+            self.place = np.arange(len(self.flat)) - self.starts[self.owner]
+            self.counted = np.minimum(lengths, GROUP_BEST)
+            self.alone[self.flat] = False
+            self.size[self.heads] = lengths
+            if self.price is not None:
+                self.price[self.heads] = [group.cost for group in terms.groups]
+
+    def worth(self, values: np.ndarray) -> np.ndarray:
+        """(v,) the gain of the unit at each place where one stands, from the `values` (v,) of the features."""
+        if not self.groups:
+            return values
+        inside, out = values[self.flat], values.copy()
+        if self.norm:
+            out[self.heads] = np.sqrt(np.add.reduceat(inside**2, self.starts))
+        else:
+            inside = inside[np.lexsort((-inside, self.owner))]
+            out[self.heads] = np.add.reduceat(np.where(self.place < GROUP_BEST, inside, 0.0), self.starts) / self.counted
+        return out
+
+    def standing(self, open_: np.ndarray) -> np.ndarray:
+        """(v,) where a unit stands of which some feature is open."""
+        if not self.groups:
+            return open_.copy()
+        out = open_ & self.alone
+        out[self.heads] = np.logical_or.reduceat(open_[self.flat], self.starts)
+        return out
+
+    def members(self, place: int, values: np.ndarray) -> list[int]:
+        """The features of the unit at a place, best first."""
+        if place not in self.of_head:
+            return [place]
+        members = self.of_head[place]
+        return [int(f) for f in members[np.argsort(-values[members], kind="stable")]]
+
+
+@dataclass(frozen=True)
+class _Purchase:
+    """A unit that can be paid: its features, the values of these, its gain and its price."""
+
+    members: list[int]
+    values: list[float]
+    gain: float
+    price: float
+
+
+class Pool:
+    """The features that may still be picked, and whose turn it is: the included ones, then the best unit, member by member.
+
+    `count` features are picked at most: a group that would pass that ends the picking. After the first
+    pick none is picked whose value is below `least`, unless it is included. Where features cost, the best is the one of the most
+    gain per cost, and none is picked that gains nothing.
+    """
+
+    def __init__(self, size: int, count: int, terms: Terms = FREE, least: float = -np.inf) -> None:
+        self.open = np.ones(size, bool)
+        self.left = min(size, max(count, len(terms.include)))
+        self.coming = list(terms.include)
+        self.least = least
+        self.given: np.ndarray | None = None
+        self._terms, self._units, self._first = terms, Units(size, terms), True
+        self._valued = not terms.include
+        self._money = terms.budget
+        self._bought: list[tuple[int, float, float]] = []
+        self._single: _Purchase | None = None
+
+    def next(self, values: np.ndarray) -> int | None:
+        """The next pick by the criterion's `values` (v,); None where there is none."""
+        if not self.coming and not self._valued:
+            self.given, self._valued = np.array(values, float), True
+        if not self.coming and self.left:
+            self.coming = self._chosen(values)
+        if not self.coming:
+            self.left = 0
+            return None
+        self._first = False
+        pick = self.coming.pop(0)
+        self.open[pick] = False
+        self.left -= 1
+        return pick
+
+    def _chosen(self, values: np.ndarray) -> list[int]:
+        """The features of the unit whose turn it is; none where there is no such unit."""
+        units = self._units
+        worth, standing = units.worth(values), units.standing(self.open)
+        if units.price is not None:
+            return self._paid(values, worth, self._payable(worth, standing))
+        if not standing.any() or (not self._first and worth[standing].max() < self.least):
+            return []
+        place = best(worth, standing)
+        if units.size[place] > self.left:
+            return []
+        return units.members(place, values)
+
+    def _payable(self, worth: np.ndarray, standing: np.ndarray) -> np.ndarray:
+        """Where a unit stands that gains something, can be paid, and fits."""
+        price = self._units.price
+        assert price is not None
+        return standing & (worth > TIE) & (price <= self._money * (1 + TIE)) & (self._units.size <= self.left)
+
+    def _paid(self, values: np.ndarray, worth: np.ndarray, payable: np.ndarray) -> list[int]:
+        """The unit of the most gain per cost."""
+        if not payable.any():
+            return []
+        self._note_single(values, worth, payable)
+        candidates = np.flatnonzero(payable)
+        ratio = worth[candidates] / self._units.price[candidates]  # type: ignore[index]
+        place = int(candidates[np.flatnonzero(ratio >= ratio.max() * (1 - TIE))[0]])
+        return self._bought_at(place, values, float(worth[place]))
+
+    def _note_single(self, values: np.ndarray, worth: np.ndarray, payable: np.ndarray) -> None:
+        """The best single purchase, as the first one is made."""
+        if self._single is None:
+            place = best(worth, payable)
+            members = self._units.members(place, values)
+            price = float(self._units.price[place])  # type: ignore[index]
+            self._single = _Purchase(members, [float(values[f]) for f in members], float(worth[place]), price)
+
+    def _bought_at(self, place: int, values: np.ndarray, gain: float) -> list[int]:
+        members, price = self._units.members(place, values), float(self._units.price[place])  # type: ignore[index]
+        self._money -= price
+        picked = self._bought[-1][0] if self._bought else len(self._terms.include)
+        self._bought.append((picked + len(members), price, gain))
+        return members
+
+    def purchases(self, values: np.ndarray) -> list[int]:
+        """The features of everything that is bought where `values` never change, beside the included."""
+        units, out = self._units, []
+        worth, standing = units.worth(values), units.standing(self.open)
+        payable = self._payable(worth, standing)
+        if payable.any():
+            self._note_single(values, worth, payable)
+        candidates = np.flatnonzero(payable)
+        for place in candidates[by_score(worth[candidates] / units.price[candidates])]:  # type: ignore[index]
+            if units.price[place] <= self._money * (1 + TIE) and units.size[place] <= self.left:  # type: ignore[index]
+                members = self._bought_at(int(place), values, float(worth[place]))
+                self.left -= len(members)
+                out += members
+        return out
+
+    def urgency(self, values: np.ndarray) -> np.ndarray:
+        """(v,) what the next picks are likely to go by; −∞ for what is picked."""
+        costs = self._terms.costs
+        return np.where(self.open, values if costs is None else values / np.array(costs), -np.inf)
+
+    @property
+    def done(self) -> bool:
+        """Whether nobody asks for further values of the criterion."""
+        return not self.left and self._valued
+
+    def end(self, path: Path) -> Path:
+        """The finished path. Where the best single purchase gains more than all of them, it takes their place."""
+        path.given, path.included = self.given, len(self._terms.include)
+        path.bought = self._bought
+        single = self._single
+        if single is not None and single.gain > sum(gain for _, _, gain in self._bought) + TIE:
+            path.picks = [*path.picks[: path.included], *single.members]
+            path.gains = [*path.gains[: path.included], *single.values]
+            path.bought = [(len(path.picks), single.price, single.gain)]
+            path.single = True
+        return path
+
+
+def buy(values: np.ndarray, count: int, terms: Terms) -> Path:
+    """The picks of features that each have a value of their own: the included ones, then the most value per cost, to nine
+    significant digits; what cannot be paid is passed over. The same rules as `Pool`, from one sort."""
+    pool, path = Pool(len(values), count, terms), Path([], [])
+    pool.open[list(terms.include)] = False
+    pool.left, pool.coming = pool.left - len(terms.include), []
+    picks = [*terms.include, *pool.purchases(values)]
+    path.picks, path.gains = picks, [float(values[f]) for f in picks]
+    return pool.end(path)
+
+
 def forward(
     first: np.ndarray,
     criterion: Callable[[int], np.ndarray],
@@ -42,37 +298,36 @@ def forward(
     count: int,
     ahead: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    terms: Terms = FREE,
 ) -> Path:
-    """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`.
+    """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`; those that
+    `terms` include before all others.
 
     `links(features)` returns the link of each feature asked for; `ahead` is how many are asked for at once at first. As long as
     four in five of what was asked for has been used, the next batch is half as large again: few requests, little counted in vain.
     """
-    open_ = np.ones(len(first), bool)
+    pool = Pool(len(first), count, terms)
     path = Path([], [])
     kept: dict[int, object] = {}
     values = first
-    while len(path.picks) < count:
-        winner = best(values, open_)
+    while (winner := pool.next(values)) is not None:
         path.picks.append(winner)
         path.gains.append(float(values[winner]))
-        open_[winner] = False
         if progress:
             progress(len(path.picks), count)
-        if len(path.picks) == count:
+        if pool.done:
             break
         if winner not in kept:
             wanted = [winner]
             if ahead > 1:
                 if path.batches and path.used >= 0.8 * path.asked:
                     ahead = ahead * 3 // 2
-                left = count - len(path.picks) - 1  # the last pick needs no link
-                order = np.argsort(-np.where(open_, values, -np.inf), kind="stable")
-                size = min(ahead, max(1, left + 1), int(open_.sum()) + 1)
-                for f in order:
+                order = np.argsort(-pool.urgency(values), kind="stable")
+                size = min(ahead, max(1, pool.left), int(pool.open.sum()) + 1)  # the last pick needs no link
+                for f in (*pool.coming, *order):
                     if len(wanted) >= size:
                         break
-                    if open_[f] and int(f) not in kept:
+                    if pool.open[f] and int(f) not in kept and int(f) not in wanted:
                         wanted.append(int(f))
             kept.update(links(wanted))
             path.asked += len(wanted)
@@ -80,4 +335,4 @@ def forward(
         absorb(winner, kept.pop(winner))
         path.used += 1
         values = criterion(len(path.picks))
-    return path
+    return pool.end(path)

@@ -53,13 +53,17 @@ def select(
     candidates: np.ndarray | None = None,
     ahead: int = 1,
     progress: Callable[[int, int], None] | None = None,
+    terms: greedy.Terms = greedy.FREE,
 ) -> greedy.Path:
     """Greedy selection: the argmax of `relevance` (v,), then of `criterion` with the mean redundancy over the picks.
 
     `links(features)` gives {s: (v,) redundancy of every feature with s}, asked for `ahead` at a time; only `candidates`
-    (ascending positions; all by default) are picked, `count` at most. A quotient takes redundancies of at least .001.
+    (ascending positions; all by default) and what `terms` include are picked, `count` at most. A quotient takes redundancies of
+    at least .001.
     """
-    at = np.arange(len(relevance)) if candidates is None else candidates
+    at = np.arange(len(relevance))
+    if candidates is not None:
+        at = np.union1d(candidates, np.array(terms.include, int))
     first = relevance[at]
     total = np.zeros(len(at))
 
@@ -71,7 +75,13 @@ def select(
         total[:] += np.maximum(redundancy, FLOOR) if scheme == "quotient" else redundancy
 
     path = greedy.forward(
-        first, lambda picks: criterion(scheme, first, total / picks), absorb, of, min(count, len(at)), ahead, progress
+        first,
+        lambda picks: criterion(scheme, first, total / picks),
+        absorb,
+        of,
+        min(count, len(at)),
+        ahead,
+        progress,
+        terms.among(at),
     )
-    path.picks = [int(at[f]) for f in path.picks]
-    return path
+    return path.spread(at, len(relevance))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma
 
-from .greedy import TIE, Path, best
+from .greedy import FREE, TIE, Path, Pool, Terms
 
 SATURATED = TIE
 DECIMALS = 10  # the grid on which distances are compared
@@ -64,30 +64,25 @@ def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: n
     return out
 
 
-def select_jointly(x: np.ndarray, classes: np.ndarray, k: int, first: np.ndarray, count: int, block: int = 512) -> Path:
+def select_jointly(
+    x: np.ndarray, classes: np.ndarray, k: int, first: np.ndarray, count: int, block: int = 512, terms: Terms = FREE
+) -> Path:
     """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the chosen features, rounded to
-    ten decimals; the columns of `x` are standardised.
+    ten decimals; the columns of `x` are standardised. Features that `terms` include are picked first.
 
     Stops when no candidate raises the estimate by 1e-10. Cost: count · v · n²; blocks of rows bound the memory.
     """
-    path = Path([], [])
-    open_ = np.ones(x.shape[1], bool)
+    path, pool = Path([], []), Pool(x.shape[1], count, terms, SATURATED)
     gains, reached = first, 0.0
-    joint = np.zeros((len(x), 0))
-    while len(path.picks) < count:
-        winner = best(gains, open_)
-        if path.picks and gains[open_].max() < SATURATED:
-            break
+    while (winner := pool.next(gains)) is not None:
         path.picks.append(winner)
         path.gains.append(float(gains[winner]))
         reached += float(gains[winner])
-        open_[winner] = False
-        joint = x[:, path.picks]
-        if len(path.picks) < count:
+        if not pool.done:
             values = np.full(x.shape[1], -np.inf)
-            values[open_] = _joint_estimates(joint, x[:, open_], classes, k, block)
+            values[pool.open] = _joint_estimates(x[:, path.picks], x[:, pool.open], classes, k, block)
             gains = values - reached
-    return path
+    return pool.end(path)
 
 
 def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndarray, k: int, block: int) -> np.ndarray:

@@ -1,0 +1,299 @@
+"""What a selection is held to: features that must be in it and that may not, features that go together, what features cost.
+
+``include``   they are picked first and rank first, in the order they are listed. A greedy method conditions on them: every
+              further pick, and the column ``gain`` of the ranking, is the criterion's value given them. A method that scores each
+              feature once (a filter of one scan; a regression, whose weights are given all features anyway) ranks the others by
+              their own scores. K counts them.
+``exclude``   the method does not see them, and the ranking does not hold them.
+``groups``    are picked or left whole, and rank side by side (column ``group``). The gain of a group is the mean of the three
+              best of its members' (all, where it has fewer); of methods whose scores are norms of rows of weights it is the norm
+              over all rows of the group, ‖W_g‖_F. Greedy methods pick the group of the best gain and then its members, best
+              first. K counts features: a group that would pass K is left out, and so is what follows it. A group with an
+              included feature is included, an excluded feature is taken out of its group.
+``costs``     of every feature, positive: the next pick is the feature (or group) of the most gain per cost. One that gains
+              nothing is not picked. The column ``cost`` tells them.
+``budget``    what the selection may cost. What it cannot pay is passed over. In the end the total gain is compared with that of
+              the best single feature (or group) the budget pays, which takes the place of all others where it gains more. For
+              a monotone submodular gain the better of the two has at least (1 − 1/e)/2 of the best total there is (Krause &
+              Guestrin, "A note on the budgeted maximization of submodular functions", 2005); no criterion here is promised to
+              be one. K is a further bound, where it is set.
+
+Features are listed by name, by a pattern of names (``title_*``; * any text, ? one character, [ab] one of them; a name that
+exists is no pattern) or by place from 0. Costs are a list, one for each feature, or by name and pattern: a feature costs what
+stands at its name, else at the first pattern that matches. A rule (`select.rules`) looks at all features that are not excluded,
+and keeps the included ones besides those that pass; it takes no groups and no costs, since it judges features one by one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import translate
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..methods.base import Method, Scores
+from ..params import Costs, Features, Groups, Number, Optional, Parameter
+from ..solvers.greedy import Group, Terms, Units
+from ..solvers.ranking import by_score
+
+PARAMETERS = (
+    Parameter("include", None, Optional(Features()), "features picked first; greedy methods condition on them"),
+    Parameter("exclude", None, Optional(Features()), "features that are never picked"),
+    Parameter("groups", None, Optional(Groups()), "features that are picked or left together"),
+    Parameter("costs", None, Optional(Costs()), "what features cost: picked by gain per cost"),
+    Parameter("budget", None, Optional(Number(0, above=True)), "what the selection may cost; num_top_features bounds it if set"),
+)
+Listed = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """What a selection is held to, as the user lists it."""
+
+    include: Listed = ()
+    exclude: Listed = ()
+    groups: tuple[tuple[str, Listed], ...] = ()
+    costs: tuple[tuple[str, float], ...] | tuple[float, ...] = ()
+    budget: float | None = None
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Constraints | None:
+        """The constraints of the values of `PARAMETERS`, None where there are none; `ParameterError` for a wrong one."""
+        given = {p.name: p.accept(values.get(p.name)) for p in PARAMETERS}
+        if given["budget"] is not None and not given["costs"]:
+            raise ParameterError("a budget needs costs: give what every feature costs, such as costs={'*': 1}")
+        if not any(given.values()):
+            return None
+        groups, costs = given["groups"] or {}, given["costs"] or ()
+        return Constraints(
+            tuple(given["include"] or ()),
+            tuple(given["exclude"] or ()),
+            tuple((name, tuple(listed)) for name, listed in groups.items()),
+            tuple(costs.items() if isinstance(costs, Mapping) else costs),
+            given["budget"],
+        )
+
+    def check(self, method: Method, rule: str | None) -> None:
+        """`ParameterError` where the method, or the rule that says which features are kept, cannot be held to them."""
+        for what, asked in (("include", self.include), ("groups", self.groups), ("costs", self.costs)):
+            if asked and method.greedy and not method.conditions:
+                raise ParameterError(
+                    f"{method.name} picks one by one in a way of its own: leave {what} out, or take another method"
+                )
+            if asked and rule is not None and what != "include":
+                raise ParameterError(
+                    f"{rule} judges features one by one and takes no {what}: leave {what} out, or keep a number of features"
+                )
+
+    def resolve(self, names: Sequence[str]) -> Resolved:
+        """The same by places among features of these names; `ParameterError` for a feature that the data do not have."""
+        place = {name: i for i, name in enumerate(names)}
+        include, exclude = places("include", self.include, place), set(places("exclude", self.exclude, place))
+        both = sorted(exclude.intersection(include))
+        if both:
+            raise ParameterError(f"feature {names[both[0]]!r} is both included and excluded: list it in one of the two")
+        groups: dict[str, tuple[int, ...]] = {}
+        owner: dict[int, str] = {}
+        for name, listed in self.groups:
+            members = [f for f in places(f"groups: {name}", listed, place) if f not in exclude]
+            for f in members:
+                if f in owner:
+                    raise ParameterError(f"feature {names[f]!r} is in the groups {owner[f]!r} and {name!r}: leave it in one")
+                owner[f] = name
+            groups[name] = tuple(sorted(members))
+        whole: dict[int, None] = {}
+        for f in include:
+            whole.update(dict.fromkeys((f, *groups.get(owner.get(f, ""), ()))))
+        groups = {name: members for name, members in groups.items() if members}
+        costs = self._costs(names, place) if self.costs else None
+        out = Resolved(tuple(whole), tuple(sorted(exclude)), groups, costs, self.budget)
+        if self.budget is not None and out.left < 0:
+            raise ParameterError(
+                f"the included features cost {self.budget - out.left:g}, more than the budget of {self.budget:g}: raise it, or "
+                "include fewer"
+            )
+        return out
+
+    def _costs(self, names: Sequence[str], place: Mapping[str, int]) -> np.ndarray:
+        """(d,) what each feature costs."""
+        if not isinstance(self.costs[0], tuple):
+            if len(self.costs) != len(names):
+                raise ParameterError(f"costs: {len(self.costs)} numbers for {len(names)} features; give one for each, or by name")
+            return np.array(self.costs, float)
+        out = np.full(len(names), np.nan)
+        for name, cost in reversed(self.costs):  # the first pattern stays
+            if name not in place:
+                out[places("costs", (name,), place)] = cost
+        for name, cost in self.costs:
+            if name in place:
+                out[place[name]] = cost
+        free = np.flatnonzero(np.isnan(out))
+        if len(free):
+            raise ParameterError(
+                f"costs: {names[free[0]]!r} has none" + (f", nor have {len(free) - 1} others" if len(free) > 1 else "")
+                + "; give each one, or '*' for all others"
+            )  # fmt: skip
+        return out
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """Constraints by places among all d features: `include` in their order with whole groups, `exclude` ascending, `groups` by
+    name, `costs` (d,)."""
+
+    include: tuple[int, ...] = ()
+    exclude: tuple[int, ...] = ()
+    groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    costs: np.ndarray | None = None
+    budget: float | None = None
+
+    @property
+    def left(self) -> float:
+        """What of the budget the included features leave."""
+        if self.budget is None or self.costs is None:
+            return np.inf
+        return self.budget - float(self.costs[list(self.include)].sum())
+
+    def named(self, names: Sequence[str]) -> dict[str, Any]:
+        """What there is of them, by names."""
+        lists = {"include": self.include, "exclude": self.exclude}
+        out: dict[str, Any] = {what: [names[i] for i in listed] for what, listed in lists.items() if listed}
+        if self.groups:
+            out["groups"] = {name: [names[i] for i in members] for name, members in self.groups.items()}
+        if self.budget is not None:
+            out["budget"] = self.budget
+        return out
+
+    def allowed(self, varying: np.ndarray) -> np.ndarray:
+        """The varying features that a method may see."""
+        out = np.setdiff1d(varying, np.array(self.exclude, int))
+        if not len(out):
+            raise ParameterError("exclude leaves no feature that varies; there is nothing to rank: exclude fewer")
+        return out
+
+    def seen(self, survivors: np.ndarray, varying: np.ndarray) -> np.ndarray:
+        """What a method behind a filter sees, ascending: with the `survivors` their groups, and the included features."""
+        some = set(survivors.tolist())
+        groups = [f for members in self.groups.values() if some.intersection(members) for f in members]
+        return np.intersect1d([*some, *groups, *self.include], varying)
+
+    def terms(self, varying: np.ndarray, norm: bool) -> Terms:
+        """What the picks are held to, by the places of the features that a method sees. A constant feature has nothing to
+        condition on."""
+        included = set(self.include)
+        groups = [
+            Group(members, 0.0 if self.costs is None else float(self.costs[list(members)].sum()))
+            for members in self.groups.values()
+            if not included.intersection(members)
+        ]
+        costs = None if self.costs is None else tuple(map(float, self.costs))
+        return Terms(self.include, tuple(groups), costs, self.left, norm).among(varying)
+
+    def arrange(
+        self, scores: Scores, order: np.ndarray, values: np.ndarray, varying: np.ndarray, norm: bool
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The ranking of all features and the score of each, from those without constraints: the included first, then what was
+        picked or bought, then the others; groups side by side, without the excluded. Of picked features the scores are those
+        of the places."""
+        path = scores.bought or scores.path
+        picks = [] if path is None else varying[path.picks].tolist()
+        owner = self.owner
+        placed: dict[int, None] = dict.fromkeys(self.include)
+        for f, following in zip(picks, [*picks[1:], None], strict=False):
+            placed[f] = None
+            if f in owner and owner.get(following) is not owner[f]:
+                placed.update(dict.fromkeys(owner[f]))  # members that are constant
+        rest = order[~np.isin(order, [*placed, *self.exclude])]
+        if self.groups or self.costs is not None:
+            rest = self._by_unit(rest, scores, varying, norm)
+        order = np.concatenate([np.array(list(placed), int), rest])
+        if scores.path is not None:
+            values = values.copy()
+            values[list(placed)] = 1
+            picked = int(np.flatnonzero(values[order] > 0)[-1]) + 1  # constant features follow
+            values[:] = 0
+            values[order[:picked]] = len(values) - np.arange(picked)
+        return order, values
+
+    @property
+    def owner(self) -> dict[int | None, tuple[int, ...]]:
+        """The members of its group, for every feature in one."""
+        return {f: members for members in self.groups.values() for f in members}
+
+    def _by_unit(self, rest: np.ndarray, scores: Scores, varying: np.ndarray, norm: bool) -> np.ndarray:
+        """The features that were not picked, by the worth of their units, or by that per cost where it is positive; those the
+        method does not see behind them, in their order; groups side by side."""
+        units, owner = Units(len(varying), self.terms(varying, norm)), self.owner
+        open_ = np.isin(varying, rest)
+        if scores.constant is not None:
+            open_[scores.constant] = False
+        worth, standing = units.worth(scores.values), np.flatnonzero(units.standing(open_))
+        value = worth[standing]
+        if units.price is not None:
+            value = np.where(value > 0, value / units.price[standing], value)
+        out: dict[int, None] = {}
+        for at in standing[by_score(value)]:
+            members = varying[units.members(int(at), scores.values)].tolist()
+            out.update(dict.fromkeys((*members, *owner.get(members[0], ()))))
+        for f in rest.tolist():
+            if f not in out:
+                out.update(dict.fromkeys(owner.get(f, (f,))))
+        return np.array(list(out), int)
+
+    def columns(self, width: int) -> dict[str, np.ndarray]:
+        """Columns of the ranking, (d,) by feature."""
+        out: dict[str, np.ndarray] = {}
+        if self.groups:
+            out["group"] = np.full(width, None, object)
+            for name, members in self.groups.items():
+                out["group"][list(members)] = name
+        if self.costs is not None:
+            out["cost"] = self.costs
+        return out
+
+
+def whole_groups(groups: Sequence[str | None], count: int) -> int:
+    """How many of the best `count` features are kept, from the column ``group`` of a ranking: a group that would pass the count
+    is left out."""
+    count = min(count, len(groups))
+    while 0 < count < len(groups) and groups[count] is not None and groups[count] == groups[count - 1]:
+        count -= 1
+    return count
+
+
+def places(what: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
+    """The places of the features that are listed under `what`, each once, in their order; those of a pattern in the data's."""
+    out: dict[int, None] = {}
+    for each in listed:
+        if isinstance(each, int):
+            if each >= len(place):
+                raise ParameterError(f"{what}: there is no feature {each}: they are numbered from 0 to {len(place) - 1}")
+            out[each] = None
+        elif each in place:
+            out[place[each]] = None
+        else:
+            found = matching(each, place)
+            if not found:
+                near = get_close_matches(each, place, n=1, cutoff=0.5)
+                hint = f"did you mean {near[0]!r}?" if near else f"they are named like {next(iter(place))!r}"
+                kind = "pattern matches no feature" if is_pattern(each) else "data have no feature"
+                raise ParameterError(f"{what}: the {kind} {each!r}; {hint}")
+            out.update(dict.fromkeys(found))
+    return list(out)
+
+
+def is_pattern(text: str) -> bool:
+    return any(sign in text for sign in "*?[")
+
+
+def matching(pattern: str, place: Mapping[str, int]) -> list[int]:
+    """The places of the names that a pattern matches, ascending."""
+    if not is_pattern(pattern):
+        return []
+    matches = re.compile(translate(pattern)).match
+    return [i for name, i in place.items() if matches(name)]
