@@ -162,8 +162,8 @@ class Result:
 
     @property
     def gains(self) -> list[float]:
-        """Of a greedy method, the criterion's value at each pick, in the ranking's order; 0 for a constant feature that is included
-        or in a group that was picked."""
+        """Of a greedy method, the criterion's value at each pick, in the ranking's order; 0 for a constant feature that is
+        included or in a group that was picked."""
         if self.scores.path is None:
             return []
         picks = self.profile.varying[self.scores.path.picks].tolist()

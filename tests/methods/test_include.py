@@ -13,6 +13,7 @@ from oracles.loader import load
 import spark_mlfs
 from spark_mlfs import METHODS, pipeline
 from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.select import Constraints
 from spark_mlfs.sklearn import JMISelector, MIMSelector
@@ -160,6 +161,25 @@ def test_the_selector_of_arrays_never_takes_the_excluded(table):
     assert not got.get_support()[0] and got.get_support().sum() == 11 and np.isnan(got.scores_[0])
     with pytest.raises(ParameterError, match="num_top_features = 12 but the data have 11 features"):
         JMISelector(num_top_features=12, exclude=["title.0"]).fit(frame, y)
+
+
+@pytest.mark.parametrize("method", ["jmi", "scls", "mrmr"])
+def test_links_are_asked_for_ahead_and_in_no_more_requests(table, method, monkeypatch):
+    frame, y = table
+    include, exclude = (6, 5, 8, 2), (1,)
+    one_by_one = run(frame, y, method, 8, include, exclude)
+    monkeypatch.setattr(LocalEngine, "look_ahead", 3)
+    ahead, free = run(frame, y, method, 8, include, exclude), run(frame, y, method, 8)
+    pd.testing.assert_frame_equal(ahead.ranking, one_by_one.ranking)
+    assert ahead.scores.path.gains == one_by_one.scores.path.gains
+    assert len(ahead.scores.path.batches) <= len(free.scores.path.batches)
+    only = run(frame, y, method, 4, include, exclude)  # no further pick: the gains given them all the same
+    np.testing.assert_array_equal(only.ranking.sort_values("index")["gain"], ahead.ranking.sort_values("index")["gain"])
+
+
+def run(frame, y, method, count, include=(), exclude=()):
+    constraints = Constraints(include, exclude) if include or exclude else None
+    return pipeline.rank(hold(frame, y)[0], [pipeline.Request.of(method, {}, count, constraints=constraints)])[0]
 
 
 def test_on_a_real_set_as_many_jobs_and_the_same_answer_job_by_job(spark, data_dir):

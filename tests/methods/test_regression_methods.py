@@ -388,4 +388,3 @@ def test_the_loss_of_a_grid_is_that_of_the_folds(rows, method, parameters):
         error += ((predicted - data.y[~train]) ** 2).sum()
     assert result.scores.details["cv_loss"] == pytest.approx(error / data.y.size, rel=1e-7)
     assert result.scans == 2
-
