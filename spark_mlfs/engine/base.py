@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -49,12 +49,15 @@ def _thread_pools(modules: int) -> Any:
     """The libraries with threads of this process. Finding them takes as long as a small task: once for what is imported."""
     if hasattr(threadpoolctl, "ThreadpoolController"):
         return threadpoolctl.ThreadpoolController()
-    return _SoughtEachTime()  # threadpoolctl 2, which Databricks 15.4 and 16.4 have
+    return _LeftAlone()
 
 
-class _SoughtEachTime:
+class _LeftAlone:
+    """threadpoolctl 2, of Databricks 15.4 and 16.4, stumbles over the BLAS of NumPy's wheels and says so each time. Spark tells
+    its Python workers the number of threads itself (OMP_NUM_THREADS), and no result depends on it."""
+
     def limit(self, limits: int) -> Any:
-        return threadpoolctl.threadpool_limits(limits)
+        return nullcontext()
 
 
 @dataclass

@@ -76,3 +76,19 @@ def test_what_is_imported_is_declared():
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 found.add((node.module or "").split(".")[0])
     assert found - declared - extra - set(sys.stdlib_module_names) == set()
+
+
+def test_tasks_run_beside_an_older_threadpoolctl(monkeypatch):
+    """Version 2 has no `ThreadpoolController`, and its search for libraries fails on those of NumPy's wheels."""
+    import threadpoolctl
+
+    from spark_mlfs.engine import base
+
+    monkeypatch.delattr(threadpoolctl, "ThreadpoolController")
+    monkeypatch.delattr(threadpoolctl, "threadpool_limits")
+    base._thread_pools.cache_clear()
+    ran = False
+    with base.one_thread():
+        ran = True
+    base._thread_pools.cache_clear()
+    assert ran
