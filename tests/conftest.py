@@ -10,6 +10,9 @@ import pytest
 # Sessions that live for seconds do not repay the optimising compiler, and a background thread of it takes a core from the work.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# Interpreted plans: most run once, and compiling one takes longer. No UI: it costs seconds.
+os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 
@@ -34,19 +37,9 @@ def data_dir() -> Path:
 
 @pytest.fixture(scope="session")
 def spark():
-    """One local session for a test process: few shuffle partitions, no UI (each costs seconds otherwise)."""
+    """One local session for a test process: few shuffle partitions, and what `conf` says."""
     from spark_mlfs.session.local import local_session
 
-    session = local_session(
-        "tests",
-        {
-            "spark.driver.memory": "2g",
-            "spark.sql.shuffle.partitions": "2",
-            "spark.ui.enabled": "false",
-            # interpreted: most plans run once, and compiling one takes longer
-            "spark.sql.codegen.wholeStage": "false",
-            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        },
-    )
+    session = local_session("tests", {"spark.driver.memory": "2g", "spark.sql.shuffle.partitions": "2"})
     yield session
     session.stop()

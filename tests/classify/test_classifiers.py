@@ -13,6 +13,7 @@ from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
 
 import spark_mlfs
+from spark_mlfs import params
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.classify import CLASSIFIERS
@@ -21,6 +22,7 @@ from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.ml.classifiers import ESTIMATORS, MultiLabelClassificationModel
 from spark_mlfs.schema import attribute_names, with_names
+from spark_mlfs.testing import engine_of
 
 SCHEMA = T.StructType(
     [
@@ -57,6 +59,19 @@ def collected(model, frame):
     return np.array([r.prediction.toArray() for r in rows]), np.array([r.rawPrediction.toArray() for r in rows])
 
 
+class Learned:
+    """A classifier that learned from rows of this process: what Spark learns, too (`test_one_answer_whatever_the_layout`)."""
+
+    def __init__(self, name, x, y, sparse=False, **given):
+        made = CLASSIFIERS.create(name)
+        parameters = params.check(made.parameters, given, name)
+        self.state = made.fit(engine_of(sp.csr_matrix(x) if sparse else x, y), parameters)
+        self.predictor, self.sparse = made.predictor(self.state), sparse
+
+    def predict(self, x):
+        return self.predictor.predict(sp.csr_matrix(x) if self.sparse else x)
+
+
 @pytest.fixture(scope="module")
 def emotions(data_dir):
     return load("emotions", data_dir)[:2]
@@ -64,53 +79,52 @@ def emotions(data_dir):
 
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("k, s, scaling", [(3, 1.0, "none"), (7, 0.5, "standard")])
-def test_mlknn_equals_the_naive_one(spark, sparse, k, s, scaling):
+def test_mlknn_equals_the_naive_one(sparse, k, s, scaling):
     x, y = data(sparse=sparse)
-    z, u = data(60, seed=1, sparse=sparse)
+    z, _ = data(60, seed=1, sparse=sparse)
     z[:20] = x[:20]  # rows that are in the training set are neighbours of their own
-    model = spark_mlfs.MLkNNClassifier(k=k, s=s, scaling=scaling).fit(frame_of(spark, x, y, sparse))
+    model = Learned("mlknn", x, y, sparse, k=k, s=s, scaling=scaling)
     keep = [j for j in range(x.shape[1]) if j != 5]
     offset, scale = (x[:, keep].mean(axis=0), x[:, keep].std(axis=0)) if scaling == "standard" else (0, 1)
     naive = NaiveMLkNN(k, s).fit((x[:, keep] - offset) / scale, y)
-    labels, scores = collected(model, frame_of(spark, z, u, sparse))
+    labels, scores = model.predict(z)
     np.testing.assert_array_equal(labels, naive.predict((z[:, keep] - offset) / scale))
     np.testing.assert_allclose(scores, naive.posterior((z[:, keep] - offset) / scale), rtol=1e-12)
 
 
-def test_brknn_and_svm_equal_scikit_learn(spark):
+def test_brknn_and_svm_equal_scikit_learn():
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import LinearSVC
 
     x, y = data(200)
-    z, u = data(80, seed=1)
-    train, test = frame_of(spark, x, y), frame_of(spark, z, u)
+    z, _ = data(80, seed=1)
     keep = [j for j in range(x.shape[1]) if j != 5]
-    labels, scores = collected(spark_mlfs.BRkNNClassifier(k=5).fit(train), test)
+    labels, scores = Learned("brknn", x, y, k=5).predict(z)
     for label in range(y.shape[1]):
         theirs = KNeighborsClassifier(5, algorithm="brute").fit(x[:, keep], y[:, label])
         np.testing.assert_array_equal(labels[:, label], theirs.predict(z[:, keep]))
         np.testing.assert_allclose(scores[:, label], theirs.predict_proba(z[:, keep])[:, 1])
-    model = spark_mlfs.BRSVMClassifier(c=0.5, seed=3, tol=1e-8).fit(train)
-    labels, scores = collected(model, test)
+    model = Learned("br-svm", x, y, c=0.5, seed=3, tol=1e-8)
+    labels, scores = model.predict(z)
     for label in range(y.shape[1]):
         theirs = LinearSVC(C=0.5, random_state=3, tol=1e-8, max_iter=10_000).fit(x[:, keep], y[:, label])
         np.testing.assert_array_equal(labels[:, label], theirs.predict(z[:, keep]))
         np.testing.assert_allclose(scores[:, label], theirs.decision_function(z[:, keep]), rtol=1e-5, atol=1e-6)
-    assert model.summary["converged"]
+    assert model.state["converged"]
 
 
 @pytest.mark.parametrize("order", ["index", "frequency", "random"])
 @pytest.mark.parametrize("base", ["svm", "knn"])
-def test_chain_equals_scikit_learn(spark, base, order):
+def test_chain_equals_scikit_learn(base, order):
     from sklearn.multioutput import ClassifierChain
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.svm import LinearSVC
 
     x, y = data(200)
-    z, u = data(80, seed=1)
+    z, _ = data(80, seed=1)
     keep = [j for j in range(x.shape[1]) if j != 5]
-    model = spark_mlfs.ClassifierChainClassifier(base=base, order=order, k=3, seed=7, tol=1e-8).fit(frame_of(spark, x, y))
-    labels, scores = collected(model, frame_of(spark, z, u))
+    model = Learned("cc", x, y, base=base, order=order, k=3, seed=7, tol=1e-8)
+    labels, scores = model.predict(z)
     chain = model.state["order"]
     assert sorted(chain) == list(range(y.shape[1]))
     if order == "frequency":
@@ -122,14 +136,13 @@ def test_chain_equals_scikit_learn(spark, base, order):
         np.testing.assert_allclose(scores, theirs.decision_function(z[:, keep]), rtol=1e-5, atol=1e-6)
 
 
-def test_calibrated_scores_are_plattish(spark):
+def test_calibrated_scores_are_plattish():
     from sklearn.metrics import brier_score_loss
 
     x, y = data(400)
     z, u = data(400, seed=1)
-    model = spark_mlfs.BRSVMClassifier(scores="calibrated").fit(frame_of(spark, x, y))
-    _, scores = collected(model, frame_of(spark, z, u))
-    _, decision = collected(spark_mlfs.BRSVMClassifier().fit(frame_of(spark, x, y)), frame_of(spark, z, u))
+    _, scores = Learned("br-svm", x, y, scores="calibrated").predict(z)
+    _, decision = Learned("br-svm", x, y).predict(z)
     for label in range(y.shape[1]):
         assert brier_score_loss(u[:, label], scores[:, label]) < brier_score_loss(
             u[:, label], np.full(len(u), y[:, label].mean())
@@ -140,28 +153,27 @@ def test_calibrated_scores_are_plattish(spark):
 
 @pytest.mark.parametrize("name", list(ESTIMATORS))
 @pytest.mark.parametrize("sparse", [False, True])
-def test_one_answer_whatever_the_layout(spark, name, sparse):
+@pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.slow), 4])
+def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
+    """Rows of this process, blocks of a frame in one process, and jobs over them."""
     x, y = data(sparse=sparse)
     found = CLASSIFIERS.create(name)
     p = {each.name: each.default for each in found.parameters}
-    states = []
-    for partitions in (1, 5):
-        packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")
-        blocks = [Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()]
-        engine = SparkEngine(packed)
-        states += [found.fit(LocalEngine(packed.profile, blocks), p), found.fit(engine, p)]
-        engine.release()
-        packed.release()
-    first, *rest = states
-    for other in rest:
-        for key, value in first.items():
+    packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")
+    blocks = [Block.decode(bytes(r.block)) for r in packed.frame.where("block is not null").collect()]
+    engine = SparkEngine(packed)
+    others = [found.fit(LocalEngine(packed.profile, blocks), p), found.fit(engine, p)]
+    engine.release()
+    packed.release()
+    for key, value in Learned(name, x, y, sparse).state.items():
+        for other in others:
             if sp.issparse(value):
                 assert (value != other[key]).nnz == 0
             else:
                 np.testing.assert_array_equal(value, other[key], err_msg=key)
 
 
-@pytest.mark.parametrize("name", list(ESTIMATORS))
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n != "cc" else n for n in ESTIMATORS])
 def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     x, y = data()
     frame = frame_of(spark, x, y)
@@ -218,11 +230,11 @@ def test_wrong_input_is_told(spark):
         spark_mlfs.MLkNNClassifier().fit(frame_of(spark, x, whole))
 
 
-def test_a_label_with_one_value_is_predicted_as_that_value(spark):
+def test_a_label_with_one_value_is_predicted_as_that_value():
     x, y = data()
     y[:, 0], y[:, 3] = 0, 1
     for name in ESTIMATORS:
-        labels, _ = collected(ESTIMATORS[name]().fit(frame_of(spark, x, y)), frame_of(spark, x, y))
+        labels, _ = Learned(name, x, y).predict(x)
         assert (labels[:, 0] == 0).all() and (labels[:, 3] == 1).all(), name
 
 
@@ -239,7 +251,7 @@ def test_mlknn_on_emotions(spark, emotions):
 
 @pytest.mark.parametrize(
     "name, sparse",
-    [("mlknn", False), ("brknn", True), pytest.param("mlknn", True, marks=pytest.mark.slow)],
+    [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))],
 )
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):
     from spark_mlfs.ml import classifiers
@@ -272,7 +284,7 @@ def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name
         joined.transform(spark.createDataFrame([(1, [float("nan")] * 8)], "id bigint, features array<double>")).collect()
 
 
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_vectors_from_a_parquet_file(spark, tmp_path, sparse):
     x, y = data(sparse=sparse)
     frame = frame_of(spark, x, y, sparse)

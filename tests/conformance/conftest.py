@@ -85,10 +85,11 @@ class Forms:
     """Every method's results on the forms of the example, each form computed when first asked for."""
 
     def __init__(self, spark):
-        self.spark, self.kept = spark, {}
+        self.spark, self.kept, self.left = spark, {}, {}
         x, y = self.x, self.y = example()
         self.order = np.random.default_rng(3).permutation(N)
         self.frame = frame_of(spark, x, y, order=self.order).cache()
+        self.frame.count()
         self.packed = pack(self.frame, row_id="id")
         # the copy stays behind its original: of identical columns a coordinate solver gives the first all
         columns = np.random.default_rng(1).permutation(D)
@@ -101,9 +102,15 @@ class Forms:
         self.packed.release()
         self.frame.unpersist()
 
+    def held(self):
+        """What Spark keeps in memory now."""
+        return set(self.spark.sparkContext._jsc.getPersistentRDDs().keySet())
+
     def get(self, form, method):
         if form not in self.kept:
+            before = self.held()
             self.kept[form] = getattr(self, "make_" + form.split()[0])(*form.split()[1:])
+            self.left[form] = self.held() - before
         found = self.kept[form][method]
         if isinstance(found, Exception):
             raise found
@@ -111,9 +118,6 @@ class Forms:
 
     def make_plain(self):
         return rank_all(self.packed)
-
-    def make_distributed(self):
-        return rank_all(self.packed, small_bytes=0)
 
     def make_parts(self, parts):
         """The rows over so many partitions, job by job; over 64, two thirds of them are empty."""

@@ -12,7 +12,7 @@ SETS = {  # distinct rows, and every how many-th feature
     "emotions": (593, 1),
     "scene": (1800, 6),
     "yeast": (1600, 2),
-    "imdb": (2400, 8),
+    "imdb": (800, 8),
 }
 SCHEMA = T.StructType([T.StructField("features", VectorUDT()), T.StructField("labels", VectorUDT())])
 

@@ -28,6 +28,11 @@ METHODS |= {"rfs": {"max_iter": 2}, "msfs": {}, "mifs": {}}
 BY_JOBS = ("jmi", "relieff", "lasso")  # job by job only those that differ in the statistics they ask for
 
 
+# LIFT is part of the first, MLSI asks for what MDDM asks for
+EXTRACTED = {"lift-rsm": {"max_iter": 3}, "mlnb": {"generations": 2}, "mddm": {}}
+SAMPLE = 60  # of the 90 rows: those that LIFT-RSM takes
+
+
 def everything(spark):
     from pyspark.ml import Pipeline, PipelineModel
 
@@ -35,14 +40,12 @@ def everything(spark):
 
     frame = spark_mlfs.read.planted(spark, 300, 15, 4, seed=1, num_partitions=3)
     out = {}
-    for method, p in METHODS.items():
-        for small in (1 << 40, 0) if method in BY_JOBS else (1 << 40,):
-            request = spark_mlfs.pipeline.Request.of(method, p, 5)
-            found = spark_mlfs.pipeline.rank(frame, [request], row_id="id", small_bytes=small)[0]
-            out[f"{method} {small}"] = [
-                list(map(int, found.ranking["index"])),
-                [v.hex() for v in map(float, found.scores.values)],
-            ]
+    for small, methods in ((1 << 40, METHODS), (0, BY_JOBS)):
+        requests = [spark_mlfs.pipeline.Request.of(method, METHODS[method], 5) for method in methods]
+        for found in spark_mlfs.pipeline.rank(frame, requests, row_id="id", small_bytes=small):
+            assert found.distributed == (small == 0)
+            scores = [v.hex() for v in map(float, found.scores.values)]
+            out[f"{found.request.method} {small}"] = [list(map(int, found.ranking["index"])), scores]
     selector = spark_mlfs.JMISelector(numTopFeatures=4, outputCol="kept", idCol="id")
     fitted = Pipeline(stages=[selector]).fit(frame)
     folder = tempfile.mkdtemp()
@@ -69,11 +72,39 @@ def everything(spark):
     return out
 
 
+def extract(spark, folder):
+    """Extractors job by job, and one that is saved and loaded, into `folder`."""
+    import numpy as np
+
+    from spark_mlfs import params
+    from spark_mlfs.blocks.pack import pack
+    from spark_mlfs.extract import lift_rsm
+    from spark_mlfs.faces.fit import Fit
+
+    lift_rsm.MOST_ROWS = SAMPLE
+    held = np.load(folder / "data.npz")
+    rows = [(i, x.tolist(), [int(v) for v in y]) for i, (x, y) in enumerate(zip(held["x"], held["y"], strict=True))]
+    frame = spark.createDataFrame(rows, "id long, features array<double>, labels array<int>").repartition(3)
+    packed = pack(frame, "features", "labels", "id", "multihot")
+    for name, given in EXTRACTED.items():
+        checked = params.check(spark_mlfs.EXTRACTORS[name].parameters, given, name)
+        fit = Fit(spark_mlfs.EXTRACTORS.create(name), checked)
+        state, _, distributed = spark_mlfs.pipeline.compute(packed, fit, small_bytes=0)
+        assert distributed
+        np.savez(folder / f"{name}.npz", **state)
+    packed.release()
+    model = spark_mlfs.MDDMExtractor(idCol="id", labelsForm="multihot", outputCol="z").fit(frame)
+    model.write().overwrite().save(str(folder / "model"))
+    loaded = spark_mlfs.MultiLabelExtractorModel.load(str(folder / "model"))
+    assert loaded.ranking.equals(model.ranking)
+    np.savez(folder / "out.npz", z=np.array([row.z.toArray() for row in loaded.transform(frame).orderBy("id").collect()]))
+
+
 if __name__ == "__main__":
     os.environ["JAVA_HOME"] = str(session.java_home())
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2")
-    remote = builder.config("spark.ui.enabled", "false").getOrCreate()
-    print("RESULT" + json.dumps(everything(remote)))
+    remote = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    (Path(sys.argv[1]) / "everything.json").write_text(json.dumps(everything(remote)))
+    extract(remote, Path(sys.argv[1]))
     remote.stop()

@@ -1,4 +1,4 @@
-"""The same fits on a local Spark Connect server: same bits as classic."""
+"""The same fits on a local Spark Connect server: the bits of classic Spark, and of the engine without Spark."""
 
 from __future__ import annotations
 
@@ -6,24 +6,67 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
-from fits import everything
+import scipy.sparse as sp
+from fits import EXTRACTED, SAMPLE, everything
+
+from spark_mlfs import params
+from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.extract import EXTRACTORS, lift_rsm
+from spark_mlfs.ml.extractors import Project
+
+pytestmark = [pytest.mark.slow, pytest.mark.ci]
 
 
-@pytest.mark.slow
-@pytest.mark.ci
-def test_connect_equals_classic(spark):
+@pytest.fixture(scope="module")
+def rows() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    x = np.round(rng.normal(size=(90, 8)), 3)
+    return x, x[:, :3] + 0.4 * rng.normal(size=(90, 3)) > 0.5
+
+
+@pytest.fixture(scope="module")
+def remote(rows, tmp_path_factory) -> Callable[[], Path]:
+    """Waits for the server, which has worked since it was asked for first; the folder of what it found."""
+    folder = tmp_path_factory.mktemp("connect")
+    np.savez(folder / "data.npz", x=rows[0], y=rows[1])
     env = {**os.environ, "SPARK_TESTING": "1", "PYSPARK_PYTHON": sys.executable}
     env.pop("SPARK_REMOTE", None)
-    command = [sys.executable, str(Path(__file__).with_name("fits.py"))]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    try:
-        classic = everything(spark)
-        said, wrong = process.communicate(timeout=400)
-    finally:
-        process.kill()
-    lines = [line for line in said.splitlines() if "RESULT" in line]
-    assert lines, wrong[-3000:]
-    assert json.loads(lines[0].split("RESULT", 1)[1]) == classic
+    command = [sys.executable, str(Path(__file__).with_name("fits.py")), str(folder)]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=env)
+
+    def wait() -> Path:
+        _, wrong = process.communicate(timeout=400)
+        assert process.returncode == 0, wrong[-3000:]
+        return folder
+
+    yield wait
+    process.kill()
+
+
+def test_connect_equals_classic(spark, remote):
+    classic = everything(spark)
+    assert json.loads((remote() / "everything.json").read_text()) == classic
+
+
+def test_extractors_by_connect_equal_those_without_spark(rows, remote, monkeypatch):
+    monkeypatch.setattr(lift_rsm, "MOST_ROWS", SAMPLE)
+    folder, (x, y) = remote(), rows
+    lists = sp.csr_matrix(y)
+    block = Block(x, np.arange(90), lists.indptr.astype(np.int32), lists.indices.astype(np.int32))
+    for name, given in EXTRACTED.items():
+        extractor = EXTRACTORS.create(name)
+        state = extractor.fit(LocalEngine(profile_block(block, 3), [block]), params.check(extractor.parameters, given, name))
+        with np.load(folder / f"{name}.npz") as found:
+            assert set(found) == set(state)
+            for key, value in state.items():
+                np.testing.assert_array_equal(found[key], value, err_msg=f"{name} {key}")
+        if name == "mddm":
+            z = np.load(folder / "out.npz")["z"]
+            np.testing.assert_allclose(z, Project(extractor, state, "o")(x)["o"], rtol=1e-12, atol=1e-12)

@@ -18,7 +18,7 @@ from jobs.benchmarks import bare, peers, scale, table  # noqa: E402
 from jobs.benchmarks.corpora import CORPORA, parts_of  # noqa: E402
 
 SHARE = 0.0002
-FEW = ("mim-sparse", "mim-10000-labels", "ridge-dense")  # others are slow
+FEW = ("mim-sparse", "ridge-dense")  # others are slow
 FEW_PEERS = ("sklearn-mi", "pyit-scls", "mllib-anova")
 COMMANDS = ("cold", "mim-cli", "mim-executors")
 
@@ -104,15 +104,14 @@ def check(bench, names, file):
 
 
 def test_a_row_has_its_bare_cost_which_finds_the_same(bench, tmp_path):
-    rows = check(bench, [*FEW], tmp_path / "benchmarks.md")
-    assert rows["mim-10000-labels"]["times few"] > 0
+    check(bench, [*FEW], tmp_path / "benchmarks.md")
 
 
 @pytest.mark.slow
 def test_every_row_has_its_bare_cost_which_finds_the_same(bench, tmp_path):
     names = [name for name in scale.ROWS if name not in (*FEW, *COMMANDS)]
     rows = check(bench, names, tmp_path / "benchmarks.md")
-    assert rows["mim-ten-times"]["times rows"] > 0
+    assert rows["mim-ten-times"]["times rows"] > 0 and rows["mim-10000-labels"]["times few"] > 0
 
 
 def test_a_row_that_is_refused_says_so_and_the_next_one_follows(bench, monkeypatch):
