@@ -24,9 +24,9 @@ CHUNK = 1 << 17  # cells that are looked at together: they stay near the process
 class Cells:
     """The stored cells of the features first..last, feature by feature, of each the labels in order, of each the codes.
 
-    `key` (c,) ascending: feature, label and code in one number; `slot` (c,), `count` (c,), `label` (p,) of each pair of feature and
-    label, `pair` (p,) the first cell of each pair, None where each is one; `cells` and `pairs` (features + 1,) where each feature
-    begins.
+    `key` (c,) ascending: feature, label and code in one number; `slot` (c,), `count` (c,), `label` (p,) of each pair of feature
+    and label, `pair` (p,) the first cell of each pair, None where each is one; `cells` and `pairs` (features + 1,) where each
+    feature begins.
     """
 
     first: int
@@ -44,7 +44,7 @@ class LinkCells:
     """Two-way counts of sparse features and labels, laid out for `summed`: 16 bytes a cell."""
 
     def __init__(self, table: sp.csr_matrix, offsets: np.ndarray) -> None:
-        """`table` (slots, 1 + q): rows with a code, and of them with each label; `offsets` (v + 1,) first slot of each feature."""
+        """`table` (slots, 1 + q): rows with a code, and of them with each label; `offsets` (v + 1,) where each feature begins."""
         self.offsets = np.asarray(offsets, np.int64)
         self.v, self.size = len(offsets) - 1, table.shape[1]
         self.feature = np.repeat(np.arange(self.v), np.diff(self.offsets))
