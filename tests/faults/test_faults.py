@@ -1,7 +1,7 @@
 """Something is lost in a stage of a family: the ranking, the predictions and the scored table are the same, to the bit.
 
-`lossy` has the families, and what each loss is. CI tries every loss in one stage of counting and of scoring; a family and a loss
-in all its stages take some minutes, all of them two hours: `pytest -m slow tests/faults`, or `-k neighbours-executor`.
+`lossy` has the families, and what each loss is. CI tries every loss in one stage of counting, and a killed worker in scoring; a family
+and a loss in all its stages take some minutes, all of them two hours: `pytest -m slow tests/faults`, or `-k neighbours-executor`.
 """
 
 from __future__ import annotations
@@ -69,9 +69,14 @@ def check(families: list[str], losses: list[str], some: list[str] | None = None)
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_every_kind_of_loss_in_one_stage():
-    """Of counting where states are merged, of scoring where rows are."""
-    check(["counting", "scoring"], [*IN_A_STAGE, *BETWEEN], ["MergeStates", "rows"])
+def test_every_kind_of_loss_where_states_are_merged():
+    check(["counting"], [*IN_A_STAGE, *BETWEEN], ["MergeStates"])
+
+
+@pytest.mark.slow
+@pytest.mark.ci
+def test_a_killed_worker_while_rows_are_scored():
+    check(["scoring"], ["worker"])
 
 
 CASES = [(f, loss) for f in FAMILIES for loss in (*IN_A_STAGE, *(() if f == "scoring" else BETWEEN))]
