@@ -1,7 +1,8 @@
 """Something is lost in a stage of a family: the ranking, the predictions and the scored table are the same, to the bit.
 
-`lossy` has the families, and what each loss is. CI tries every loss in one stage of counting, and a killed worker in scoring; a family
-and a loss in all its stages take some minutes, all of them two hours: `pytest -m slow tests/faults`, or `-k neighbours-executor`.
+`lossy` has the families, and what each loss is. CI tries every loss in one stage of counting, and a killed worker in scoring; a
+family and a loss in all its stages take some minutes, all of them two hours: `pytest -m slow tests/faults`, or
+`-k neighbours-executor`.
 """
 
 from __future__ import annotations
