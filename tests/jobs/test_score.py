@@ -38,12 +38,15 @@ SCHEMA = "doc string, embedding array<double>, tags_given array<string>, number 
 
 @pytest.fixture(scope="module")
 def corpus(spark, tmp_path_factory):
-    """A training table, a corpus of six files, and a selection with its pipeline."""
+    """A training table, a corpus of six files, the same rows in three (`few`), and a selection with its pipeline."""
     folder = tmp_path_factory.mktemp("corpus")
     spark.createDataFrame(rows(300), SCHEMA).coalesce(1).write.parquet(f"file://{folder}/train")
     for part in range(6):
         frame = spark.createDataFrame(rows(40, 1000 + 40 * part), SCHEMA).coalesce(1)
         frame.write.mode("append").parquet(f"file://{folder}/corpus")
+    for part in range(3):
+        both = rows(40, 1000 + 80 * part) + rows(40, 1040 + 80 * part)
+        spark.createDataFrame(both, SCHEMA).coalesce(1).write.mode("append").parquet(f"file://{folder}/few")
     code = cli.main(
         ["select", "--data", f"{folder}/train", "--format", "parquet", "--features", "embedding", "--labels-col", "tags_given",
          "--method", "mim", "--num-features", "4", "--classifier", "mlknn", "--classifier-set", "k=5",
@@ -61,11 +64,11 @@ def scored(spark, folder):
 def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     out = tmp_path / "out"
     code, said, err = run(
-        "score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc",
+        "score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc",
         "--keep", "number", "--all-scores", "--output", out,
     )  # fmt: skip
     assert code == 0, err
-    assert "240 rows in 6 parts" in said
+    assert "240 rows in 3 parts" in said
     found, count = scored(spark, out)
     assert count == len(found) == 240
     pipeline = PipelineModel.load(f"file://{corpus}/selection/pipeline")
@@ -86,7 +89,7 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
 
 
 def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
     assert run(*base, "--top-n", 2, "--output", tmp_path / "top")[0] == 0
     assert run(*base, "--threshold", 0.25, "--all-scores", "--output", tmp_path / "least")[0] == 0
     top, _ = scored(spark, tmp_path / "top")
@@ -100,7 +103,7 @@ def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
 
 
 def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
     whole = tmp_path / "whole"
     assert run(*base, "--output", whole)[0] == 0
     expected, _ = scored(spark, whole)
@@ -109,7 +112,7 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
 
     def fails(self, number, entry):
         with one:
-            if len(written) == 3:
+            if len(written) == 1:
                 raise KeyboardInterrupt  # after the rows of the part were written, before they were noted
             written.append(number)
         done(self, number, entry)
@@ -122,8 +125,8 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     write = scoring.Journal.write
     monkeypatch.setattr(scoring.Journal, "write", lambda self, number, frame: again.append(number) or write(self, number, frame))
     code, said, _ = run(*base, "--output", out)
-    assert code == 0 and "interrupted run" in said and "120 rows scored" in said
-    assert sorted(again + written) == list(range(6)) and len(again) == 3
+    assert code == 0 and "interrupted run" in said and "160 rows scored" in said
+    assert sorted(again + written) == [0, 1, 2] and len(again) == 2
     found, count = scored(spark, out)
     assert count == 240 and {k: (r.tags, r.scores) for k, r in found.items()} == {
         k: (r.tags, r.scores) for k, r in expected.items()
@@ -135,7 +138,7 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     monkeypatch.setattr(scoring.Journal, "done", done)
     again.clear()
     assert run(*base, "--top-n", 1, "--output", tmp_path / "third")[0] == 0
-    assert sorted(again) == [0, 1, 2, 3, 4, 5]
+    assert sorted(again) == [0, 1, 2]
 
 
 def test_new_files_are_appended(spark, corpus, run, refused, tmp_path):
@@ -242,7 +245,7 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
 
 
 def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(spark, corpus, run, refused, tmp_path, monkeypatch):
-    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
     out, told, report = tmp_path / "out", [], Stages.report
 
     def second(self, *progress):
@@ -267,7 +270,7 @@ def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(spark, co
         "--model",
         corpus / "selection",
         "--data",
-        corpus / "corpus",
+        corpus / "few",
         "--format",
         "parquet",
         "--output",
@@ -276,18 +279,18 @@ def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(spark, co
     done, work = scoring.Journal.done, tmp_path / ".o.scoring"
 
     def fails(self, number, entry):
-        if len(self.parts) == 2:
+        if len(self.parts) == 1:
             raise KeyboardInterrupt
         done(self, number, entry)
 
     monkeypatch.setattr(scoring.Journal, "done", fails)
     code, _, err = run(*base, "--output", tmp_path / "o", "--id", "doc", "--parallelism", 1)
     assert code == 130
-    assert err == f"spark-mlfs: interrupted: 2 of 6 parts are done and kept in {work}: the same command goes on with the rest\n"
+    assert err == f"spark-mlfs: interrupted: 1 of 3 parts are done and kept in {work}: the same command goes on with the rest\n"
     assert not list(work.glob("_writing-*")) and sorted(p.name for p in tmp_path.iterdir()) == [".o.scoring"]
     monkeypatch.setattr(scoring.Journal, "done", done)
     assert "no column 'docs'" in refused(*base, "--output", tmp_path / "o", "--id", "docs")
-    assert len(list((work / "_parts").glob("*.json"))) == 2
+    assert len(list((work / "_parts").glob("*.json"))) == 1
     code, said, _ = run(*base, "--output", tmp_path / "o", "--id", "doc")
     assert code == 0 and "160 rows scored" in said and "interrupted run" in said
     assert [p.name for p in tmp_path.iterdir()] == ["o"]
