@@ -171,10 +171,34 @@ class Costs:
 
 
 @dataclass(frozen=True)
+class Numbers:
+    """Several numbers, all of them accepted by `each`: a sequence of `length` of them (None: of any), or a text with commas; with
+    `words` one of these instead. `what` says what they are."""
+
+    each: Number
+    what: str
+    length: int | None = None
+    words: tuple[str, ...] = ()
+
+    def accept(self, value: Any) -> Any:
+        if isinstance(value, str):
+            if value in self.words:
+                return value
+            value = value.split(",")
+        out = [self.each.accept(one.item() if hasattr(one, "item") else one) for one in value]
+        if not out or len(out) != (self.length or len(out)):
+            raise ValueError
+        return out
+
+    def __str__(self) -> str:
+        return ", ".join(map(repr, self.words)) + (", or " if self.words else "") + self.what
+
+
+@dataclass(frozen=True)
 class Optional:
     """Another constraint, or None (``none`` on the command line)."""
 
-    of: Choice | Integer | Number | Flag | Text | Features | Groups | Costs
+    of: Choice | Integer | Number | Flag | Text | Numbers | Features | Groups | Costs
 
     def accept(self, value: Any) -> Any:
         if value is None or (isinstance(value, str) and value.lower() == "none"):
@@ -204,7 +228,7 @@ class Parameter:
 
     name: str
     default: Any
-    constraint: Choice | Integer | Number | Flag | Text | Features | Groups | Costs | Optional
+    constraint: Choice | Integer | Number | Flag | Text | Numbers | Features | Groups | Costs | Optional
     doc: str
 
     @property

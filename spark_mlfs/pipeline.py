@@ -115,6 +115,20 @@ class Request:
         )
 
 
+def check_weights(requests: Sequence[Request]) -> None:
+    """`ParameterError` for the first request that cannot count rows by weights."""
+    for request in requests:
+        asked = [(request.method, request.implementation)]
+        asked += [(request.screen.method, request.screen.filter)] if request.screen else []
+        asked += [(getattr(extra, "mode", type(extra).__name__), extra) for extra in request.extras]
+        for name, part in asked:
+            if not part.weighted:
+                raise ParameterError(
+                    f"{name} takes no row weights: what it compares are rows, not sums over them; leave weightCol out, or choose "
+                    "a method of counts or moments, such as jmi or ridge"
+                )
+
+
 @dataclass
 class Result:
     """What a run of one method gives.
@@ -303,20 +317,26 @@ def rank(
     small_bytes: int = SMALL_BYTES,
     driver_bytes: int = DRIVER_BYTES,
     worker_bytes: int = WORKER_BYTES,
+    weight: str | None = None,
 ) -> list[Result]:
-    """Rankings of the features of `frame` by each requested method; statistics they share are computed once.
+    """Rankings of the features of `frame` by each requested method; statistics they share are computed once. `weight` names the
+    column of the rows' weights.
 
     A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than `worker_bytes`; a larger one
     job by job, the driver taking no state above `driver_bytes`, no worker one above `worker_bytes`. Give a `Packed` to rank the
     same data again without packing (and release it yourself), a `Held` to rank rows of this process without Spark.
     """
     started = time.perf_counter()
+    if weight is not None:
+        check_weights(requests)
     if isinstance(frame, Prepared):
         packed = frame
+        if packed.profile.weighted:
+            check_weights(requests)
     else:
         from .blocks.pack import pack
 
-        packed = pack(frame, features, labels, row_id, labels_form)
+        packed = pack(frame, features, labels, row_id, labels_form, weight)
     prepared = time.perf_counter()
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)

@@ -4,6 +4,7 @@ Columns
     ``id``        bigint, the row id: unique, independent of partitioning
     ``features``  ``VectorUDT``, sparse or dense row by row, names in the ``ml_attr`` metadata
     ``labels``    ``VectorUDT``, multi-hot of size q: 1 positive, 0 negative, NaN unknown; names in the metadata
+    ``weight``    double, where rows have weights
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-ID, FEATURES, LABELS = "id", "features", "labels"
+ID, FEATURES, LABELS, WEIGHT = "id", "features", "labels", "weight"
 SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin
 
 

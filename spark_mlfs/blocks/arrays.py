@@ -16,6 +16,7 @@ from ..errors import DataError
 from .block import Block
 from .identity import profiled
 from .prepared import Held, check_and_name
+from .weights import fixed, wrong_weight
 
 SPARK_FIRST = "is a Spark frame; its estimators are spark_mlfs.JMISelector and the like, or collect it: .toPandas()"
 
@@ -32,9 +33,9 @@ def narrowest(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x, np.float64)
 
 
-def hold(X: Any, Y: Any) -> tuple[Held, Labelled]:
-    """The rows of X (n, d) with their labels Y as one block of this process, profiled, their ids the hashes of their content; and
-    the labels as they were read. `DataError` for what is wrong with them."""
+def hold(X: Any, Y: Any, weights: Any = None) -> tuple[Held, Labelled]:
+    """The rows of X (n, d) with their labels Y, and their weights (n,), as one block of this process, profiled, their ids the
+    hashes of their content; and the labels as they were read. `DataError` for what is wrong with them."""
     x, names = features_of(X)
     wrong_value(x, names)
     labels = labels_of(Y)
@@ -43,6 +44,12 @@ def hold(X: Any, Y: Any) -> tuple[Held, Labelled]:
             f"X has {x.shape[0]} samples, Y has {labels.rows}: inconsistent numbers of samples; give every row its labels"
         )
     block = Block(x, np.zeros(x.shape[0], np.int64), *labels.lists)
+    if weights is not None:
+        block.weights = weights_of(weights, block.n)
+        if not block.weights.any():
+            raise DataError("the weights in sample_weight are all zero; give some rows a weight above 0")
+        if not block.weights.all():
+            block = block.take(np.flatnonzero(block.weights))  # a row of weight 0 is none
     block, profile = profiled(block, len(labels.names), named=False)
     profile.partitions = 1
     held = Held(block, profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None)
@@ -172,6 +179,18 @@ def wrong_value(x: np.ndarray | sp.csr_matrix, names: Sequence[str] | None = Non
         called = repr(names[column]) if names else column
         told = "missing (NaN); fill it first" if np.isnan(x[row, column]) else f"{x[row, column]:g}; features must be finite"
         raise DataError(f"row {row} of X: feature {called} is {told} ({len(places)} such value(s))")
+
+
+def weights_of(weights: Any, rows: int) -> np.ndarray:
+    """(n,) float64 fixed-point weights; `DataError` names the first that cannot be used. One number is that of every row."""
+    w = numbers(weights.to_numpy() if kind_of(weights) or hasattr(weights, "to_numpy") else weights, "sample_weight")
+    w = np.full(rows, float(w)) if w.ndim == 0 else w
+    if w.shape != (rows,):
+        raise DataError(f"sample_weight has shape {w.shape}, X has {rows} samples; give every row one weight")
+    wrong = wrong_weight(w)
+    if wrong is not None:
+        raise DataError(f"row {wrong[1]} of sample_weight: {wrong[0]}")
+    return fixed(w)
 
 
 # ---- labels ----

@@ -5,17 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
 from .codec import Buffer, State, decode, encode
 from .rowhash import mix
+from .weights import in_units
+
+
+class Weighed(Protocol):
+    """What says in which units rows are weighed: the profile."""
+
+    weight_exponent: int | None
 
 
 class LabelledRows:
-    """What raw and coded blocks share: CSR lists of each row's positive and unknown labels, and rows without label
-    information."""
+    """What raw and coded blocks share: CSR lists of each row's positive and unknown labels, rows without label information, and
+    the rows' weights (`blocks.weights`) where they have any."""
 
     n: int
     label_indptr: np.ndarray
@@ -23,6 +31,13 @@ class LabelledRows:
     unknown_indptr: np.ndarray | None
     unknown_indices: np.ndarray | None
     unlabelled: np.ndarray | None
+    weights: np.ndarray | None
+
+    def masses(self, profile: Weighed) -> np.ndarray | None:
+        """(n,) int64 weights in the units of the profile; None where every row counts once."""
+        if profile.weight_exponent is None:
+            return None
+        return in_units(self.weights, profile.weight_exponent)
 
     def label_rows(self) -> np.ndarray:
         """Row of each entry of `label_indices`."""
@@ -49,7 +64,7 @@ class LabelledRows:
         return known
 
     def take_labels(self, rows: np.ndarray) -> tuple:
-        """The five label fields of some of the rows, in the order of `rows`."""
+        """The five label fields of some of the rows, in the order of `rows`, and their weights."""
         fields: list[np.ndarray | None] = []
         for indptr, indices in ((self.label_indptr, self.label_indices), (self.unknown_indptr, self.unknown_indices)):
             if indptr is None:
@@ -63,11 +78,11 @@ class LabelledRows:
             mask = np.zeros(self.n, bool)
             mask[self.unlabelled] = True
             unlabelled = np.flatnonzero(mask[rows])
-        return (*fields, unlabelled)
+        return (*fields, unlabelled, None if self.weights is None else self.weights[rows])
 
 
 def concatenate_labels(blocks: Sequence[LabelledRows]) -> tuple:
-    """The five label fields of all rows of the blocks, in order."""
+    """The five label fields of all rows of the blocks, in order, and their weights."""
     out: list[np.ndarray | None] = []
     for name in ("label", "unknown"):
         pairs = [(getattr(b, name + "_indptr"), getattr(b, name + "_indices"), b.n) for b in blocks]
@@ -79,7 +94,8 @@ def concatenate_labels(blocks: Sequence[LabelledRows]) -> tuple:
         out.append(np.concatenate([i if i is not None else np.zeros(0, np.int32) for _, i, _ in pairs]))
     starts = np.cumsum([0] + [b.n for b in blocks])
     unlabelled = [b.unlabelled + a for b, a in zip(blocks, starts, strict=False) if b.unlabelled is not None]
-    return (*out, np.concatenate(unlabelled) if unlabelled else None)
+    weights = None if blocks[0].weights is None else np.concatenate([b.weights for b in blocks])
+    return (*out, np.concatenate(unlabelled) if unlabelled else None, weights)
 
 
 @dataclass
@@ -93,6 +109,7 @@ class Block(LabelledRows):
     unknown_indptr: np.ndarray | None = None
     unknown_indices: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     @staticmethod
     def empty(d: int) -> Block:
@@ -115,6 +132,7 @@ class Block(LabelledRows):
     def nbytes(self) -> int:
         x = self.x
         size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes if sp.issparse(x) else x.nbytes
+        size += 0 if self.weights is None else self.weights.nbytes
         return size + self.ids.nbytes + self.label_indices.nbytes + self.label_indptr.nbytes
 
     def dense(self) -> np.ndarray:
@@ -162,7 +180,7 @@ class Block(LabelledRows):
     def encode(self) -> bytearray:
         """The block as bytes."""
         state: State = {"x": self.x, "ids": self.ids, "lp": self.label_indptr, "li": self.label_indices}
-        optional = {"up": self.unknown_indptr, "ui": self.unknown_indices, "ul": self.unlabelled}
+        optional = {"up": self.unknown_indptr, "ui": self.unknown_indices, "ul": self.unlabelled, "w": self.weights}
         return encode(state | {name: value for name, value in optional.items() if value is not None})
 
     @staticmethod
@@ -171,7 +189,7 @@ class Block(LabelledRows):
 
     @staticmethod
     def from_state(s: State) -> Block:
-        return Block(s["x"], s["ids"], s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"))
+        return Block(s["x"], s["ids"], s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"), s.get("w"))
 
 
 def concatenate(blocks: list[Block]) -> Block:

@@ -127,6 +127,7 @@ class CodedBlock(LabelledRows):
     unknown_indptr: np.ndarray | None = None
     unknown_indices: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def encode(self) -> bytearray:
         state: State = {"n": self.n, "lp": self.label_indptr, "li": self.label_indices}
@@ -137,6 +138,7 @@ class CodedBlock(LabelledRows):
             "up": self.unknown_indptr,
             "ui": self.unknown_indices,
             "ul": self.unlabelled,
+            "w": self.weights,
         }
         return encode(state | {name: value for name, value in optional.items() if value is not None})
 
@@ -149,7 +151,7 @@ class CodedBlock(LabelledRows):
         onehot = None
         if "oi" in s:
             onehot = _ones(s["oi"], s["op"], (s["n"], s["ow"]))
-        return CodedBlock(s["n"], s.get("codes"), onehot, s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"))
+        return CodedBlock(s["n"], s.get("codes"), onehot, s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"), s.get("w"))
 
     def take(self, rows: np.ndarray) -> CodedBlock:
         """The block of some of the rows, in the order of `rows`."""
@@ -177,7 +179,8 @@ def _ones(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sp
 
 def code_block(block: Block, coding: Coding) -> CodedBlock:
     """The coded form of a raw block."""
-    labels = (block.label_indptr, block.label_indices, block.unknown_indptr, block.unknown_indices, block.unlabelled)
+    lists = block.label_indptr, block.label_indices, block.unknown_indptr, block.unknown_indices
+    labels = (*lists, block.unlabelled, block.weights)
     if coding.sparse:
         return CodedBlock(block.n, None, _onehot(block.csr(), coding), *labels)
     per, width = coding.per_byte, coding.width

@@ -32,6 +32,7 @@ from .identity import profiled
 from .labels import LabelSource, label_source, read_labels
 from .prepared import Prepared, check_and_name
 from .profile import Profile
+from .weights import fixed, wrong_weight
 
 BLOCK_BYTES = 4 << 20  # of a block, and of the Arrow batch it is made of, about
 ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to here
@@ -43,12 +44,13 @@ BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 
 @dataclass(frozen=True)
 class Pack:
-    """Arrow batches of (x, y), or (x, y, id) of `named` rows, to blocks, numbered within the partition; the last row carries the
-    partition's profile."""
+    """Arrow batches of (x, y), or (x, y, id) of `named` rows, and the weights of `weighted` ones in the last column, to blocks,
+    numbered within the partition; the last row carries the partition's profile."""
 
     source: LabelSource
     vectors: bool
     named: bool = True  # whether ids name rows to a person; else a row is known by its place
+    weighted: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total, number, before = Profile(partitions=1), 0, 0
@@ -81,12 +83,25 @@ class Pack:
         x, problem = read_features(batch.column(0), self.vectors)
         if problem is None and width not in (None, x.shape[1]):
             problem = (f"its feature vector has size {x.shape[1]} where others have {width}", 0, None)
+        weights = None
+        if self.weighted:
+            column = batch.column(batch.num_columns - 1)
+            weights = column.to_numpy(zero_copy_only=False)
+            wrong = wrong_weight(weights, column.is_null().to_numpy(zero_copy_only=False))
+            problem = problem or (wrong and (*wrong, None))
         if problem is not None:
             what, row, slot = problem
             yield Block.empty(0), Profile(n=rows, problem=(what, self._row(ids, before, row), slot))
             return
         labels = read_labels(batch.column(1), self.source)
-        block = Block(x, ids, labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled)
+        lists = labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled
+        block = Block(x, ids, *lists, None if weights is None else fixed(weights))
+        if weights is not None and not weights.all():
+            if labels.problem is not None:
+                what, row = labels.problem
+                yield Block.empty(0), Profile(n=rows, problem=(what, self._row(ids, before, row), None))
+                return
+            block = block.take(np.flatnonzero(weights))  # a row of weight 0 is none
         pieces = max(1, round(block.nbytes / BLOCK_BYTES))
         cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
         for a, z in zip(cuts[:-1], cuts[1:], strict=True):
@@ -202,14 +217,18 @@ def pack(
     labels: str = "labels",
     row_id: str | None = None,
     labels_form: str = "auto",
+    weight: str | None = None,
 ) -> Packed:
     """Pack and profile `frame` in one job (one more for tags whose column does not name them, and undecided ``array<int>``).
+    `weight` names the column of the rows' weights (`blocks.weights`); a row of weight 0 is left out.
 
     Raises `ParameterError` for a column that is absent or of the wrong type, `DataError` for values that cannot be used,
     naming the feature and the row: by what its id column holds, or without one as "row 17 of part 3".
     """
-    for column in filter(None, (features, labels, row_id)):
+    for column in filter(None, (features, labels, row_id, weight)):
         _check_column(frame, column)
+    if weight is not None and not isinstance(frame.schema[weight].dataType, T.NumericType):
+        raise ParameterError(f"weight column {weight!r} is {frame.schema[weight].dataType.simpleString()}; give numbers")
     given, frame = frame, packed_from(frame) or frame
     vectors = _are_vectors(frame, features)
     source, label_column = label_source(frame, labels, labels_form)
@@ -221,7 +240,10 @@ def pack(
         identity = F.coalesce(F.col(row_id).cast("bigint") if integers else F.xxhash64(F.col(row_id)), F.lit(0))
         columns.append(identity.alias("i"))
         origin = (frame, row_id, identity)
-    blocks = frame.select(*columns).mapInArrow(Pack(source, vectors, row_id is not None), BLOCK_SCHEMA)
+    if weight is not None:
+        columns.append(F.col(weight).cast("double").alias("w"))
+    packer = Pack(source, vectors, row_id is not None, weight is not None)
+    blocks = frame.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
     persisted = persist(blocks)
     with small_batches(frame.sparkSession), worker_errors():
         profile, more = collect_profile(blocks)
@@ -232,6 +254,8 @@ def pack(
         if profile.problem is not None and given is not frame:
             with worker_errors():  # the reader says it better: it knows files and columns
                 given.select(F.count(features), F.count(labels)).collect()
+        if weight is not None and profile.n == 0 and profile.problem is None:
+            raise DataError(f"the weights in {weight!r} are all zero; give some rows a weight above 0")
         check_and_name(packed, features, labels)
     except DataError:
         packed.release()

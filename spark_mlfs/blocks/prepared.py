@@ -55,6 +55,7 @@ def check_and_name(rows: Prepared, features: str, labels: str) -> None:
         if slot is not None:
             where += f"feature {named[slot] if slot < len(named) else slot} "
         raise DataError(f"{where}{what}")
+    p.without_weights_of_one()
     if p.n == 0:
         raise DataError("the data have no rows; check the path and the filters before this step")
     if p.n == 1:

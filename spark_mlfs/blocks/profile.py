@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import comb
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 
 from .block import Block
 from .codec import Buffer, decode, encode
+from .weights import MOST, TOO_FAR, exponent_of, in_units
 
 THIN = 0.3  # share of a dense block's cells that are not zero, from which it counts as full
 
@@ -29,6 +31,9 @@ class Profile:
     that are not zero times (unknown) labels, `unlabelled_stored` of the former in rows with a null label cell. A dense block
     counts as full. `told` labels each row tells of, 0 where rows do not say. `labelsets` distinct ones of the rows whose labels
     are all known, once they have been counted (0: not yet).
+
+    Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent` (None: no weights); `weight`
+    of all rows, `heaviest` of one, `weight_positive`, `weight_unknown` (q,) and `weight_unlabelled` of those counted above.
     """
 
     n: int = 0
@@ -57,6 +62,12 @@ class Profile:
     unlabelled_stored: int = 0
     labelsets: int = 0
     told: int = 0
+    weight_exponent: int | None = None
+    weight: int = 0
+    heaviest: int = 0
+    weight_positive: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    weight_unknown: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    weight_unlabelled: int = 0
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -73,6 +84,36 @@ class Profile:
     def density(self) -> float:
         """Share of the cells that are not zero."""
         return self.nonzero / max(1, self.n * self.d)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights that are not all 1."""
+        return self.weight_exponent is not None
+
+    @property
+    def weight_unit(self) -> float:
+        """What `total` and the like are counted in."""
+        return 1.0 if self.weight_exponent is None else 2.0**self.weight_exponent
+
+    @property
+    def total(self) -> int:
+        """Rows, or the units of weight of all of them."""
+        return self.weight if self.weighted else self.n
+
+    @property
+    def positive_total(self) -> np.ndarray:
+        """(q,) rows with the label, or their units of weight."""
+        return self.weight_positive if self.weighted else self.positive
+
+    @property
+    def unknown_total(self) -> np.ndarray:
+        """(q,) rows whose label is unknown, or their units of weight."""
+        return self.weight_unknown + self.weight_unlabelled if self.weighted else self.unknown + self.unlabelled
+
+    @property
+    def observed_total(self) -> np.ndarray:
+        """(q,) rows whose label is known, or their units of weight."""
+        return self.total - self.unknown_total
 
     @property
     def observed(self) -> np.ndarray:
@@ -120,7 +161,7 @@ class Profile:
         def longer(a: np.ndarray) -> np.ndarray:
             return np.pad(a, (0, q - len(a)))
 
-        return Profile(
+        out = Profile(
             self.n + other.n,
             self.d,
             q,
@@ -147,6 +188,29 @@ class Profile:
             self.unlabelled_stored + other.unlabelled_stored,
             told=max(self.told, other.told),
         )
+        if self.weight_exponent is not None and other.weight_exponent is not None:
+            out._add_weights(self, other, longer)
+        return out
+
+    def _add_weights(self, left: Profile, right: Profile, longer: Callable[[np.ndarray], np.ndarray]) -> None:
+        """The weights of two sets of rows in the finer of their units; a problem where they take too many of them."""
+        exponent = min(left.weight_exponent, right.weight_exponent)
+        totals = [part.weight << min(part.weight_exponent - exponent, 64) for part in (left, right)]
+        self.weight_exponent, self.weight = exponent, min(sum(totals), MOST)
+        if sum(totals) >= MOST:
+            self.problem = self.problem or (TOO_FAR.format(2.0**exponent), [], None)
+            self.weight_positive = self.weight_unknown = np.zeros(self.q, np.int64)
+            return
+        one, two = (part.weight_exponent - exponent for part in (left, right))
+        self.heaviest = max(left.heaviest << one, right.heaviest << two)
+        self.weight_positive = (longer(left.weight_positive) << one) + (longer(right.weight_positive) << two)
+        self.weight_unknown = (longer(left.weight_unknown) << one) + (longer(right.weight_unknown) << two)
+        self.weight_unlabelled = (left.weight_unlabelled << one) + (right.weight_unlabelled << two)
+
+    def without_weights_of_one(self) -> None:
+        """Weights that are all 1 are none."""
+        if self.weight_exponent == 0 and self.weight == self.n and self.heaviest == 1:
+            self.weight_exponent = None
 
     def encode(self) -> bytearray:
         """The profile as bytes."""
@@ -223,7 +287,7 @@ def profile_block(block: Block, width: int) -> Profile:
     unknown = np.zeros(q, np.int64)
     if block.unknown_indices is not None:
         unknown = np.bincount(block.unknown_indices, minlength=q).astype(np.int64)
-    return Profile(
+    profile = Profile(
         block.n,
         block.d,
         q,
@@ -247,3 +311,25 @@ def profile_block(block: Block, width: int) -> Profile:
         unlabelled_stored=0 if block.unlabelled is None else int(in_row[block.unlabelled].sum()),
         told=width,
     )
+    if block.weights is not None:
+        _weigh(profile, block)
+    return profile
+
+
+def _weigh(profile: Profile, block: Block) -> None:
+    """Enters the weights of the block whose profile it is."""
+    q, exponent = profile.q, exponent_of(block.weights)
+    profile.weight_exponent, profile.weight = exponent, min(int(np.ldexp(block.weights.sum(), -exponent)), MOST)
+    profile.weight_positive = profile.weight_unknown = np.zeros(q, np.int64)
+    if profile.weight >= MOST:
+        profile.problem = (TOO_FAR.format(2.0**exponent), [], None)
+        return
+    mass = in_units(block.weights, exponent)
+    profile.heaviest = int(mass.max(initial=0))
+    positive = np.bincount(block.label_indices, mass[block.label_rows()], minlength=q)
+    profile.weight_positive = positive.astype(np.int64)  # whole numbers below 2⁵³
+    if block.unknown_indices is not None:
+        rows = np.repeat(np.arange(block.n), np.diff(block.unknown_indptr))
+        profile.weight_unknown = np.bincount(block.unknown_indices, mass[rows], minlength=q).astype(np.int64)
+    if block.unlabelled is not None:
+        profile.weight_unlabelled = int(mass[block.unlabelled].sum())

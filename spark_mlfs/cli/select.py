@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError
+from ..errors import DataError, ParameterError
 from ..select.modes import KEYS, flag_help, level_setting, rules_help
 from .shared import (
     OK,
@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--config", metavar="FILE", help="TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
     )
-    data_arguments(parser)
+    data_arguments(parser, weights=True)
     _method_arguments(parser)
     _selection_arguments(parser)
     _constraint_arguments(parser)
@@ -207,7 +207,16 @@ def run(args: argparse.Namespace) -> int:
 
     config = configuration(args)
     config.constraints.complete()
-    config.requests()  # a wrong parameter is told before Spark starts
+    requests = config.requests()  # a wrong parameter is told before Spark starts
+    if config.data.options.get("weight") is not None:
+        from ..pipeline import check_weights
+
+        check_weights(requests)
+        if config.classifier.name:
+            raise ParameterError(
+                f"classifier {config.classifier.name} takes no row weights: select with them, then fit it on what is selected "
+                "(spark-mlfs transform)"
+            )
     if config.classifier.name:
         config.classifier.checked()
     output = Output(config.run.output or "", config.run.overwrite)
@@ -244,13 +253,13 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
     """Read, prepare, rank. The result is the cell of the smallest cross-validated loss, the first where nothing is predicted."""
     from .. import pipeline, read
     from ..blocks.pack import pack
-    from ..schema import FEATURES, ID, LABELS
+    from ..schema import FEATURES, ID, LABELS, WEIGHT
 
     requests = config.requests()
     with stages.stage("read"):
         frame = read.load(spark, config.data.path, config.data.format or "", **config.data.options)
     with stages.stage("prepare"):
-        packed = pack(frame, FEATURES, LABELS, ID)
+        packed = pack(frame, FEATURES, LABELS, ID, weight=WEIGHT if WEIGHT in frame.columns else None)
     try:
         width = requests[0].width(packed.feature_names)
         kept, rule = config.selection.count(width, requests[0].budgeted), config.selection.rule(width, config.run.seed)

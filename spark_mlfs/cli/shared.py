@@ -31,8 +31,8 @@ SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no term
 # ---- arguments ----
 
 
-def data_arguments(parser: argparse.ArgumentParser) -> None:
-    """The flags of what is read."""
+def data_arguments(parser: argparse.ArgumentParser, weights: bool = False) -> None:
+    """The flags of what is read; of a command that takes row `weights`."""
     group = parser.add_argument_group("data")
     group.add_argument(
         "--data",
@@ -63,6 +63,12 @@ def data_arguments(parser: argparse.ArgumentParser) -> None:
         "--labels-col", nargs="+", action="extend", metavar="COLUMN", help="label column or columns; same as --option labels="
     )
     group.add_argument("--id", metavar="COLUMN", help="row id column; same as --option id=")
+    if weights:
+        group.add_argument(
+            "--weight-col",
+            metavar="COLUMN",
+            help="column of the rows' weights, for methods of counts and moments; same as --option weight=",
+        )
 
 
 def output_arguments(parser: argparse.ArgumentParser) -> Any:
@@ -98,6 +104,7 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
         ("features", "--features", args.features),
         ("labels", "--labels-col", args.labels_col),
         ("id", "--id", args.id),
+        ("weight", "--weight-col", getattr(args, "weight_col", None)),
     ):
         if value is None:
             continue

@@ -21,7 +21,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.profile import Profile
-from ..errors import BudgetError, WorkerBudgetError
+from ..errors import BudgetError, ParameterError, WorkerBudgetError
 from ..kernels.information import CountLogs
 from ..statistics.base import Ended, Statistic
 from ..statistics.labelsets import LabelsetCounts
@@ -95,11 +95,19 @@ class Engine:
         """The results of the statistics, in order; those that are not known share one scan. Without `keep` new results are not
         kept: nobody asks for them twice."""
         fresh = {s.key(): s for s in statistics if s.key() not in self._results}
+        for statistic in fresh.values():
+            if not statistic.weighted:
+                self.unweighted(type(statistic).__name__)
         computed = self._compute(fresh) if fresh else {}
         if keep:
             self._results.update(computed)
             self.kept_bytes += sum(0 if s.ends else s.state_bytes(self.profile) for s in fresh.values())
         return [computed[key] if (key := s.key()) in computed else self._results[key] for s in statistics]
+
+    def unweighted(self, what: str) -> None:
+        """`ParameterError` where rows have weights, which `what` cannot take."""
+        if self.profile.weighted:
+            raise ParameterError(f"{what} takes no row weights; leave the weights out, or choose a method of counts or moments")
 
     def remember(self, statistic: Statistic, result: Any) -> None:
         """`result` answers `statistic` from now on: it was computed in another way."""
@@ -171,6 +179,7 @@ class Engine:
         if key not in self._codings:
             edges = None
             if binning == "quantile":
+                self.unweighted("binning='quantile'")
                 shares = np.arange(1, num_bins) / num_bins
                 edges = inner_edges(self.quantiles(shares))
             self._codings[key] = plan_coding(self.profile, num_bins, binning, edges)
@@ -210,4 +219,4 @@ class Engine:
 
     def logs(self, n: int | None = None, correction: str = "none") -> CountLogs:
         """Fixed-point c log c for counts up to n (all rows)."""
-        return CountLogs(self.profile.n if n is None else n, 8 * (self.profile.q + 2), correction)
+        return CountLogs(self.profile.total if n is None else n, 8 * (self.profile.q + 2), correction)

@@ -117,6 +117,7 @@ class LocalEngine(Engine):
         return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
+        self.unweighted("a method that goes over the rows themselves")
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
         if size > self.worker_bytes:
             raise WorkerBudgetError(
@@ -131,12 +132,15 @@ class LocalEngine(Engine):
         return work(x, block)
 
     def gathered(self) -> Block:
+        self.unweighted("a method that goes over the rows themselves")
         return in_order_of_ids([self.identified()])
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        self.unweighted("a method that goes over the rows themselves")
         return [work(self.gathered(), list(range(self.profile.q)))]
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
+        self.unweighted("a method that goes over the rows themselves")
         block = self.identified()
         rows, groups = target.groups(block)
         order = np.argsort(block.ids[rows], kind="stable")

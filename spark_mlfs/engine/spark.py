@@ -204,6 +204,7 @@ class SparkEngine(Engine):
         return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
+        self.unweighted("a method that goes over the rows themselves")
         size = 8 * self.profile.n * self.num_features
         if size > self.driver_bytes:
             raise BudgetError(
@@ -222,6 +223,7 @@ class SparkEngine(Engine):
             )
 
     def gathered(self) -> Block:
+        self.unweighted("a method that goes over the rows themselves")
         self._must_fit("one process")
         with worker_errors():
             rows = self.identified().collect()
@@ -231,6 +233,7 @@ class SparkEngine(Engine):
         return in_order_of_ids([Block.decode(bytes(row.block)) for row in rows])
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
+        self.unweighted("a method that goes over the rows themselves")
         self._must_fit("each task")
         q = self.profile.q
         tasks = min(q, self.parallelism)
@@ -245,6 +248,7 @@ class SparkEngine(Engine):
         return [decode(bytes(row.state)) for row in states]
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
+        self.unweighted("a method that goes over the rows themselves")
         slices = min(len(self.profile.varying), max(self.parallelism, -(-8 * self.profile.n * self.num_features // (64 << 20))))
         spread = self.identified().mapInArrow(
             SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary"

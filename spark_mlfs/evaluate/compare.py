@@ -187,6 +187,8 @@ def _naming(plan: Comparison, position: int) -> Iterator[None]:
 
 def open_data(spark: SparkSession, data: DataSet, seed: int = 0) -> tuple[DataFrame, Split | None]:
     """The frame of a data set, cut to its number of rows, and the split it came with."""
+    if data.options.get("weight") is not None:
+        raise ParameterError("evaluate and compare take no row weights; leave the option weight out, or rank with select")
     paths = [path for path in (data.path, data.test_path) if path is not None] or [None]
     parts = [read.load(spark, path, data.format or "", **data.options) for path in paths]
     if data.rows is not None:

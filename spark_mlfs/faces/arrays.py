@@ -11,7 +11,7 @@ import pandas as pd
 
 from .. import params as spec
 from .. import pipeline
-from ..blocks.arrays import hold
+from ..blocks.arrays import Labelled, hold
 from ..blocks.codec import State
 from ..blocks.prepared import Held
 from ..errors import BudgetError, ParameterError
@@ -82,6 +82,7 @@ def rank(
     costs: Any = None,
     budget: float | None = None,
     memory_bytes: int | None = None,
+    sample_weight: Any = None,
     **parameters: Any,
 ) -> pd.DataFrame:
     """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name and score, best first. No Spark.
@@ -101,14 +102,25 @@ def rank(
         are picked by gain per cost, as many as the budget pays, at most k
     memory_bytes : bytes that rows and statistics may take; None: three quarters of this machine's memory
 
+    sample_weight : (n,) how much each row counts (`spark_mlfs.blocks.weights`): one of weight 2 counts as two, one of 0 not at
+        all; for methods of counts and moments
+
     Raises `DataError` for what is wrong with the data, `ParameterError` for an unknown method or parameter, `BudgetError` where
     the memory does not suffice. For a Spark frame call an estimator: ``spark_mlfs.MultiLabelSelector(method="jmi").fit(frame)``.
     """
     own = {**(method_params or {}), **parameters}
     held_to = Constraints.of({"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget})
     request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen), constraints=held_to)
-    held, _ = hold(X, Y)
+    held, _ = weighed(X, Y, sample_weight, request)
     return selected(held, request, memory_bytes).kept.reset_index(drop=True)
+
+
+def weighed(X: Any, Y: Any, weights: Any, request: pipeline.Request) -> tuple[Held, Labelled]:
+    """`hold`, where the request takes weights if there are any."""
+    if weights is not None:
+        with said_in_python():
+            pipeline.check_weights([request])
+    return hold(X, Y, weights)
 
 
 def selected(held: Held, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
@@ -147,6 +159,7 @@ def said_in_python() -> Iterator[None]:
         text = str(error).replace("one worker process", "this process").replace("on the driver", "in this process")
         for theirs, ours in (
             ("workerBytes", "memory_bytes"), ("driverBytes", "memory_bytes"), ("numBins", "num_bins"),
+            ("weightCol", "sample_weight"),
             ("--screen chi2:5000", 'screen="chi2:5000"'), ("numTopFeatures (--num-features)", COUNT),
         ):  # fmt: skip
             text = text.replace(theirs, ours)

@@ -18,7 +18,7 @@ class EstimatorClasses(Mapping[str, type]):
 
     `registry`  of methods, extractors or classifiers
     `suffix`    what the class's name ends in: the class of method ``JMI`` is ``JMISelector``
-    `base`      name of the base class, in the written module
+    `base`      name of the base class, in the written module; `weighted` of that of an entry that takes row weights
     `common`    parameters that every class takes
     `module`    where the classes are written out. One that is not there, since its entry was registered or installed from
                 outside, is made of the same text and put there: what was pickled or saved finds it once the entry is registered
@@ -33,9 +33,10 @@ class EstimatorClasses(Mapping[str, type]):
         common: Sequence[Parameter],
         module: str,
         text: Callable[[str, str, type, str, str, Sequence[Parameter]], str] = estimator_source,
+        weighted: str | None = None,
     ) -> None:
         self.registry, self.suffix, self.base, self.common, self._module = registry, suffix, base, tuple(common), module
-        self.text = text
+        self.text, self.weighted = text, weighted or base
 
     @property
     def module(self) -> ModuleType:
@@ -45,10 +46,14 @@ class EstimatorClasses(Mapping[str, type]):
         """The name of the class of an entry."""
         return self.registry[name].__name__ + self.suffix
 
+    def base_of(self, name: str) -> str:
+        """The name of the base class of an entry's."""
+        return self.weighted if getattr(self.registry[name], "weighted", False) else self.base
+
     def source(self, name: str) -> str:
         """The text of the class of an entry."""
         kind, entry = self.registry.kind, self.registry[name]
-        return self.text(kind, name, entry, self.class_name(name), self.base, self.common)
+        return self.text(kind, name, entry, self.class_name(name), self.base_of(name), self.common)
 
     def of(self, name: str) -> type:
         """The class of an entry; `ParameterError` lists the names where there is none of this one."""

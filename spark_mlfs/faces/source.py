@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ..errors import ParameterError
-from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, Optional, Parameter, Text
+from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, Numbers, Optional, Parameter, Text
 
 WIDTH = 130
 OUTPUT_DEFAULT = "<uid>__output"  # what pyspark's HasOutputCol gives a stage that is told nothing
@@ -29,6 +29,11 @@ LABELS = Parameter(
 ROW_ID = Parameter(
     "id_col", None, Optional(COLUMN), "row id, unique and stable; without one a row is known by the hash of its content"
 )
+
+WEIGHT = Parameter(
+    "weight_col", None, Optional(COLUMN),
+    "weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments",
+)  # fmt: skip
 
 HEAD = '''"""{title}
 
@@ -60,6 +65,8 @@ def annotation(constraint: Any) -> str:
         return f"{annotation(constraint.of)} | None"
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(literal, constraint.options))}]"
+    if isinstance(constraint, Numbers):
+        return ("str | " if constraint.words else "") + "Sequence[float]"
     return next(word for kind, word in _TYPES.items() if isinstance(constraint, kind))
 
 

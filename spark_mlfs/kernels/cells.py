@@ -55,7 +55,8 @@ class CellPairs:
     """The occupied pairs (cell, group) of n rows.
 
     `cell` (n,) each row's cell 0..C-1; `rows` and `pair` (r,) which row is in which pair 0..P-1; `owner` (P,) the cell of each
-    pair; `labels` whether the groups are labels, which overlap, or else classes.
+    pair; `labels` whether the groups are labels, which overlap, or else classes; `mass` (n,) how often each row counts
+    (None: once).
     """
 
     cell: np.ndarray
@@ -63,26 +64,35 @@ class CellPairs:
     pair: np.ndarray
     owner: np.ndarray
     labels: bool
+    mass: np.ndarray | None = None
 
     @staticmethod
-    def of(cell: np.ndarray, rows: np.ndarray, groups: np.ndarray, labels: bool) -> CellPairs:
+    def of(cell: np.ndarray, rows: np.ndarray, groups: np.ndarray, labels: bool, mass: np.ndarray | None = None) -> CellPairs:
         """From the rows' groups; of labels, group 0 is all rows and is left out."""
         if labels:
             rows, groups = rows[groups > 0], groups[groups > 0]
         pair, count = numbered(cell[rows] * (int(groups.max(initial=0)) + 1) + groups)
         owner = np.zeros(count, np.int64)
         owner[pair] = cell[rows]
-        return CellPairs(cell, rows, pair, owner, labels)
+        return CellPairs(cell, rows, pair, owner, labels, mass)
 
     @cached_property
     def in_cell(self) -> np.ndarray:
         """(C,) rows of each cell."""
-        return np.bincount(self.cell)
+        return self.by_cell(self.cell)
 
     @cached_property
     def in_pair(self) -> np.ndarray:
         """(P,) rows of each pair."""
-        return np.bincount(self.pair)
+        return self.by_pair(self.pair)
+
+    def by_cell(self, numbers: np.ndarray, size: int = 0) -> np.ndarray:
+        """Rows of each of the `numbers` (n,)."""
+        return np.bincount(numbers, self.mass, minlength=size).astype(np.int64)
+
+    def by_pair(self, numbers: np.ndarray, size: int = 0) -> np.ndarray:
+        """Rows of each of the `numbers` (r,)."""
+        return np.bincount(numbers, None if self.mass is None else self.mass[self.rows], minlength=size).astype(np.int64)
 
 
 def dense_cell_information(
@@ -101,8 +111,8 @@ def dense_cell_information(
         for feature in range(byte * per_byte, min(features, byte * per_byte + per_byte)):
             code = packed % width
             packed //= width
-            by_pair = np.bincount(pair_base + code[pairs.rows], minlength=len(owner) * width)
-            by_cell = np.bincount(cell_base + code, minlength=len(in_cell) * width)
+            by_pair = pairs.by_pair(pair_base + code[pairs.rows], len(owner) * width)
+            by_cell = pairs.by_cell(cell_base + code, len(in_cell) * width)
             if pairs.labels:
                 of_owner = by_cell.reshape(-1, width)[owner].reshape(-1)
                 out[feature] = _label_terms(logs, by_pair, of_owner).sum() - own
@@ -118,8 +128,9 @@ def sparse_cell_information(onehot: sp.csr_matrix, bins: np.ndarray, pairs: Cell
     v, n = len(bins), onehot.shape[0]
     in_cell, in_pair, owner = pairs.in_cell, pairs.in_pair, pairs.owner
     slots = onehot.T.tocsr()
-    cells = sp.csr_matrix((np.ones(n, np.int32), (np.arange(n), pairs.cell)), shape=(n, len(in_cell)))
-    members = sp.csr_matrix((np.ones(len(pairs.rows), np.int32), (pairs.rows, pairs.pair)), shape=(n, len(owner)))
+    mass = np.ones(n, np.int32) if pairs.mass is None else pairs.mass
+    cells = sp.csr_matrix((mass, (np.arange(n), pairs.cell)), shape=(n, len(in_cell)))
+    members = sp.csr_matrix((mass[pairs.rows], (pairs.rows, pairs.pair)), shape=(n, len(owner)))
     of_slot = np.repeat(np.arange(v), bins - 1)
     slot_cell, slot_pair = _in_order(slots @ cells), _in_order(slots @ members)
     if (bins == 2).all():

@@ -20,6 +20,11 @@ def digit_indicators(width: int, per_byte: int) -> np.ndarray:
     return np.concatenate([(d[:, None] == np.arange(width)) for d in digits], axis=1).astype(np.float32)
 
 
+def rows_by_group(rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None) -> np.ndarray:
+    """(size,) int64 rows of each group; with `mass` (n,) what they weigh, in whole units of 2⁵² together at most."""
+    return np.bincount(groups, None if mass is None else mass[rows], minlength=size).astype(np.int64)
+
+
 def count_dense(
     codes: np.ndarray,
     width: int,
@@ -28,8 +33,10 @@ def count_dense(
     groups: np.ndarray,
     size: int,
     features: tuple[int, int],
+    mass: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(last - first, width, size) counts of the `features` first..last, first a multiple of `per_byte`.
+    """(last - first, width, size) counts of the `features` first..last, first a multiple of `per_byte`; with `mass` (n,) int64
+    rows count by it.
 
     `codes` (bytes, n) uint8: feature f is digit f mod `per_byte`, base `width`, of byte f div `per_byte`; `size` groups.
     """
@@ -37,16 +44,18 @@ def count_dense(
     n = codes.shape[1]
     out = np.zeros((last - first, width, size), np.int64)
     all_rows = len(rows) == n and np.array_equal(rows, np.arange(n))  # nothing to pick
+    weights = None if mass is None else mass[rows].astype(np.float64)  # whole: sums are exact
     packed_size = width**per_byte
     columns = range(first // per_byte, -(-last // per_byte))
     if packed_size * size <= PACKED_TABLE and n < 1 << 24:
         base = groups * packed_size
-        indicators = digit_indicators(width, per_byte)
+        real = np.float32 if weights is None else np.float64
+        indicators = digit_indicators(width, per_byte).astype(real)
         for byte in columns:
             column = codes[byte]
-            table = np.bincount((column if all_rows else column[rows]) + base, minlength=packed_size * size)
-            # counts of one block are below 2**24, so float32 products are exact
-            parts = table.reshape(size, packed_size).astype(np.float32) @ indicators
+            table = np.bincount((column if all_rows else column[rows]) + base, weights, minlength=packed_size * size)
+            # counts of one block are below 2**24, weights below 2**53, so products are exact
+            parts = table.reshape(size, packed_size).astype(real) @ indicators
             start = byte * per_byte - first
             stop = min(start + per_byte, last - first)
             out[start:stop] = parts.reshape(size, per_byte, width).transpose(1, 2, 0)[: stop - start]
@@ -59,16 +68,19 @@ def count_dense(
             feature = byte * per_byte + digit
             if first <= feature < last:
                 code = column % width
-                out[feature - first] = np.bincount(code + base, minlength=width * size).reshape(size, width).T
+                out[feature - first] = np.bincount(code + base, weights, minlength=width * size).reshape(size, width).T
             column = column // width
     return out
 
 
-def count_sparse(onehot: sp.csr_matrix, rows: np.ndarray, groups: np.ndarray, size: int) -> sp.csr_matrix:
-    """(size, slots) CSR counts of the stored codes, from the rows' one-hot slots (n, slots)."""
+def count_sparse(
+    onehot: sp.csr_matrix, rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None
+) -> sp.csr_matrix:
+    """(size, slots) CSR counts of the stored codes, from the rows' one-hot slots (n, slots); `mass` as in `count_dense`."""
     order = np.argsort(groups, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=size))])
-    member = sp.csr_matrix((np.ones(len(rows), np.int32), rows[order], indptr), shape=(size, onehot.shape[0]))
+    each = np.ones(len(rows), np.int32) if mass is None else mass[rows[order]]
+    member = sp.csr_matrix((each, rows[order], indptr), shape=(size, onehot.shape[0]))
     return (member @ onehot).tocsr()
 
 
@@ -81,15 +93,19 @@ def slots_first(onehots: list[sp.csr_matrix]) -> sp.csc_matrix:
     return sp.csr_matrix((ones, indices, np.cumsum(lengths)), shape=shape).tocsc()
 
 
-def members(rows: np.ndarray, groups: np.ndarray, n: int, size: int) -> sp.csr_matrix:
-    """(n, size) int32 0/1 CSR: which row is in which group."""
+def members(rows: np.ndarray, groups: np.ndarray, n: int, size: int, mass: np.ndarray | None = None) -> sp.csr_matrix:
+    """(n, size) int32 0/1 CSR: which row is in which group; with `mass` (n,) int64 by how much."""
     order = np.argsort(rows, kind="stable")
     indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=n))])
-    return sp.csr_matrix((np.ones(len(rows), np.int32), groups[order], indptr), shape=(n, size))
+    each = np.ones(len(rows), np.int32) if mass is None else mass[rows[order]]
+    return sp.csr_matrix((each, groups[order], indptr), shape=(n, size))
 
 
-def count_slots(columns: sp.csc_matrix, first: int, last: int, member: sp.csr_matrix, every: bool) -> sp.csr_matrix:
-    """(last - first, size) CSR counts of the slots first..last, groups in order; with `every` a group of all rows comes first.
+def count_slots(
+    columns: sp.csc_matrix, first: int, last: int, member: sp.csr_matrix, every: bool, mass: np.ndarray | None = None
+) -> sp.csr_matrix:
+    """(last - first, size) CSR counts of the slots first..last, groups in order; with `every` a group of all rows comes first,
+    which count by `mass` (n,) where it is given, as in `member`.
 
     Slot by slot the sums are kept over the groups of few rows: what is added up stays near, and no more is made than is asked."""
     a, z = columns.indptr[first], columns.indptr[last]
@@ -100,6 +116,9 @@ def count_slots(columns: sp.csc_matrix, first: int, last: int, member: sp.csr_ma
         return table
     rows = np.diff(indptr)
     filled = rows > 0
+    if mass is not None:
+        before = np.concatenate([[0], np.cumsum(mass[part.indices])])
+        rows = before[indptr[1:]] - before[indptr[:-1]]
     starts = table.indptr + np.concatenate([[0], np.cumsum(filled)])
     groups, counts = np.zeros(starts[-1], table.indices.dtype), np.empty(starts[-1], table.dtype)
     of_all = np.zeros(starts[-1], bool)

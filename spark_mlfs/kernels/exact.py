@@ -16,10 +16,18 @@ Columns whose values need no more than 20 bits (0 and 1, bytes, counts) have l =
 States are dicts of int64 arrays. A part that is absent is 0. The products of X'X are one whole number in units of 2⁻⁸⁰, kept as
 two words: ``hh`` what is at or above 2⁴⁰, ``rest`` the 40 bits below. Beyond 2²² rows the upper word may leave int64: `wide`
 states carry what is above 2⁴⁰ of it, and of sums of squares, in a further word, named with a plus.
+
+A row may count m times, m a whole number (`mass`): the sums are then those of m copies of the row, to the bit. m is taken 20 bits
+at a time; with m·h = 2²⁰a₁ + a₀ and m·l = 2²⁰b₁ + b₀, in units of 2⁻⁸⁰,
+
+    m(h 2²⁰ + l)(h 2²⁰ + l)' = 2⁶⁰ ha₁' + 2⁴⁰ (h(a₀ + b₁)' + la₁') + 2²⁰ (l(a₀ + b₁)' + hb₀') + lb₀',
+
+six products that are exact as above. Such states are always wide, those of single columns, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -79,7 +87,7 @@ def _two_words(state: State, rest: str) -> State:
 def carried(state: State) -> State:
     """A state whose sums of products have what is above 2⁴⁰ apart."""
     out = dict(state)
-    for name in [name for name in state if name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")]:
+    for name in [name for name in state if name + "+" in state or name.rsplit(" ", 1)[-1] in ("hh", "hl", "ll")]:
         above = out[name] >> _WORD
         out[name] = out[name] - (above << _WORD)
         out[name + "+"] = out.get(name + "+", 0) + above
@@ -104,12 +112,23 @@ def _whole(values: Any) -> np.ndarray:
 # ---- second moments ----
 
 
-def second_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, rows: np.ndarray | None = None, wide: bool = False) -> State:
-    """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1; of some of the rows."""
+def second_moments(
+    coarse: Any,
+    fine: Any | None,
+    y: sp.csr_matrix,
+    rows: np.ndarray | None = None,
+    wide: bool = False,
+    mass: np.ndarray | None = None,
+) -> State:
+    """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1; of some of the rows.
+    `mass` (n,) int64: how many times each row counts."""
     if rows is not None:
         coarse, fine, y = coarse[rows], None if fine is None else fine[rows], y[rows]
+        mass = None if mass is None else mass[rows]
     n, v = coarse.shape
     y = y.astype(np.float64)
+    if mass is not None:
+        return _weighted_moments(coarse, fine, y, mass)
     state: State = {"n": np.array([n], np.int64)}
     for first in range(0, max(n, 1), ROWS):
         part = slice(first, first + ROWS)
@@ -120,6 +139,84 @@ def second_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, rows: np.nda
             one |= {"l": _whole(b.sum(axis=0)).reshape(v), "ly": _whole(c.T @ b).T}
         state = add(state, one)
     return carried(state) if wide else state
+
+
+def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray) -> State:
+    """`second_moments` of rows that count `mass` times."""
+    v, state = coarse.shape[1], {}
+    for part, m, raised in _mass_parts(mass):
+        a, b, c = coarse[part], None if fine is None else fine[part], y[part]
+        upper, lower = _split(_rows_times(a, m))
+        one: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(c.T @ m).ravel()}
+        one["yy"] = _whole(c.T @ _rows_times(c, m))
+        one |= _linear("h", m @ a, v) | _linear("hy", ((c.T @ upper).T, (c.T @ lower).T))
+        middle, top = [(a, lower)], _whole(a.T @ upper)
+        low: list[tuple[Any, Any]] = []
+        if b is not None:
+            fine_upper, fine_lower = _split(_rows_times(b, m))
+            one |= _linear("l", m @ b, v) | _linear("ly", ((c.T @ fine_upper).T, (c.T @ fine_lower).T))
+            both = _plus(lower, fine_upper)
+            middle, low = [(a, both), (b, upper)], [(b, both), (a, fine_lower)]
+        one["hh"] = ((top & _LOW) << BITS) + sum(_whole(p.T @ q) for p, q in middle)
+        one["hh+"] = top >> BITS
+        if b is not None:
+            between = sum(_whole(p.T @ q) for p, q in low)
+            one["hh"] += between >> BITS
+            one["rest"] = ((between & _LOW) << BITS) + _whole(b.T @ fine_lower)
+        state = add(state, _raised(one, raised))
+    return state
+
+
+_LOW = (1 << BITS) - 1
+
+
+def _mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
+    """(rows, float64 m, k) of products' worth of rows that count m·2^(20k) times, m below 2²⁰; at least one, of no rows."""
+    for first in range(0, max(len(mass), 1), ROWS):
+        rest, raised = mass[first : first + ROWS], 0
+        while raised == 0 or rest.any():
+            yield slice(first, first + ROWS), (rest & _LOW).astype(np.float64), raised
+            rest, raised = rest >> BITS, raised + 1
+
+
+def _raised(state: State, times: int) -> State:
+    """2^(20·times) times the state, its words in order."""
+    state = add({}, state)
+    for _ in range(times):
+        state = add({}, {name: value << BITS for name, value in state.items()})
+    return state
+
+
+def _split(x: Any) -> tuple[Any, Any]:
+    """Upper and lower parts of whole numbers below 2⁴⁰: x = 2²⁰·upper + lower."""
+    values = x.data if sp.issparse(x) else x
+    upper = np.rint(np.ldexp(values, -BITS))
+    lower = values - np.ldexp(upper, BITS)
+    if not sp.issparse(x):
+        return upper, lower
+    return tuple(sp.csr_matrix((part, x.indices, x.indptr), shape=x.shape) for part in (upper, lower))
+
+
+def _plus(x: Any, y: Any) -> Any:
+    """The sum of two matrices that store the same entries."""
+    return sp.csr_matrix((x.data + y.data, x.indices, x.indptr), shape=x.shape) if sp.issparse(x) else x + y
+
+
+def _rows_times(x: Any, m: np.ndarray) -> Any:
+    """The rows of x times m."""
+    if not sp.issparse(x):
+        return x * m[:, None]
+    return sp.csr_matrix((x.data * np.repeat(m, np.diff(x.indptr)), x.indices, x.indptr), shape=x.shape)
+
+
+def _linear(name: str, total: Any, v: int | None = None) -> State:
+    """A sum of whole numbers, of upper and lower parts where it is a pair, as a word of 40 bits and one of what is above."""
+    if v is not None:
+        whole = _whole(total).reshape(v)
+        return {name: whole & _MASK, name + "+": whole >> _WORD}
+    upper, lower = (_whole(part) for part in total)
+    whole = ((upper & _LOW) << BITS) + lower
+    return {name: whole & _MASK, name + "+": (upper >> BITS) + (whole >> _WORD)}
 
 
 def _square(a: Any, b: Any | None) -> State:
@@ -165,9 +262,29 @@ def moments_of(state: State, unit: np.ndarray, q: int) -> dict[str, np.ndarray]:
 # ---- sums and squares by group ----
 
 
-def group_moments(coarse: Any, fine: Any | None, member: sp.csr_matrix, squares: bool = True, wide: bool = False) -> State:
-    """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group has. Parts are (g, v)."""
+def group_moments(
+    coarse: Any,
+    fine: Any | None,
+    member: sp.csr_matrix,
+    squares: bool = True,
+    wide: bool = False,
+    mass: np.ndarray | None = None,
+) -> State:
+    """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group has. Parts are (g, v). `mass`
+    (n,) int64: how many times each row counts."""
     state: State = {}
+    if mass is not None:
+        for part, m, raised in _mass_parts(mass):
+            a, b = coarse[part], None if fine is None else fine[part]
+            each = sp.csr_matrix(member[:, part].astype(np.float64) @ sp.diags(m))
+            one: State = {}
+            for name, x, y in (("h", a, None), ("l", b, None), ("hh", a, a), ("hl", a, b), ("ll", b, b)):
+                if (b is None and "l" in name) or (y is not None and not squares):
+                    continue
+                parts = _split(x if y is None else _times(x, y))
+                one |= _linear(name, tuple(each @ p for p in parts))
+            state = add(state, _raised(one, raised))
+        return state
     for first in range(0, max(coarse.shape[0], 1), ROWS):
         part = slice(first, first + ROWS)
         a, b, m = coarse[part], None if fine is None else fine[part], member[:, part].astype(np.float64)

@@ -176,6 +176,11 @@ class GramStatistics:
             self.centre_y,
         )
 
+    def with_labels_times(self, scale: np.ndarray) -> GramStatistics:
+        """The same with label l multiplied by `scale`[l]."""
+        across = np.outer(scale, scale)
+        return replace(self, sum_y=self.sum_y * scale, xy=self.xy * scale, yy=self.yy * across, centre_y=self.centre_y * scale)
+
     def flattened(self) -> GramStatistics:
         """The same, for rows whose extremes are those of more rows (a fold, a half-sample): a feature that does not vary beyond
         rounding, its squares about the mean at most 1e-12 of those about the centre, is taken as constant."""

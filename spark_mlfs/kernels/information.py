@@ -62,6 +62,28 @@ class CountLogs:
         return np.asarray(value) / self.scale / (self.n if n is None else np.maximum(n, 1))
 
 
+def difference(n: np.ndarray | int, count: np.ndarray, row: np.ndarray, column: np.ndarray) -> np.ndarray:
+    """n·count − row·column of whole numbers in float64, off by no more than its last digits: exact in int64 while n is below 2³¹,
+    else from products of two words (Dekker)."""
+    if np.max(n, initial=0) < 1 << 31:
+        return (n * count - row * column).astype(np.float64)
+    one, two = (_product(np.asarray(a, np.float64), np.asarray(b, np.float64)) for a, b in ((n, count), (row, column)))
+    return (one[0] - two[0]) + (one[1] - two[1])
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """a·b as the nearest float64 and the rest, exact."""
+
+    def halves(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        wide = 134217729.0 * x  # 2²⁷ + 1
+        upper = wide - (wide - x)
+        return upper, x - upper
+
+    product = a * b
+    (a1, a0), (b1, b0) = halves(a), halves(b)
+    return product, ((a1 * b1 - product) + a1 * b0 + a0 * b1) + a0 * b0
+
+
 def entropy(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     """H over the last axis of `counts`, in nats."""
     total = counts.sum(axis=-1)
@@ -239,7 +261,7 @@ def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: 
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
 
     def cell(count: np.ndarray, of_code: np.ndarray, of_label: np.ndarray) -> np.ndarray:
-        excess, expected = (n * count - of_code * of_label).astype(np.float64), of_code.astype(np.float64) * of_label
+        excess, expected = difference(n, count, of_code, of_label), of_code.astype(np.float64) * of_label
         t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
         return expected / n * _excess_entropy(t)
 
@@ -276,8 +298,8 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
         return np.divide(value, both, out=np.zeros_like(value), where=both > 0)
 
     def term(count: np.ndarray, of_code: np.ndarray, p: np.ndarray) -> np.ndarray:
-        difference = (n * count - of_code * p).astype(np.float64)
-        return np.divide(difference**2, of_code, out=np.zeros_like(difference), where=of_code > 0)
+        excess = difference(n, count, of_code, p)
+        return np.divide(excess**2, of_code, out=np.zeros_like(excess), where=of_code > 0)
 
     code = stored.rows[stored.slot]
     f, label, met, of_codes, cells = stored.pairs(stored.count, code, term(stored.count, code, rows.positive[stored.group]))
@@ -354,8 +376,7 @@ def small_label_information(
     total, occupied = 0.0, 0
     for cells in (positive, observed - positive):
         share = cells.sum(axis=1, keepdims=True)
-        # n·c − row·column is exact in int64 up to three thousand million rows
-        excess, expected = (n * cells - observed * share).astype(np.float64), observed.astype(np.float64) * share
+        excess, expected = difference(n, cells, observed, share), observed.astype(np.float64) * share
         t = np.divide(excess, expected, out=np.zeros_like(expected), where=expected > 0)
         total = total + (expected / n * _excess_entropy(t)).sum(axis=1)
         occupied = occupied + (cells > 0).sum(axis=1) - (share[:, 0] > 0)
@@ -386,21 +407,24 @@ def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
     return logs.nats(cells - codes - classes + logs(n), n)
 
 
-def conditional_label_information(logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None) -> np.ndarray:
-    """Σ_l I(f; Y_l | s), (F,) nats, from `counts` (F, b, w, 1 + q) over the codes of f and of s."""
+def conditional_label_information(
+    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None, weights: np.ndarray | None = None
+) -> np.ndarray:
+    """Σ_l w_l I(f; Y_l | s), (F,) nats, from `counts` (F, b, w, 1 + q) over the codes of f and of s; w_l 1 or `weights`."""
     everything, positive = counts[..., :1], counts[..., 1 : 1 + q]
-    if unknown is None:
+    if unknown is None and weights is None:
         cells = (logs(positive) + logs(everything - positive)).sum(axis=(1, 2, 3))
         per_s = counts.sum(axis=1)  # (F, w, 1 + q)
         s_all, s_positive = per_s[..., :1], per_s[..., 1 : 1 + q]
         labels = (logs(s_positive) + logs(s_all - s_positive)).sum(axis=(1, 2))
         rest = logs(s_all).sum(axis=(1, 2)) - logs(everything).sum(axis=(1, 2, 3))
         return logs.nats(cells - labels + q * rest)
-    observed = everything - unknown
+    observed = everything if unknown is None else everything - unknown
     cells = (logs(positive) + logs(observed - positive) - logs(observed)).sum(axis=(1, 2))
     s_observed, s_positive = observed.sum(axis=1), positive.sum(axis=1)
     labels = (logs(s_positive) + logs(s_observed - s_positive) - logs(s_observed)).sum(axis=1)
-    return logs.nats(cells - labels, observed.sum(axis=(1, 2))).sum(axis=-1)
+    each = logs.nats(cells - labels, observed.sum(axis=(1, 2)))
+    return (each if weights is None else each * weights).sum(axis=-1)
 
 
 def conditional_class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:

@@ -60,16 +60,23 @@ class GramProblem:
     """What a Gram matrix is solved for.
 
     `solve` the weights on the scaled varying features of a view, `scaling` how the view is scaled, `centred` whether the features
-    are centred first, `sketch` how many columns of the labels' sketch stand for the labels (0: the labels themselves).
+    are centred first, `sketch` how many columns of the labels' sketch stand for the labels (0: the labels themselves),
+    `label_scale` (q,) what the labels are multiplied by first.
     """
 
     solve: Callable[[GramView], Solution]
     scaling: str
     centred: bool = True
     sketch: int = 0
+    label_scale: np.ndarray | None = None
+
+    def scaled(self, statistics: GramStatistics) -> GramStatistics:
+        """The statistics with the labels multiplied."""
+        return statistics if self.label_scale is None else statistics.with_labels_times(self.label_scale)
 
     def view(self, statistics: GramStatistics) -> GramView:
         """The scaled second moments that `solve` takes."""
+        statistics = self.scaled(statistics)
         return statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
 
 
@@ -89,6 +96,7 @@ class Method:
     greedy: ClassVar[bool] = False
     conditions: ClassVar[bool] = False  # a greedy method whose `score` takes `terms`: what is picked first, and how
     row_norms: ClassVar[bool] = False  # scores are norms of rows of weights: a group's is the norm over all its rows
+    weighted: ClassVar[bool] = False  # takes rows that have weights: one of weight w counts as w rows
     stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:

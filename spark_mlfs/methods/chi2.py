@@ -26,9 +26,10 @@ from ..engine.base import Engine
 from ..kernels import information as info
 from ..params import Choice, Parameter
 from ..statistics.contingency import Counts
-from ..statistics.targets import Classes, Target
+from ..statistics.targets import NOISE_BITS, Classes, Target
 from .base import Scores
 from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod, dense_parts, stored_parts
+from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -39,16 +40,15 @@ class ChiSquare:
     aggregate: str
 
     def key(self) -> Hashable:
-        return "chi2", self.aggregate
+        return "chi2", self.aggregate, getattr(self.target, "weights", None), getattr(self.target, "noise", None)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         target, out = self.target, np.empty(counts.count)
         classes = isinstance(target, Classes)
-        if not counts.coding.sparse or (not classes and target.watch):
+        if not counts.coding.sparse or (not classes and not target.plain):
             combine = {"sum": np.sum, "mean": np.mean, "max": np.max}[self.aggregate]
             for at, some in dense_parts(counts, 4):
-                each = info.class_chi_square(some) if classes else info.chi_square(some, target.q, target.unknown(some))
-                out[at] = each if classes else combine(each, axis=1)
+                out[at] = info.class_chi_square(some) if classes else combine(self._each(some), axis=1)
             return out
         for at, some in stored_parts(counts, not classes):
             if classes:
@@ -57,6 +57,13 @@ class ChiSquare:
             combine = info.largest_stored if self.aggregate == "max" else info.stored_label_sums
             out[at] = combine(some, counts.label_rows, *info.stored_chi_square(some, counts.label_rows))
         return out / target.q if not classes and self.aggregate == "mean" else out
+
+    def _each(self, counts: np.ndarray) -> np.ndarray:
+        """(F, q) χ² of each label, times its weight."""
+        target, unit = self.target, 1.0 if self.target.noise is None else 2.0**-NOISE_BITS
+        counts = target.unflipped(counts)
+        each = info.chi_square(counts, target.q, target.unknown(counts)) * unit
+        return each if target.weights is None else each * np.array(target.weights)
 
 
 class Chi2(CountingMethod):
@@ -70,6 +77,8 @@ class Chi2(CountingMethod):
         BINNING,
         LABELS,
         Parameter("aggregate", "sum", Choice(("sum", "mean", "max")), "how the labels' statistics are combined (br only)"),
+        LABEL_WEIGHTS,
+        LABEL_NOISE,
     )
 
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> ChiSquare:
@@ -77,4 +86,4 @@ class Chi2(CountingMethod):
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
-        return Scores(counting.numbers(self.reduction(counting, p))[0])
+        return Scores(counting.numbers(self.reduction(counting, p))[0] * engine.profile.weight_unit)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..blocks.coding import MAX_BINS
 from ..engine.base import Engine
-from ..errors import BudgetError, DataError, WorkerBudgetError
+from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError
 from ..kernels import information as info
 from ..params import Choice, Integer, Parameter
 from ..solvers import greedy
@@ -28,8 +28,9 @@ from ..statistics.contingency import (
     group_totals,
 )
 from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.targets import Classes, Everything, LabelPairs, Labels, Target
+from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
+from .labels import labels_of, refuse_with_labelsets
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
 BINNING = Parameter("binning", "width", Choice(("width", "quantile")), "equal-width or quantile bins")
@@ -56,14 +57,14 @@ def known_labelsets(engine: Engine) -> Labelsets:
 
 @dataclass(frozen=True)
 class Relevance:
-    """R(f): the sum of I(f; Y_l) over the labels, or I(f; class), of groups that are a `target`'s. Where every label is known the
-    sum is exact, and sparse counts are not made dense. Plug-in values are clipped at 0."""
+    """R(f): the sum of I(f; Y_l) over the labels, by their weights, or I(f; class), of groups that are a `target`'s. Where the
+    labels are plain the sum is exact, and sparse counts are not made dense. Plug-in values are clipped at 0."""
 
     target: Target
     logs: info.CountLogs
 
     def key(self) -> Hashable:
-        return "relevance", self.logs.half
+        return "relevance", self.logs.half, getattr(self.target, "weights", None), getattr(self.target, "noise", None)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         logs, target = self.logs, self.target
@@ -76,10 +77,11 @@ class Relevance:
                 for at, some in dense_parts(counts, 6):
                     out[at] = info.class_information(logs, some)
             return out if logs.half else np.maximum(out, 0.0)
-        if target.watch:
+        if not target.plain:
             for at, some in dense_parts(counts, 6):
+                some = target.unflipped(some)
                 each = info.label_information(logs, some, target.q, target.unknown(some))
-                out[at] = (each if logs.half else np.maximum(each, 0.0)).sum(axis=1)
+                out[at] = target.summed(each if logs.half else np.maximum(each, 0.0))
             return out
         if counts.coding.sparse:
             for at, some in stored_parts(counts, True):
@@ -109,15 +111,22 @@ class Counting:
         self.engine, self.p = engine, p
         self.coding = engine.coding(p["num_bins"], p["binning"])
         self.totals: np.ndarray | None = None
+        if p.get("labels") == "lp":
+            refuse_with_labelsets(p)
         if target is None and p.get("labels") == "lp":
             sets = known_labelsets(engine)
             target, rows = Classes(sets.hashes), int(sets.counts.sum())
             self.totals = sets.counts.astype(np.int64)
-        self.target = target if target is not None else engine.labels()
+        self.target = target if target is not None else labels_of(engine, p)
         if self.totals is None:
             self.totals = group_totals(self.target, engine.profile)
         correction = p.get("bias_correction", "none")
-        self.logs = info.CountLogs(rows or engine.profile.n, 8 * (engine.profile.q + 2), correction)
+        if correction != "none" and engine.profile.weight_unit < 1:
+            engine.unweighted(f"bias_correction={correction!r}, which counts rows, takes weights that are whole numbers; else it")
+        if correction != "none" and p.get("label_noise") is not None:
+            raise ParameterError("label_noise goes with bias_correction='none': corrected counts are no rows")
+        units = engine.profile.total << (NOISE_BITS if getattr(self.target, "noise", None) else 0)
+        self.logs = info.CountLogs(rows or units, 8 * (engine.profile.q + 2), correction)
         self.correction = correction
 
     @cached_property
@@ -255,9 +264,11 @@ class CountingMethod(Method):
     """A method that starts from two-way counts."""
 
     parameters = COUNTING
+    weighted = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if p.get("labels") == "lp":
+            refuse_with_labelsets(p)
             return [LabelsetCounts()]
         counting = Counting(engine, p)
         return [counting.wanted(self.reduction(counting, p))]

@@ -30,6 +30,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
+from ..errors import ParameterError
 from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
 from ..params import Integer, Number, Parameter
@@ -40,6 +41,7 @@ from ..statistics.base import Statistic
 from ..statistics.gram import Gram, exact_statistics, features_of
 from ..statistics.moments import unit_of
 from .base import GramProblem, Scores
+from .labels import LABEL_WEIGHTS
 from .regression import LABEL_SKETCH, SCALING, GramMethod, no_sketch, scores_of
 
 
@@ -120,6 +122,7 @@ class CSFS(GramMethod):
         SCALING,
         Parameter("max_iter", 300, Integer(1), "scans at most, with unknown labels"),
         LABEL_SKETCH,
+        LABEL_WEIGHTS,
     )
 
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
@@ -139,6 +142,11 @@ class CSFS(GramMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         if not engine.profile.has_unknown:
             return super().score(engine, p, count)
+        engine.unweighted("csfs with unknown labels")
+        if p["label_weights"] != "uniform":
+            raise ParameterError(
+                "label_weights of csfs needs every label known: it fills in the others; leave it out, or drop rows"
+            )
         self.sketch(engine.profile, p)
         (all_rows,) = engine.run(AllRowsGram())
         view = all_rows.centred(p["scaling"])

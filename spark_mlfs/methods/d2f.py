@@ -23,7 +23,8 @@ import numpy as np
 from ..engine.base import Engine
 from ..solvers.greedy import FREE, Terms
 from .base import Scores
-from .counting import Counting, CountingMethod
+from .counting import COUNTING, Counting, CountingMethod
+from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 class D2F(CountingMethod):
@@ -32,6 +33,7 @@ class D2F(CountingMethod):
     name = "d2f"
     title = "relevance less three-way interaction with the picked features"
     source = "Lee & Kim 2015"
+    parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
     greedy = True
     conditions = True
 

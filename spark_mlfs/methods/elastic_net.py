@@ -22,6 +22,7 @@ from ..kernels.gram import GramView
 from ..params import Number, Parameter
 from ..solvers import regression
 from ..solvers.linear import Solution
+from .labels import LABEL_WEIGHTS
 from .lasso import GROUP
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING, GramMethod, no_sketch
 
@@ -39,6 +40,7 @@ class ElasticNet(GramMethod):
         SCALING,
         MAX_ITER,
         LABEL_SKETCH,
+        LABEL_WEIGHTS,
     )
 
     def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:

@@ -24,29 +24,31 @@ from ..kernels import information as info
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels
 from .base import Scores
-from .counting import Counting, CountingMethod, dense_parts, stored_parts
+from .counting import COUNTING, Counting, CountingMethod, dense_parts, stored_parts
+from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 @dataclass(frozen=True)
 class InformationNorm:
-    """‖(I(f; Y_l))_l‖₂."""
+    """‖(√w_l I(f; Y_l))_l‖₂, w_l = 1 but for weighted labels."""
 
     target: Labels
     logs: info.CountLogs
 
     def key(self) -> Hashable:
-        return "enm", self.logs.half
+        return "enm", self.logs.half, self.target.weights, self.target.noise
 
     def __call__(self, counts: Counts) -> np.ndarray:
         target, logs, out = self.target, self.logs, np.empty(counts.count)
-        if counts.coding.sparse and not target.watch:
+        if counts.coding.sparse and target.plain:
             for at, some in stored_parts(counts, True):
                 touched, untouched = info.stored_label_information(logs, some, counts.label_rows)
                 out[at] = info.stored_label_sums(some, counts.label_rows, touched**2, lambda r, p, of=untouched: of(r, p) ** 2)
         else:
             for at, some in dense_parts(counts, 6):
+                some = target.unflipped(some)
                 each = info.label_information(logs, some, target.q, target.unknown(some))
-                out[at] = ((each if logs.half else np.maximum(each, 0.0)) ** 2).sum(axis=1)
+                out[at] = target.summed((each if logs.half else np.maximum(each, 0.0)) ** 2)
         return np.sqrt(out)
 
 
@@ -56,6 +58,7 @@ class ENM(CountingMethod):
     name = "enm"
     title = "Euclidean norm of the per-label mutual informations"
     source = "Gonzalez-Lopez et al. 2020"
+    parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
 
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> InformationNorm:
         return InformationNorm(counting.target, counting.logs)

@@ -46,10 +46,11 @@ class FStatistic(Method):
     name = "f-statistic"
     title = "multi-label F statistic"
     source = "Kong et al. 2012"
+    weighted = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if thin(engine.profile):
-            return [MomentsNumbers(Labels(engine.profile.q), engine.profile.positive, BetweenWithin())]
+            return [MomentsNumbers(Labels(engine.profile.q), engine.profile.positive_total, BetweenWithin())]
         return [GroupMoments(engine.labels())]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
@@ -60,5 +61,5 @@ class FStatistic(Method):
         else:
             part = slice(1, 1 + q)  # group 0 is all rows
             between, within = overlapping_scatter(found.count[part], found.total[part], found.square[part])
-        factor = max(engine.profile.n - q, 1) / max(q - 1, 1)
+        factor = max(engine.profile.total * engine.profile.weight_unit - q, 1) / max(q - 1, 1)
         return Scores(factor * floored_ratio(between, within))

@@ -42,6 +42,7 @@ class FastCan(Method):
     name = "fastcan"
     title = "greedy sum of squared canonical correlations"
     source = "Zhang & Lang 2022"
+    weighted = True
     parameters = (
         Parameter(
             "tol",

@@ -39,7 +39,7 @@ class FIMF(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         counting = Counting(engine, p)
         profile = engine.profile
-        rows = np.stack([profile.positive, profile.observed - profile.positive], axis=1)
+        rows = np.stack([profile.positive_total, profile.observed_total - profile.positive_total], axis=1)
         order = np.argsort(-np.round(info.entropy(counting.logs, rows), 12), kind="stable")
         labels = tuple(sorted(int(label) for label in order[: p["num_labels"]]))
         return Scores(counting.relevance - counting.label_pairs(labels)[0])

@@ -33,6 +33,7 @@ from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, know
 from ..statistics.targets import Classes, Labels
 from .base import Method, Scores
 from .counting import known_labelsets
+from .labels import LABEL_WEIGHTS, label_weights, refuse_with_labelsets
 
 
 @dataclass(frozen=True)
@@ -59,16 +60,20 @@ class Fisher(Method):
     name = "fisher"
     title = "Fisher score"
     source = "Gu, Li & Han 2011"
+    weighted = True
     parameters = (
         Parameter("labels", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets"),
+        LABEL_WEIGHTS,
     )
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+        if p["labels"] != "br":
+            refuse_with_labelsets(p)
         if p["labels"] == "lp":
             return [LabelsetCounts()]
-        profile = engine.profile
-        if thin(profile) and not (profile.has_unknown and p["labels"] == "br"):
-            return [MomentsNumbers(Labels(profile.q), profile.positive, StoredFisher(p["labels"]))]
+        profile, single = engine.profile, p["labels"] == "br"
+        if thin(profile) and not (single and (profile.has_unknown or p["label_weights"] != "uniform")):
+            return [MomentsNumbers(Labels(profile.q), profile.positive_total, StoredFisher(p["labels"]))]
         return [GroupMoments(engine.labels())]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
@@ -98,7 +103,7 @@ class Fisher(Method):
         watch = list(engine.labels().watch)
         for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
             all_[watch] -= each[1 + q :]
-        scores, varies = [], np.zeros(engine.num_features, bool)
+        scores, used, varies = [], [], np.zeros(engine.num_features, bool)
         for label in range(q):
             n = np.array([m.count[1 + label], rows[label] - m.count[1 + label]])
             if n.min() == 0:
@@ -108,7 +113,14 @@ class Fisher(Method):
             between, within = class_scatter(n, sums, squares)
             varies |= between + within > 0
             scores.append(floored_ratio(between, within))
+            used.append(label)
         if not scores:  # no label takes both values
             return Scores(np.zeros(engine.num_features))
         varying = np.flatnonzero(varies)
-        return Scores.of_varying(np.mean(scores, axis=0)[varying], varying, engine.num_features)
+        weights = label_weights(engine.profile, p)
+        if weights is None:
+            mean = np.mean(scores, axis=0)
+        else:
+            weights = weights[used]
+            mean = (np.array(scores) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
+        return Scores.of_varying(mean[varying], varying, engine.num_features)

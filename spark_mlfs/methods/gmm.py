@@ -71,7 +71,7 @@ class GMM(CountingMethod):
 
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> GeometricMean:
         profile = counting.engine.profile
-        both = (profile.positive > 0) & (profile.positive < profile.observed)
+        both = (profile.positive > 0) & (profile.positive < profile.observed)  # weights are above 0
         return GeometricMean(counting.target, both, counting.correction)
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:

@@ -27,6 +27,7 @@ from ..engine.base import Engine
 from ..solvers.greedy import FREE, Terms
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod
+from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 class JMI(CountingMethod):
@@ -35,7 +36,7 @@ class JMI(CountingMethod):
     name = "jmi"
     title = "joint mutual information with the picked features"
     source = "Sechidis et al. 2014, Eq. 6 and 8"
-    parameters = (*COUNTING, LABELS)
+    parameters = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
     greedy = True
     conditions = True
 

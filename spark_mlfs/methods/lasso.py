@@ -23,6 +23,7 @@ from ..kernels.gram import GramView
 from ..params import Flag, Number, Parameter
 from ..solvers import regression
 from ..solvers.linear import Solution
+from .labels import LABEL_WEIGHTS
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING, GramMethod, no_sketch
 
 GROUP = Parameter("group", False, Flag(), "the ℓ2,1 norm instead of the ℓ1 norm: a feature is in or out for all labels")
@@ -34,7 +35,14 @@ class Lasso(GramMethod):
     name = "lasso"
     title = "row norms of the LASSO of all labels"
     source = "Tibshirani 1996"
-    parameters = (Parameter("alpha", 0.01, Number(0), "weight of the penalty"), GROUP, SCALING, MAX_ITER, LABEL_SKETCH)
+    parameters = (
+        Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
+        GROUP,
+        SCALING,
+        MAX_ITER,
+        LABEL_SKETCH,
+        LABEL_WEIGHTS,
+    )
 
     def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
         """Of the ℓ2,1 form only: ‖W‖₁ changes with a rotation of the labels."""

@@ -22,7 +22,8 @@ import numpy as np
 from ..engine.base import Engine
 from ..solvers.greedy import FREE, Terms
 from .base import Scores
-from .counting import Counting, CountingMethod
+from .counting import COUNTING, Counting, CountingMethod
+from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 class MDMR(CountingMethod):
@@ -31,6 +32,7 @@ class MDMR(CountingMethod):
     name = "mdmr"
     title = "maximum dependency, minimum redundancy"
     source = "Lin et al. 2015"
+    parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
     greedy = True
     conditions = True
 

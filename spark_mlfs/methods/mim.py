@@ -22,6 +22,7 @@ from typing import Any
 from ..engine.base import Engine
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod
+from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 class MIM(CountingMethod):
@@ -30,7 +31,7 @@ class MIM(CountingMethod):
     name = "mim"
     title = "mutual information with each label (or the labelset)"
     source = "Sechidis et al. 2014, Eq. 5 and 7"
-    parameters = (*COUNTING, LABELS)
+    parameters = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         return Scores(Counting(engine, p).relevance)

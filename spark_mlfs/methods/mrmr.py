@@ -58,6 +58,7 @@ class MRMR(Method):
     name = "mrmr"
     title = "minimum redundancy, maximum relevance"
     source = "Peng et al. 2005"
+    weighted = True
     parameters = (
         *COUNTING,
         Parameter("relevance", "mi", Choice(("mi", "f")), "mutual information or F statistic, mean over the labels"),

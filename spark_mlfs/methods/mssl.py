@@ -24,6 +24,7 @@ from ..kernels.gram import GramView
 from ..params import Integer, Number, Parameter
 from ..solvers import l21
 from ..solvers.linear import Solution
+from .labels import LABEL_WEIGHTS
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING, TOL, GramMethod
 
 
@@ -41,6 +42,7 @@ class MSSL(GramMethod):
         MAX_ITER,
         TOL,
         LABEL_SKETCH,
+        LABEL_WEIGHTS,
     )
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:

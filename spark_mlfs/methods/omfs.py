@@ -45,6 +45,7 @@ class OMFS(Method):
     title = "ℓ2,1 regression on factorised labels"
     source = "Valadi et al."
     row_norms = True
+    weighted = True
     parameters = (
         Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
@@ -61,11 +62,12 @@ class OMFS(Method):
         _, by_labelset = engine.run(*self.needs(engine, p))
         sets, sums = by_labelset.sets, by_labelset.moments
         view = labelled_view(engine, p["scaling"], centred=False)
+        counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
         with one_thread():
-            factors = factorise(sets.indicator(engine.profile.q).astype(np.float64), sets.counts, p["c"], p["factorizer"])
+            factors = factorise(sets.indicator(engine.profile.q).astype(np.float64), counts, p["c"], p["factorizer"])
             # sums are of x less the provisional centre, as the view's shift is
-            cross = ((sums.total[:, view.varying] - sums.count[:, None] * view.shift) / view.scale).T @ factors.V
-            constant = float(sets.counts @ (factors.V * factors.V).sum(axis=1))
+            cross = ((sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale).T @ factors.V
+            constant = float(counts @ (factors.V * factors.V).sum(axis=1))
             solve = l21.omfs if p["solver"] == "irls" else l21.omfs_armijo
             solution = solve(view, cross, p["gamma"], constant, max_iter=p["max_iter"])
             out = scores_of(solution, view, engine)

@@ -65,11 +65,11 @@ class PPTCMI(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
         sets = known_labelsets(engine)
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
-        kept = sets.counts >= floor
+        kept = sets.counts * engine.profile.weight_unit >= floor
         if kept.sum() < 2:
             raise DataError(
                 f"{int(kept.sum())} labelset(s) occur at least min_count = {p['min_count']} times (of {len(kept)}; the commonest "
-                f"{int(sets.counts.max())} times); two are needed: lower min_count"
+                f"{sets.counts.max() * engine.profile.weight_unit:g} times); two are needed: lower min_count"
             )
         target, rows = Classes(sets.hashes[kept]), int(sets.counts[kept].sum())
         if p["estimator"] == "plug-in":

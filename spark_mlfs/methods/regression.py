@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError
@@ -16,6 +18,7 @@ from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.moments import known_range
 from .base import GramProblem, Method, Scores
+from .labels import label_scale
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "z-scores, ranges to [0, 1], or the features as they are")
 MAX_ITER = Parameter("max_iter", 10_000, Integer(1), "iterations at most")
@@ -39,12 +42,16 @@ class GramMethod(Method):
 
     row_norms = True
     centred: ClassVar[bool] = True
+    weighted = True
 
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
-        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, self.sketch(profile, p))
+        scale = label_scale(profile, p)
+        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, self.sketch(profile, p), scale)
 
     def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
         """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
+        if p.get("label_weights", "uniform") != "uniform":
+            return no_sketch(p, "has no labels to weigh")
         return sketch_width(profile, p)
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
@@ -56,7 +63,7 @@ class GramMethod(Method):
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
-        view = labelled_view(engine, p["scaling"], self.centred, sketch)
+        view = labelled_view(engine, p["scaling"], self.centred, sketch, label_scale(engine.profile, p))
         with one_thread():  # the same bits on any driver
             return scores_of(self.solve(view, p), view, engine, sketch)
 
@@ -76,12 +83,15 @@ def no_sketch(p: Mapping[str, Any], why: str) -> int:
     return 0
 
 
-def labelled_view(engine: Engine, scaling: str, centred: bool = True, sketch: int = 0) -> GramView:
-    """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over them, with the labels or
-    `sketch` columns that stand for them; `DataError` where there are none."""
+def labelled_view(
+    engine: Engine, scaling: str, centred: bool = True, sketch: int = 0, scale: np.ndarray | None = None
+) -> GramView:
+    """The scaled Gram matrix of the rows whose labels are all known, of the features that vary over them, with the labels, times
+    `scale` (q,), or `sketch` columns that stand for them; `DataError` where there are none."""
     (statistics,) = engine.run(Gram(sketch=sketch))
     low, high = known_range(engine)
     statistics = replace(statistics, low=low, high=high)
+    statistics = statistics if scale is None else statistics.with_labels_times(scale)
     view = statistics.centred(scaling) if centred else statistics.uncentred(scaling)
     if not len(view.varying):
         raise DataError("no feature varies over the rows whose labels are all known; label more rows")

@@ -21,6 +21,7 @@ from ..kernels.gram import GramView
 from ..params import Number, Parameter
 from ..solvers import regression
 from ..solvers.linear import Solution
+from .labels import LABEL_WEIGHTS
 from .regression import LABEL_SKETCH, SCALING, GramMethod
 
 
@@ -30,7 +31,7 @@ class Ridge(GramMethod):
     name = "ridge"
     title = "row norms of multi-output ridge regression"
     source = "Hoerl & Kennard 1970"
-    parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING, LABEL_SKETCH)
+    parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING, LABEL_SKETCH, LABEL_WEIGHTS)
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         return regression.ridge(view, p["alpha"])

@@ -24,7 +24,8 @@ from ..engine.base import Engine
 from ..solvers.greedy import FREE, Terms
 from ..statistics.targets import Everything
 from .base import Scores
-from .counting import Counting, CountingMethod
+from .counting import COUNTING, Counting, CountingMethod
+from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 class SCLS(CountingMethod):
@@ -33,6 +34,7 @@ class SCLS(CountingMethod):
     name = "scls"
     title = "relevance scaled by label-free redundancy"
     source = "Lee & Kim 2017"
+    parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
     greedy = True
     conditions = True
 

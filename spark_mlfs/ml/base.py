@@ -108,12 +108,17 @@ class MultiLabelEstimator(
             )
         checked = self._check(dataset)
         started = time.perf_counter()
-        packed = pack(dataset, self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol(), self.getLabelsForm())
+        columns = self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol()
+        packed = pack(dataset, *columns, self.getLabelsForm(), self._weight_col())
         try:
             model = self._compute(packed, checked, started)
         finally:
             packed.release()
         return self._copyValues(model._resetUid(self.uid))
+
+    def _weight_col(self) -> str | None:
+        """The column of the rows' weights, of an estimator that takes them."""
+        return None
 
     def _check(self, dataset: DataFrame) -> Checks:
         """What `_compute` goes by. `ParameterError` for what is wrong, before any row is read."""

@@ -20,7 +20,7 @@ from .classifiers import ESTIMATORS as CLASSIFIERS
 from .extractors import ESTIMATORS as EXTRACTORS
 from .pages import FOLDER, pages
 from .params import FITTING
-from .selectors import CONSTRAINTS, SCREENING, SELECTION, SELECTORS
+from .selectors import CONSTRAINTS, SCREENING, SELECTION, SELECTORS, WEIGHTING
 
 PACKAGE = Path(__file__).resolve().parents[1]
 TOP = PACKAGE / "__init__.py"
@@ -29,6 +29,7 @@ SHARED = {
     "SelectionAccessors": ("Which features are kept.", SELECTION),
     "ScreeningAccessors": ("What runs before the method.", SCREENING),
     "ConstraintAccessors": ("What a selection is held to.", CONSTRAINTS),
+    "WeightingAccessors": ("How much rows count.", WEIGHTING),
 }
 
 
@@ -98,14 +99,16 @@ def shared() -> str:
 def written(face: str, module: str) -> str:
     """The text of a module of classes."""
     w = WRITTEN[face, module]
-    imports = f"from .{w.room} import {', '.join(sorted((w.registry, w.classes.base), key=_as_sorted))}\n"
+    own = own_names(w.classes)
+    bodies = [w.classes.source(name) for name in own]
+    abstract = "from collections.abc import Sequence\n" if any("Sequence[" in body for body in bodies) else ""
+    bases = {w.classes.base_of(name) for name in own}
+    imports = f"from .{w.room} import {', '.join(sorted((w.registry, *bases), key=_as_sorted))}\n"
     if face == "ml":
         lines = TYPING.format(more="", imports="".join(sorted((imports, "from .params import keyword_only\n"))) + "\n")
     else:
         lines = "from typing import TYPE_CHECKING, Literal\n\n" + imports.rstrip()
-    head = HEAD.format(title=w.title, origin=w.origin, imports=lines)
-    own = own_names(w.classes)
-    bodies = [w.classes.source(name) for name in own]
+    head = HEAD.format(title=w.title, origin=w.origin, imports=abstract + lines)
     names = packed_lines([f'"{name}"' for name in sorted(w.classes.class_name(name) for name in own)], 4)
     return head + "\n\n" + "\n\n".join(bodies) + "\n" + OUTSIDE.format(names=names, classes=w.registry)
 

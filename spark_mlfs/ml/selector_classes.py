@@ -7,6 +7,7 @@ Written by ``python -m spark_mlfs.ml.generate``: change the methods, not this fi
 # ruff: noqa: E501, E701
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pyspark.ml.param import Param
@@ -33,6 +34,12 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         correction of the plug-in entropies for the number of cells
     labels : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    labelNoise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -41,6 +48,8 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -88,7 +97,8 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -104,7 +114,8 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -128,6 +139,12 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     labels: Param[Literal["br", "lp"]]
     def getLabels(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labels)
     def setLabels(self, value: Literal["br", "lp"]) -> Self: return self._set(labels=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelNoise: Param[Sequence[float] | None]
+    def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
+    def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
 
 
 class JMISelector(SelectorEstimator, entry="jmi"):
@@ -145,6 +162,12 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         correction of the plug-in entropies for the number of cells
     labels : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    labelNoise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -153,6 +176,8 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -200,7 +225,8 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -216,7 +242,8 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -240,6 +267,12 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     labels: Param[Literal["br", "lp"]]
     def getLabels(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labels)
     def setLabels(self, value: Literal["br", "lp"]) -> Self: return self._set(labels=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelNoise: Param[Sequence[float] | None]
+    def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
+    def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
 
 
 class CMISelector(SelectorEstimator, entry="cmi"):
@@ -265,6 +298,8 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -313,6 +348,7 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -329,6 +365,7 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -369,6 +406,12 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     aggregate : {"sum", "mean", "max"}, default "sum"
         how the labels' statistics are combined (br only)
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    labelNoise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -377,6 +420,8 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -423,8 +468,9 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
-        aggregate: Literal["sum", "mean", "max"] = "sum", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -439,8 +485,9 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
-        aggregate: Literal["sum", "mean", "max"] = "sum", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -464,6 +511,12 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
     aggregate: Param[Literal["sum", "mean", "max"]]
     def getAggregate(self) -> Literal["sum", "mean", "max"]: return self.getOrDefault(self.aggregate)
     def setAggregate(self, value: Literal["sum", "mean", "max"]) -> Self: return self._set(aggregate=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelNoise: Param[Sequence[float] | None]
+    def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
+    def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
 
 
 class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
@@ -495,6 +548,8 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -543,7 +598,7 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", criterion: Literal["cmi", "mim"] = "cmi",
         estimator: Literal["plug-in", "knn"] = "plug-in", minCount: int = 6, k: int = 6, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -560,7 +615,7 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", criterion: Literal["cmi", "mim"] = "cmi",
         estimator: Literal["plug-in", "knn"] = "plug-in", minCount: int = 6, k: int = 6, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -616,6 +671,8 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -663,7 +720,7 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -679,7 +736,7 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -715,6 +772,12 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    labelNoise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -723,6 +786,8 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -769,8 +834,9 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -785,8 +851,9 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -807,6 +874,12 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelNoise: Param[Sequence[float] | None]
+    def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
+    def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
 
 
 class MDMRSelector(SelectorEstimator, entry="mdmr"):
@@ -822,6 +895,12 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    labelNoise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -830,6 +909,8 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -876,8 +957,9 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -892,8 +974,9 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -914,6 +997,12 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelNoise: Param[Sequence[float] | None]
+    def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
+    def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
 
 
 class SCLSSelector(SelectorEstimator, entry="scls"):
@@ -929,6 +1018,12 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    labelNoise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -937,6 +1032,8 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -983,8 +1080,9 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -999,8 +1097,9 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1021,6 +1120,12 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelNoise: Param[Sequence[float] | None]
+    def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
+    def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
 
 
 class LRFSSelector(SelectorEstimator, entry="lrfs"):
@@ -1044,6 +1149,8 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1091,7 +1198,7 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1107,7 +1214,7 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1153,6 +1260,8 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1200,7 +1309,7 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", numLabels: int = 10, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1216,7 +1325,7 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", numLabels: int = 10, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1255,6 +1364,12 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    labelNoise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -1263,6 +1378,8 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1309,8 +1426,9 @@ class ENMSelector(SelectorEstimator, entry="enm"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1325,8 +1443,9 @@ class ENMSelector(SelectorEstimator, entry="enm"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
+        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1347,6 +1466,12 @@ class ENMSelector(SelectorEstimator, entry="enm"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelNoise: Param[Sequence[float] | None]
+    def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
+    def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
 
 
 class GMMSelector(SelectorEstimator, entry="gmm"):
@@ -1370,6 +1495,8 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1417,7 +1544,7 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1433,7 +1560,7 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1483,6 +1610,8 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1532,6 +1661,7 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         biasCorrection: Literal["none", "miller-madow"] = "none", relevance: Literal["mi", "f"] = "mi",
         redundancy: Literal["mi", "correlation"] = "mi", scheme: Literal["difference", "quotient"] = "difference",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1549,6 +1679,7 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         biasCorrection: Literal["none", "miller-madow"] = "none", relevance: Literal["mi", "f"] = "mi",
         redundancy: Literal["mi", "correlation"] = "mi", scheme: Literal["difference", "quotient"] = "difference",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1601,6 +1732,8 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1648,7 +1781,7 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1664,7 +1797,7 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1704,6 +1837,8 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1750,7 +1885,7 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
     @keyword_only
     def __init__(
         self, *, tol: float = 0.01, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1765,7 +1900,7 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
     @keyword_only
     def setParams(
         self, *, tol: float = 0.01, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1797,6 +1932,8 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1843,7 +1980,7 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
     @keyword_only
     def __init__(
         self, *, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1858,7 +1995,7 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
     @keyword_only
     def setParams(
         self, *, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1880,6 +2017,9 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
     ----------
     labels : {"br", "overlap", "lp"}, default "br"
         mean over labels, overlapping labels, or labelsets
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -1888,6 +2028,8 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1933,8 +2075,9 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
 
     @keyword_only
     def __init__(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        self, *, labels: Literal["br", "overlap", "lp"] = "br", labelWeights: str | Sequence[float] = "uniform",
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1948,8 +2091,9 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
 
     @keyword_only
     def setParams(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        self, *, labels: Literal["br", "overlap", "lp"] = "br", labelWeights: str | Sequence[float] = "uniform",
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1964,6 +2108,9 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
     labels: Param[Literal["br", "overlap", "lp"]]
     def getLabels(self) -> Literal["br", "overlap", "lp"]: return self.getOrDefault(self.labels)
     def setLabels(self, value: Literal["br", "overlap", "lp"]) -> Self: return self._set(labels=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class SPECSelector(SelectorEstimator, entry="spec"):
@@ -1987,6 +2134,8 @@ class SPECSelector(SelectorEstimator, entry="spec"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2034,7 +2183,7 @@ class SPECSelector(SelectorEstimator, entry="spec"):
     def __init__(
         self, *, criterion: Literal["phi1", "phi2", "phi3"] = "phi1", k: int | None = None,
         similarity: Literal["overlap", "jaccard"] = "overlap", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2050,7 +2199,7 @@ class SPECSelector(SelectorEstimator, entry="spec"):
     def setParams(
         self, *, criterion: Literal["phi1", "phi2", "phi3"] = "phi1", k: int | None = None,
         similarity: Literal["overlap", "jaccard"] = "overlap", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2110,6 +2259,8 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2159,7 +2310,7 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         beta: float = 0.9, similarity: Literal["overlap", "jaccard"] = "overlap",
         scaling: Literal["standard", "minmax", "none"] = "standard", numAnchors: int | None = None, shuffle: bool = True,
         seed: int = 0, maxIter: int = 100, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2177,7 +2328,7 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         beta: float = 0.9, similarity: Literal["overlap", "jaccard"] = "overlap",
         scaling: Literal["standard", "minmax", "none"] = "standard", numAnchors: int | None = None, shuffle: bool = True,
         seed: int = 0, maxIter: int = 100, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2247,6 +2398,8 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2294,6 +2447,7 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
     def __init__(
         self, *, mode: Literal["pairwise", "hamming"] = "pairwise", k: int = 3, numAnchors: int | None = None, seed: int = 0,
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2309,6 +2463,7 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
     def setParams(
         self, *, mode: Literal["pairwise", "hamming"] = "pairwise", k: int = 3, numAnchors: int | None = None, seed: int = 0,
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2348,6 +2503,9 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2356,6 +2514,8 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2402,7 +2562,8 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", labelSketch: int | None = None,
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2417,7 +2578,8 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", labelSketch: int | None = None,
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2438,6 +2600,9 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class LassoSelector(SelectorEstimator, entry="lasso"):
@@ -2458,6 +2623,9 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2466,6 +2634,8 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2512,8 +2682,9 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2528,8 +2699,9 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2556,6 +2728,9 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
@@ -2578,6 +2753,9 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2586,6 +2764,8 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2633,7 +2813,8 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     def __init__(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2649,7 +2830,8 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     def setParams(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2679,6 +2861,9 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class RFSSelector(SelectorEstimator, entry="rfs"):
@@ -2706,6 +2891,8 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2753,7 +2940,7 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
     def __init__(
         self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 500, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2769,7 +2956,7 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
     def setParams(
         self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 500, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2814,6 +3001,9 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2822,6 +3012,8 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2868,8 +3060,8 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     @keyword_only
     def __init__(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 300,
-        labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2884,8 +3076,8 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     @keyword_only
     def setParams(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 300,
-        labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2909,6 +3101,9 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class MSSLSelector(SelectorEstimator, entry="mssl"):
@@ -2933,6 +3128,9 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    labelWeights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2941,6 +3139,8 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2987,8 +3187,9 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3003,8 +3204,9 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3037,6 +3239,9 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
+    labelWeights: Param[str | Sequence[float]]
+    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class MIFSSelector(SelectorEstimator, entry="mifs"):
@@ -3072,6 +3277,8 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3120,7 +3327,7 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         self, *, alpha: float = 1.0, beta: float = 0.1, gamma: float = 1.0, c: int | None = None, k: int = 5,
         constraint: Literal["orthonormal", "none"] = "orthonormal", scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 2000, tol: float = 1e-09, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3137,7 +3344,7 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         self, *, alpha: float = 1.0, beta: float = 0.1, gamma: float = 1.0, c: int | None = None, k: int = 5,
         constraint: Literal["orthonormal", "none"] = "orthonormal", scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 2000, tol: float = 1e-09, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3205,6 +3412,8 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3253,7 +3462,7 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] = "nmf",
         solver: Literal["irls", "armijo"] = "irls", scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 10000, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3270,7 +3479,7 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] = "nmf",
         solver: Literal["irls", "armijo"] = "irls", scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 10000, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3342,6 +3551,8 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3391,7 +3602,7 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         walk: Literal["dfs", "bfs", "expected"] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, tol: float = 1e-09,
         labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3409,7 +3620,7 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         walk: Literal["dfs", "bfs", "expected"] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, tol: float = 1e-09,
         labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3490,6 +3701,8 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3537,7 +3750,7 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
     def __init__(
         self, *, hidden: int = 32, hidden2: int = 0, lam: float = 0.05, epochs: int = 100, batch: int = 64, rate: float = 0.01,
         sample: int = 10000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3553,7 +3766,7 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
     def setParams(
         self, *, hidden: int = 32, hidden2: int = 0, lam: float = 0.05, epochs: int = 100, batch: int = 64, rate: float = 0.01,
         sample: int = 10000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3616,6 +3829,8 @@ class AutoSelector(SelectorEstimator, entry="auto"):
         column of the selected features, with their names in its metadata
     idCol : str | None, default None
         row id, unique and stable; without one a row is known by the hash of its content
+    weightCol : str | None, default None
+        weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3663,7 +3878,7 @@ class AutoSelector(SelectorEstimator, entry="auto"):
     def __init__(
         self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher", judge: Literal["both", "linear", "mlknn"] = "both",
         folds: int = 3, sample: int = 2000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3679,7 +3894,7 @@ class AutoSelector(SelectorEstimator, entry="auto"):
     def setParams(
         self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher", judge: Literal["both", "linear", "mlknn"] = "both",
         folds: int = 3, sample: int = 2000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,

@@ -27,7 +27,7 @@ from ..errors import DataError, ParameterError
 from ..faces import show
 from ..faces.classes import EstimatorClasses
 from ..faces.cut import Cut
-from ..faces.source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
+from ..faces.source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID, WEIGHT
 from ..methods import METHODS
 from ..params import Optional, Parameter, Text
 from ..schema import attribute_names, with_names
@@ -39,7 +39,7 @@ from .base import MultiLabelEstimator, Saved
 from .params import FITTING, declare
 from .persistence import SavedData, load_ranking
 from .rows import feature_positions
-from .shared import ConstraintAccessors, ScreeningAccessors, SelectionAccessors
+from .shared import ConstraintAccessors, ScreeningAccessors, SelectionAccessors, WeightingAccessors
 from .slices import sliced
 
 if TYPE_CHECKING:
@@ -55,7 +55,8 @@ SCREENING = (
 
 OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
 CONSTRAINTS = constraints.PARAMETERS
-COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *SELECTION, *SCREENING, *CONSTRAINTS, *FITTING)
+WEIGHTING = (WEIGHT,)
+COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *WEIGHTING, *SELECTION, *SCREENING, *CONSTRAINTS, *FITTING)
 
 
 class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
@@ -128,6 +129,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             "method": result.request.method,
             "parameters": dict(result.request.parameters),
             "rows": result.profile.n,
+            **({"weight": result.profile.total * result.profile.weight_unit} if result.profile.weighted else {}),
             "features": result.profile.d,
             "labels": result.label_names if len(result.label_names) <= 10_000 else len(result.label_names),
             "named": result.named,
@@ -285,7 +287,11 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
 
 class SelectorEstimator(
-    ScreeningAccessors, ConstraintAccessors, MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request], _Selection
+    ScreeningAccessors,
+    ConstraintAccessors,
+    WeightingAccessors,
+    MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request],
+    _Selection,
 ):
     """Common part of the selectors."""
 
@@ -293,7 +299,10 @@ class SelectorEstimator(
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING, *CONSTRAINTS)})
+        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING, *CONSTRAINTS, *WEIGHTING)})
+
+    def _weight_col(self) -> str | None:
+        return self.getWeightCol()
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         """The method and its parameters."""
@@ -306,7 +315,10 @@ class SelectorEstimator(
         return pipeline.Request.of(method, parameters, count, self.getScreen(), self.cut().rule(width), constraints=held_to)
 
     def _check(self, dataset: DataFrame) -> pipeline.Request:
-        return self._request(self.getNumTopFeatures(), None)
+        request = self._request(self.getNumTopFeatures(), None)
+        if self.getWeightCol() is not None:
+            pipeline.check_weights([request])
+        return request
 
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
         request = self._request(packed.profile.d, None)
@@ -321,7 +333,7 @@ class SelectorEstimator(
         return MultiLabelSelectorModel.of(result)
 
 
-declare(SelectorEstimator, (*SCREENING, *CONSTRAINTS))
+declare(SelectorEstimator, (*SCREENING, *CONSTRAINTS, *WEIGHTING))
 
 
 def _registered(name: str) -> str:
@@ -347,6 +359,7 @@ class MultiLabelSelector(SelectorEstimator):
     include, exclude : features that are picked first, and features that never are: names, patterns such as "title_*", or places
     groups : {name: features} that are picked or left together
     costs, budget : what features cost, {name or pattern: cost} or a list, and what the selection may cost
+    weightCol : column of the rows' weights, numbers of 0 or more; for methods of counts and moments
     idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
 
     Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a

@@ -87,3 +87,11 @@ class ConstraintAccessors(Params):
     budget: Param[float | None]
     def getBudget(self) -> float | None: return self.getOrDefault(self.budget)
     def setBudget(self, value: float | None) -> Self: return self._set(budget=value)
+
+
+class WeightingAccessors(Params):
+    """How much rows count."""
+
+    weightCol: Param[str | None]
+    def getWeightCol(self) -> str | None: return self.getOrDefault(self.weightCol)
+    def setWeightCol(self, value: str | None) -> Self: return self._set(weightCol=value)

@@ -69,6 +69,7 @@ def selection_manifest(
             "features_that_vary": int((profile.high > profile.low).sum()),
             "labels": profile.q,
             "label_cardinality": float(profile.positive.sum() / profile.n),
+            **({"weight": profile.total * profile.weight_unit} if profile.weighted else {}),
             "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
             "density": profile.density,
             "stored_as": "sparse" if profile.sparse else "dense",

@@ -47,7 +47,7 @@ from pyspark.sql.types import (
 )
 
 from ..errors import DataError, ParameterError
-from ..schema import FEATURES, ID, LABELS, attribute_names, with_names, with_packed_from
+from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names, with_names, with_packed_from
 from .faults import first_repeated, notice, of_spark, reading
 from .frames import as_spark
 from .lines import checked, near, paths_of, plain
@@ -71,8 +71,10 @@ def table(
     missing: str = "error",
     label_names: Sequence[str] | None = None,
     reader_options: dict[str, str] | None = None,
+    weight: str | None = None,
 ) -> DataFrame:
-    """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`.
+    """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`. `weight` names the column of
+    the rows' weights, which becomes ``weight``.
 
     `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
     pandas'. `reader_options` go to Spark's reader (CSV: header and inferSchema are on unless given). `missing` says what a null
@@ -82,7 +84,7 @@ def table(
     """
     check_policy(missing)
     source = as_spark(path, spark) if hasattr(path, "columns") else open_table(spark, path, format, reader_options)
-    return assemble(source, features, labels, id, label_delimiter, missing, label_names)
+    return assemble(source, features, labels, id, label_delimiter, missing, label_names, weight)
 
 
 def open_table(
@@ -258,17 +260,27 @@ def assemble(
     label_delimiter: str | None = None,
     missing: str = "error",
     label_names: Sequence[str] | None = None,
+    weight: str | None = None,
 ) -> DataFrame:
-    """``id, features, labels`` out of the named columns of a DataFrame."""
-    id_columns = [] if id is None else columns_of(source, id, "id")
-    if len(id_columns) > 1:
-        raise ParameterError(f"id={id!r} stands for {len(id_columns)} columns; give one")
-    label_columns = columns_of(source, labels, "labels", id_columns)
-    feature_columns = columns_of(source, features, "features", id_columns + label_columns)
+    """``id, features, labels``, and ``weight`` where it is named, out of the named columns of a DataFrame."""
+    id_columns, weight_columns = (
+        [] if name is None else columns_of(source, name, what) for what, name in (("id", id), ("weight", weight))
+    )
+    for what, columns, name in (("id", id_columns, id), ("weight", weight_columns, weight)):
+        if len(columns) > 1:
+            raise ParameterError(f"{what}={name!r} stands for {len(columns)} columns; give one")
+    label_columns = columns_of(source, labels, "labels", id_columns + weight_columns)
+    feature_columns = columns_of(source, features, "features", id_columns + label_columns + weight_columns)
     both = set(label_columns) & set(feature_columns)
     if both:
         raise ParameterError(f"column {sorted(both)[0]!r} is a feature and a label; it can be only one of them")
+    for column in weight_columns:
+        if column in feature_columns + label_columns:
+            raise ParameterError(f"column {column!r} is the weight and a feature or label; it can be only one of them")
     kinds = {f.name: f.dataType for f in source.schema.fields}
+    for column in weight_columns:
+        if not isinstance(kinds[column], NumericType):
+            raise ParameterError(f"weight column {column!r} is {kinds[column].simpleString()}; give numbers")
 
     x = _features(source, feature_columns, kinds)
     y = _labels(source, label_columns, kinds, label_delimiter)
@@ -290,6 +302,7 @@ def assemble(
         shown.alias("shown"),
         x.column.alias("x"),
         y.column.alias("y"),
+        *(F.col(quoted(column)).cast("double").alias("w") for column in weight_columns),
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
@@ -308,8 +321,9 @@ def assemble(
         known = F.when(y.lacking("y"), F.transform("y", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(labels_column)
         labels_column = array_to_vector(known if y.nulls else labels_column)
     key = F.coalesce("key", F.lit(0).cast("bigint")).alias(ID)  # which has no null here, and its schema shall say so
-    frame = rows.select(key, features.alias(FEATURES), labels_column.alias(LABELS))
-    plain = plain.select(key, F.col("x").alias(FEATURES), labels_column.alias(LABELS))
+    weights = [F.col("w").alias(WEIGHT) for _ in weight_columns]
+    frame = rows.select(key, features.alias(FEATURES), labels_column.alias(LABELS), *weights)
+    plain = plain.select(key, F.col("x").alias(FEATURES), labels_column.alias(LABELS), *weights)
     if missing == "mean" or (missing == "zero" and x.form == "vector"):
         frame = impute(frame, missing, x.names)
     if x.names:

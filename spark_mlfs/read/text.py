@@ -32,12 +32,13 @@ def text(
     vocabulary: Sequence[str] | None = None,
     label_names: Sequence[str] | None = None,
     reader_options: dict[str, str] | None = None,
+    weight: str | None = None,
 ) -> DataFrame:
     """Bag-of-words features of a text column: ``id, features, labels`` as `tables` gives them.
 
     Parameters
         text            the string column; a null counts as empty text
-        labels, id, format, label_delimiter, label_names, reader_options   as in `tables.table`
+        labels, id, format, label_delimiter, label_names, reader_options, weight   as in `tables.table`
         pattern         what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space only
         stop_words      a language of Spark's StopWordsRemover ("english", ...) or a list of words to leave out
         vocab_size      the most frequent terms kept
@@ -73,7 +74,7 @@ def text(
     if not vocabulary:
         raise DataError(f"text: no term of column {columns[0]!r} occurs in {min_df} rows; lower min_df")
     counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
-    frame = assemble(counter.transform(words), counts, labels, id, label_delimiter, label_names=label_names)
+    frame = assemble(counter.transform(words), counts, labels, id, label_delimiter, label_names=label_names, weight=weight)
     return with_names(frame, FEATURES, vocabulary)
 
 

@@ -426,6 +426,7 @@ def _data(data: Mapping[str, Any], result: Result) -> str:
         ("constant features", f"{number(constant)} (rank last)" if constant else "none"),
         ("unknown labels", number(data["unknown_labels"]) if data["unknown_labels"] else "none"),
         ("rows without a label", number(result.profile.n - result.profile.unlabelled - result.profile.labelled)),
+        *([("weight of all rows", f"{data['weight']:g}")] if "weight" in data else []),
         ("packed", f"{size(data['packed_bytes'])}, {data['stored_as']}"),
         ("fingerprint", data["fingerprint"]),
     ]

@@ -20,6 +20,7 @@ class Extra:
     """
 
     key: ClassVar[str]
+    weighted: ClassVar[bool] = False  # takes rows that have weights
 
     def check(self, method: Method, screened: bool) -> None:
         """`ParameterError` where the method, or one behind a filter (`screened`), cannot have it."""

@@ -21,6 +21,7 @@ class CrossValidation(Extra):
 
     folds: int
     key: ClassVar[str] = "cv_loss"
+    weighted: ClassVar[bool] = True
 
     def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
         """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of its own."""
@@ -47,4 +48,4 @@ def held_out_error(problem: GramProblem, parts: Sequence[GramStatistics], fold: 
     """Σ‖y − W'x − b‖² over the rows of one of the folds `parts`, W and b fitted on the others."""
     view = problem.view(leave_out(parts, [fold]).flattened())
     solution = problem.solve(view)
-    return float(parts[fold].in_view(view).squared_error(solution.weights, solution.intercept).sum())
+    return float(problem.scaled(parts[fold]).in_view(view).squared_error(solution.weights, solution.intercept).sum())

@@ -55,10 +55,10 @@ class ArrayEstimator(BaseEstimator):
         given = {p.name: getattr(self, p.name) for p in self.entry.parameters}
         return spec.check(self.entry.parameters, given, f"{self.registry.kind} {self.entry.name!r}")
 
-    def _hold(self, X: Any, y: Any) -> tuple[Held, Labelled]:
+    def _hold(self, X: Any, y: Any, weights: Any = None) -> tuple[Held, Labelled]:
         """The training rows and their labels, and what scikit-learn notes of them: `n_features_in_`, `feature_names_in_`."""
         MEMORY.accept(self.memory_bytes)
-        held, labels = hold(X, y)
+        held, labels = hold(X, y, weights)
         note_features(self, X, reset=True)
         self.label_names_ = np.array(held.label_names, object)
         return held, labels

@@ -7,12 +7,13 @@ Written by ``python -m spark_mlfs.ml.generate``: change the methods, not this fi
 # ruff: noqa: E501, E701
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from .selectors import SELECTORS, SelectorOfArrays
+from .selectors import SELECTORS, SelectorOfArrays, WeightedSelectorOfArrays
 
 
-class MIMSelector(SelectorOfArrays, entry="mim"):
+class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
     """Mutual information maximisation: R(f) = Σ_l I(f; Y_l), or I(f; labelset).
 
     Method 'mim', documented in ``spark_mlfs.methods.mim``. Source: Sechidis et al. 2014, Eq. 5 and 7.
@@ -27,6 +28,12 @@ class MIMSelector(SelectorOfArrays, entry="mim"):
         correction of the plug-in entropies for the number of cells
     labels : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    label_noise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -71,6 +78,7 @@ class MIMSelector(SelectorOfArrays, entry="mim"):
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
         bias_correction: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        label_weights: str | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -82,6 +90,8 @@ class MIMSelector(SelectorOfArrays, entry="mim"):
         self.binning = binning
         self.bias_correction = bias_correction
         self.labels = labels
+        self.label_weights = label_weights
+        self.label_noise = label_noise
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -100,7 +110,7 @@ class MIMSelector(SelectorOfArrays, entry="mim"):
         self.memory_bytes = memory_bytes
 
 
-class JMISelector(SelectorOfArrays, entry="jmi"):
+class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
     """Joint mutual information: J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l), or with the labelset as one class.
 
     Method 'jmi', documented in ``spark_mlfs.methods.jmi``. Source: Sechidis et al. 2014, Eq. 6 and 8.
@@ -115,6 +125,12 @@ class JMISelector(SelectorOfArrays, entry="jmi"):
         correction of the plug-in entropies for the number of cells
     labels : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    label_noise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -159,6 +175,7 @@ class JMISelector(SelectorOfArrays, entry="jmi"):
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
         bias_correction: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        label_weights: str | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -170,6 +187,8 @@ class JMISelector(SelectorOfArrays, entry="jmi"):
         self.binning = binning
         self.bias_correction = bias_correction
         self.labels = labels
+        self.label_weights = label_weights
+        self.label_noise = label_noise
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -188,7 +207,7 @@ class JMISelector(SelectorOfArrays, entry="jmi"):
         self.memory_bytes = memory_bytes
 
 
-class CMISelector(SelectorOfArrays, entry="cmi"):
+class CMISelector(WeightedSelectorOfArrays, entry="cmi"):
     """Conditional mutual information: Σ_l I(f; Y_l | X_S), S jointly, or with the labelset as one class.
 
     Method 'cmi', documented in ``spark_mlfs.methods.cmi``. Source: Sechidis et al. 2014, Eq. 3 and 4.
@@ -276,7 +295,7 @@ class CMISelector(SelectorOfArrays, entry="cmi"):
         self.memory_bytes = memory_bytes
 
 
-class Chi2Selector(SelectorOfArrays, entry="chi2"):
+class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
     """χ² statistic of feature against each label (sum, mean or maximum over labels), or against the labelset.
 
     Method 'chi2', documented in ``spark_mlfs.methods.chi2``. Source: Trohidis et al. 2008.
@@ -291,6 +310,12 @@ class Chi2Selector(SelectorOfArrays, entry="chi2"):
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     aggregate : {"sum", "mean", "max"}, default "sum"
         how the labels' statistics are combined (br only)
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    label_noise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -334,7 +359,8 @@ class Chi2Selector(SelectorOfArrays, entry="chi2"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
-        aggregate: Literal["sum", "mean", "max"] = "sum",
+        aggregate: Literal["sum", "mean", "max"] = "sum", label_weights: str | Sequence[float] = "uniform",
+        label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -346,6 +372,8 @@ class Chi2Selector(SelectorOfArrays, entry="chi2"):
         self.binning = binning
         self.labels = labels
         self.aggregate = aggregate
+        self.label_weights = label_weights
+        self.label_noise = label_noise
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -364,7 +392,7 @@ class Chi2Selector(SelectorOfArrays, entry="chi2"):
         self.memory_bytes = memory_bytes
 
 
-class PPTCMISelector(SelectorOfArrays, entry="ppt-cmi"):
+class PPTCMISelector(WeightedSelectorOfArrays, entry="ppt-cmi"):
     """Pruned labelsets as one class, then CMI or MIM; plug-in or k-nearest-neighbour estimates.
 
     Method 'ppt-cmi', documented in ``spark_mlfs.methods.ppt_cmi``. Source: Doquire & Verleysen 2013.
@@ -462,7 +490,7 @@ class PPTCMISelector(SelectorOfArrays, entry="ppt-cmi"):
         self.memory_bytes = memory_bytes
 
 
-class PMUSelector(SelectorOfArrays, entry="pmu"):
+class PMUSelector(WeightedSelectorOfArrays, entry="pmu"):
     """R(f) − Σ_s Σ_l co(f, s, l) − Σ_{l<l'} co(f, l, l').
 
     Method 'pmu', documented in ``spark_mlfs.methods.pmu``. Source: Lee & Kim 2013.
@@ -547,7 +575,7 @@ class PMUSelector(SelectorOfArrays, entry="pmu"):
         self.memory_bytes = memory_bytes
 
 
-class D2FSelector(SelectorOfArrays, entry="d2f"):
+class D2FSelector(WeightedSelectorOfArrays, entry="d2f"):
     """R(f) − Σ_s Σ_l co(f, s, l): relevance less what the picked features already tell.
 
     Method 'd2f', documented in ``spark_mlfs.methods.d2f``. Source: Lee & Kim 2015.
@@ -560,6 +588,12 @@ class D2FSelector(SelectorOfArrays, entry="d2f"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    label_noise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -603,7 +637,8 @@ class D2FSelector(SelectorOfArrays, entry="d2f"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none",
+        bias_correction: Literal["none", "miller-madow"] = "none", label_weights: str | Sequence[float] = "uniform",
+        label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -614,6 +649,8 @@ class D2FSelector(SelectorOfArrays, entry="d2f"):
         self.num_bins = num_bins
         self.binning = binning
         self.bias_correction = bias_correction
+        self.label_weights = label_weights
+        self.label_noise = label_noise
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -632,7 +669,7 @@ class D2FSelector(SelectorOfArrays, entry="d2f"):
         self.memory_bytes = memory_bytes
 
 
-class MDMRSelector(SelectorOfArrays, entry="mdmr"):
+class MDMRSelector(WeightedSelectorOfArrays, entry="mdmr"):
     """R(f) − mean_s [I(f; s) − Σ_l I(f; Y_l | s)].
 
     Method 'mdmr', documented in ``spark_mlfs.methods.mdmr``. Source: Lin et al. 2015.
@@ -645,6 +682,12 @@ class MDMRSelector(SelectorOfArrays, entry="mdmr"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    label_noise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -688,7 +731,8 @@ class MDMRSelector(SelectorOfArrays, entry="mdmr"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none",
+        bias_correction: Literal["none", "miller-madow"] = "none", label_weights: str | Sequence[float] = "uniform",
+        label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -699,6 +743,8 @@ class MDMRSelector(SelectorOfArrays, entry="mdmr"):
         self.num_bins = num_bins
         self.binning = binning
         self.bias_correction = bias_correction
+        self.label_weights = label_weights
+        self.label_noise = label_noise
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -717,7 +763,7 @@ class MDMRSelector(SelectorOfArrays, entry="mdmr"):
         self.memory_bytes = memory_bytes
 
 
-class SCLSSelector(SelectorOfArrays, entry="scls"):
+class SCLSSelector(WeightedSelectorOfArrays, entry="scls"):
     """R(f)·(1 − Σ_s I(f; s)/H(f)): the redundancy is label-free.
 
     Method 'scls', documented in ``spark_mlfs.methods.scls``. Source: Lee & Kim 2017.
@@ -730,6 +776,12 @@ class SCLSSelector(SelectorOfArrays, entry="scls"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    label_noise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -773,7 +825,8 @@ class SCLSSelector(SelectorOfArrays, entry="scls"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none",
+        bias_correction: Literal["none", "miller-madow"] = "none", label_weights: str | Sequence[float] = "uniform",
+        label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -784,6 +837,8 @@ class SCLSSelector(SelectorOfArrays, entry="scls"):
         self.num_bins = num_bins
         self.binning = binning
         self.bias_correction = bias_correction
+        self.label_weights = label_weights
+        self.label_noise = label_noise
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -802,7 +857,7 @@ class SCLSSelector(SelectorOfArrays, entry="scls"):
         self.memory_bytes = memory_bytes
 
 
-class LRFSSelector(SelectorOfArrays, entry="lrfs"):
+class LRFSSelector(WeightedSelectorOfArrays, entry="lrfs"):
     """Σ_{l≠l'} I(f; Y_l' | Y_l) − mean_s I(f; s).
 
     Method 'lrfs', documented in ``spark_mlfs.methods.lrfs``. Source: Zhang et al. 2019.
@@ -887,7 +942,7 @@ class LRFSSelector(SelectorOfArrays, entry="lrfs"):
         self.memory_bytes = memory_bytes
 
 
-class FIMFSelector(SelectorOfArrays, entry="fimf"):
+class FIMFSelector(WeightedSelectorOfArrays, entry="fimf"):
     """R(f) − Σ over pairs of the highest-entropy labels of co(f, l, l').
 
     Method 'fimf', documented in ``spark_mlfs.methods.fimf``. Source: Lee & Kim 2015.
@@ -975,7 +1030,7 @@ class FIMFSelector(SelectorOfArrays, entry="fimf"):
         self.memory_bytes = memory_bytes
 
 
-class ENMSelector(SelectorOfArrays, entry="enm"):
+class ENMSelector(WeightedSelectorOfArrays, entry="enm"):
     """‖(I(f; Y_l))_l‖₂.
 
     Method 'enm', documented in ``spark_mlfs.methods.enm``. Source: Gonzalez-Lopez et al. 2020.
@@ -988,6 +1043,12 @@ class ENMSelector(SelectorOfArrays, entry="enm"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+    label_noise : Sequence[float] | None, default None
+        probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
+        probabilities fp, fn below 1 together, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1031,7 +1092,8 @@ class ENMSelector(SelectorOfArrays, entry="enm"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none",
+        bias_correction: Literal["none", "miller-madow"] = "none", label_weights: str | Sequence[float] = "uniform",
+        label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1042,6 +1104,8 @@ class ENMSelector(SelectorOfArrays, entry="enm"):
         self.num_bins = num_bins
         self.binning = binning
         self.bias_correction = bias_correction
+        self.label_weights = label_weights
+        self.label_noise = label_noise
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -1060,7 +1124,7 @@ class ENMSelector(SelectorOfArrays, entry="enm"):
         self.memory_bytes = memory_bytes
 
 
-class GMMSelector(SelectorOfArrays, entry="gmm"):
+class GMMSelector(WeightedSelectorOfArrays, entry="gmm"):
     """Geometric mean over the labels of I(f; Y_l), each floored at 1e-12.
 
     Method 'gmm', documented in ``spark_mlfs.methods.gmm``. Source: Gonzalez-Lopez et al. 2020.
@@ -1145,7 +1209,7 @@ class GMMSelector(SelectorOfArrays, entry="gmm"):
         self.memory_bytes = memory_bytes
 
 
-class MRMRSelector(SelectorOfArrays, entry="mrmr"):
+class MRMRSelector(WeightedSelectorOfArrays, entry="mrmr"):
     """Rel(f) less, or over, mean_s Red(f, s): relevance to the labels against redundancy with the picked features.
 
     Method 'mrmr', documented in ``spark_mlfs.methods.mrmr``. Source: Peng et al. 2005.
@@ -1240,7 +1304,7 @@ class MRMRSelector(SelectorOfArrays, entry="mrmr"):
         self.memory_bytes = memory_bytes
 
 
-class IGMFSelector(SelectorOfArrays, entry="igmf"):
+class IGMFSelector(WeightedSelectorOfArrays, entry="igmf"):
     """2·I(f; labelset) / (H(f) + H(labelset)).
 
     Method 'igmf', documented in ``spark_mlfs.methods.igmf``. Source: Li et al. 2014.
@@ -1325,7 +1389,7 @@ class IGMFSelector(SelectorOfArrays, entry="igmf"):
         self.memory_bytes = memory_bytes
 
 
-class FastCanSelector(SelectorOfArrays, entry="fastcan"):
+class FastCanSelector(WeightedSelectorOfArrays, entry="fastcan"):
     """J(f) = ‖V'x_f⊥‖²/‖x_f⊥‖²: what f adds to the sum of squared canonical correlations with the labels.
 
     Method 'fastcan', documented in ``spark_mlfs.methods.fastcan``. Source: Zhang & Lang 2022.
@@ -1403,7 +1467,7 @@ class FastCanSelector(SelectorOfArrays, entry="fastcan"):
         self.memory_bytes = memory_bytes
 
 
-class FStatisticSelector(SelectorOfArrays, entry="f-statistic"):
+class FStatisticSelector(WeightedSelectorOfArrays, entry="f-statistic"):
     """F = (n − q)/(q − 1) · Σ n_l(μ_l − μ)² / Σ_l Σ_{i∈l}(x_i − μ_l)².
 
     Method 'f-statistic', documented in ``spark_mlfs.methods.f_statistic``. Source: Kong et al. 2012.
@@ -1478,7 +1542,7 @@ class FStatisticSelector(SelectorOfArrays, entry="f-statistic"):
         self.memory_bytes = memory_bytes
 
 
-class FisherSelector(SelectorOfArrays, entry="fisher"):
+class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
     """Fisher score Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c, mean over labels; or over overlapping labels, or labelsets.
 
     Method 'fisher', documented in ``spark_mlfs.methods.fisher``. Source: Gu, Li & Han 2011.
@@ -1487,6 +1551,9 @@ class FisherSelector(SelectorOfArrays, entry="fisher"):
     ----------
     labels : {"br", "overlap", "lp"}, default "br"
         mean over labels, overlapping labels, or labelsets
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1529,7 +1596,7 @@ class FisherSelector(SelectorOfArrays, entry="fisher"):
     """
 
     def __init__(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br",
+        self, *, labels: Literal["br", "overlap", "lp"] = "br", label_weights: str | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1538,6 +1605,7 @@ class FisherSelector(SelectorOfArrays, entry="fisher"):
         costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.labels = labels
+        self.label_weights = label_weights
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -1839,7 +1907,7 @@ class ReliefFSelector(SelectorOfArrays, entry="relieff"):
         self.memory_bytes = memory_bytes
 
 
-class RidgeSelector(SelectorOfArrays, entry="ridge"):
+class RidgeSelector(WeightedSelectorOfArrays, entry="ridge"):
     """Row norms of the multi-output ridge regression.
 
     Method 'ridge', documented in ``spark_mlfs.methods.ridge``. Source: Hoerl & Kennard 1970.
@@ -1853,6 +1921,9 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1896,6 +1967,7 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
 
     def __init__(
         self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", label_sketch: int | None = None,
+        label_weights: str | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1906,6 +1978,7 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
         self.alpha = alpha
         self.scaling = scaling
         self.label_sketch = label_sketch
+        self.label_weights = label_weights
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -1924,7 +1997,7 @@ class RidgeSelector(SelectorOfArrays, entry="ridge"):
         self.memory_bytes = memory_bytes
 
 
-class LassoSelector(SelectorOfArrays, entry="lasso"):
+class LassoSelector(WeightedSelectorOfArrays, entry="lasso"):
     """Row norms of the LASSO of every label, or of the group LASSO.
 
     Method 'lasso', documented in ``spark_mlfs.methods.lasso``. Source: Tibshirani 1996.
@@ -1942,6 +2015,9 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1985,7 +2061,7 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
 
     def __init__(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        max_iter: int = 10000, label_sketch: int | None = None,
+        max_iter: int = 10000, label_sketch: int | None = None, label_weights: str | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1998,6 +2074,7 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
         self.scaling = scaling
         self.max_iter = max_iter
         self.label_sketch = label_sketch
+        self.label_weights = label_weights
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -2016,7 +2093,7 @@ class LassoSelector(SelectorOfArrays, entry="lasso"):
         self.memory_bytes = memory_bytes
 
 
-class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
+class ElasticNetSelector(WeightedSelectorOfArrays, entry="elastic-net"):
     """Row norms of the elastic net of every label, or of its group form.
 
     Method 'elastic-net', documented in ``spark_mlfs.methods.elastic_net``. Source: Zou & Hastie 2005.
@@ -2036,6 +2113,9 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2080,6 +2160,7 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
     def __init__(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
         scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 10000, label_sketch: int | None = None,
+        label_weights: str | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2093,6 +2174,7 @@ class ElasticNetSelector(SelectorOfArrays, entry="elastic-net"):
         self.scaling = scaling
         self.max_iter = max_iter
         self.label_sketch = label_sketch
+        self.label_weights = label_weights
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -2202,7 +2284,7 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         self.memory_bytes = memory_bytes
 
 
-class CSFSSelector(SelectorOfArrays, entry="csfs"):
+class CSFSSelector(WeightedSelectorOfArrays, entry="csfs"):
     """Convex semi-supervised selection: ℓ2,1 regression that fills in unknown labels.
 
     Method 'csfs', documented in ``spark_mlfs.methods.csfs``. Source: Chang et al. 2014.
@@ -2218,6 +2300,9 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2261,7 +2346,7 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
 
     def __init__(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 300,
-        label_sketch: int | None = None,
+        label_sketch: int | None = None, label_weights: str | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2273,6 +2358,7 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
         self.scaling = scaling
         self.max_iter = max_iter
         self.label_sketch = label_sketch
+        self.label_weights = label_weights
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -2291,7 +2377,7 @@ class CSFSSelector(SelectorOfArrays, entry="csfs"):
         self.memory_bytes = memory_bytes
 
 
-class MSSLSelector(SelectorOfArrays, entry="mssl"):
+class MSSLSelector(WeightedSelectorOfArrays, entry="mssl"):
     """ℓ2,1-regularised regression that is smooth over the graph of neighbouring features.
 
     Method 'mssl', documented in ``spark_mlfs.methods.mssl``. Source: Cai & Zhu 2018.
@@ -2313,6 +2399,9 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
+    label_weights : str | Sequence[float], default "uniform"
+        how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2357,6 +2446,7 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
     def __init__(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
         max_iter: int = 10000, tol: float = 1e-09, label_sketch: int | None = None,
+        label_weights: str | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2371,6 +2461,7 @@ class MSSLSelector(SelectorOfArrays, entry="mssl"):
         self.max_iter = max_iter
         self.tol = tol
         self.label_sketch = label_sketch
+        self.label_weights = label_weights
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -2493,7 +2584,7 @@ class MIFSSelector(SelectorOfArrays, entry="mifs"):
         self.memory_bytes = memory_bytes
 
 
-class OMFSSelector(SelectorOfArrays, entry="omfs"):
+class OMFSSelector(WeightedSelectorOfArrays, entry="omfs"):
     """ℓ2,1 regression of the features on factorised labels.
 
     Method 'omfs', documented in ``spark_mlfs.methods.omfs``. Source: Valadi et al.

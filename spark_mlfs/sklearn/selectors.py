@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .. import pipeline
 from ..blocks.arrays import wrong_value
 from ..faces import show
-from ..faces.arrays import CONSTRAINTS, MEMORY, SCREEN, SELECTION, cut_of, selected
+from ..faces.arrays import CONSTRAINTS, MEMORY, SCREEN, SELECTION, cut_of, said_in_python, selected
 from ..faces.classes import EstimatorClasses
 from ..faces.source import array_estimator_source
 from ..methods import METHODS
@@ -55,6 +55,9 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     def fit(self, X: Any, y: Any) -> Self:
         """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one
         class a row, or a list of tags a row."""
+        return self._fit(X, y, None)
+
+    def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         method, parameters = self._named()
         cut = cut_of({p.name: getattr(self, p.name) for p in SELECTION})
         held_to = Constraints.of({p.name: getattr(self, p.name) for p in CONSTRAINTS})
@@ -63,7 +66,10 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
             return pipeline.Request.of(method, parameters, count, self.screen, cut.rule(width), constraints=held_to)
 
         checked = request_of(cut.count, cut.count or 1)  # before any row is read
-        held, _ = self._hold(X, y)
+        if weights is not None:
+            with said_in_python():
+                pipeline.check_weights([checked])
+        held, _ = self._hold(X, y, weights)
         width = checked.width(held.feature_names)
         request = request_of(cut.keep(width, checked.budgeted), width)
         result = selected(held, request, self.memory_bytes)
@@ -121,7 +127,16 @@ def unchecked_values() -> dict[str, Any]:
     return {name: False}
 
 
-class MultiLabelSelector(SelectorOfArrays):
+class WeightedSelectorOfArrays(SelectorOfArrays):
+    """Common part of the selectors whose method takes row weights."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Ranks the features of X (n, d) by the labels y: an indicator matrix or frame (n, q) of 0, 1 and NaN (unknown), one
+        class a row, or a list of tags a row. `sample_weight` (n,), numbers of 0 or more: a row of weight 2 counts as two."""
+        return self._fit(X, y, sample_weight)
+
+
+class MultiLabelSelector(WeightedSelectorOfArrays):
     """Selects features of multi-label data in memory with any registered method.
 
     Parameters
@@ -193,5 +208,11 @@ class MultiLabelSelector(SelectorOfArrays):
 
 
 SELECTORS = EstimatorClasses(
-    METHODS, "Selector", "SelectorOfArrays", COMMON, f"{__package__}.selector_classes", array_estimator_source
+    METHODS,
+    "Selector",
+    "SelectorOfArrays",
+    COMMON,
+    f"{__package__}.selector_classes",
+    array_estimator_source,
+    "WeightedSelectorOfArrays",
 )

@@ -102,6 +102,7 @@ class Statistic:
     `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces merged apart
     `quantised`    whether its integers are sums of quantised values (`kernels.exact`), which finish on the driver
     `by_labelset`  whether a state grows with the distinct labelsets, so that counting them first tells its size
+    `weighted`     whether rows that have weights count by them; the engines refuse a statistic of weighted rows that does not
     """
 
     layout: ClassVar[str] = "coded"
@@ -109,6 +110,7 @@ class Statistic:
     divisible: ClassVar[bool] = True
     by_labelset: ClassVar[bool] = False
     quantised: ClassVar[bool] = False
+    weighted: ClassVar[bool] = False
 
     def key(self) -> Hashable:
         """Equal keys mean equal results: the engines answer a repeated request from their cache."""

@@ -43,6 +43,7 @@ class CellInformation(Statistic):
     selected: tuple[int, ...]
     logs: CountLogs
     layout = "cells"
+    weighted = True
 
     def key(self) -> Hashable:
         return "cells", self.coding.key, self.target.key(), self.selected
@@ -57,7 +58,7 @@ class CellInformation(Statistic):
             return {"sums": np.zeros(len(self.coding.features), np.int64)}
         part = block.take(kept)
         cell, _ = numbered(cells[kept])
-        pairs = CellPairs.of(cell, *groups_of(part, self.target), isinstance(self.target, Labels))
+        pairs = CellPairs.of(cell, *groups_of(part, self.target), isinstance(self.target, Labels), part.masses(profile))
         if part.onehot is not None:
             return {"sums": sparse_cell_information(part.onehot, self.coding.bins, pairs, self.logs)}
         width, per_byte, features = self.coding.width, self.coding.per_byte, len(self.coding.features)
@@ -78,6 +79,7 @@ class CellCounts(Statistic):
     target: Target
     selected: tuple[int, ...]
     logs: CountLogs | None
+    weighted = True
 
     def key(self) -> Hashable:
         return "cell counts", self.coding.key, self.target.key(), self.selected
@@ -93,7 +95,8 @@ class CellCounts(Statistic):
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         cell = cells_of(block, self.coding, self.selected)
         rows, groups = groups_of(block, self.target)
-        return count_state(block, self.coding, rows, cell[rows] * self.target.size + groups, self.cells * self.target.size)
+        groups = cell[rows] * self.target.size + groups
+        return count_state(block, self.coding, profile, rows, groups, self.cells * self.target.size)
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
         counts, logs = counts_of(state, self.coding), self.logs

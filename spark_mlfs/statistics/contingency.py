@@ -23,7 +23,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
 from ..blocks.profile import Profile
 from ..kernels import information as info
-from ..kernels.counts import count_dense, count_slots, count_sparse, members, slots_first
+from ..kernels.counts import count_dense, count_slots, count_sparse, members, rows_by_group, slots_first
 from ..kernels.links import LinkCells, column_of_rows
 from .base import Ended, Statistic, cuts
 from .targets import Classes, Everything, LabelPairs, Labels, Target, groups_of
@@ -142,19 +142,27 @@ class Counts:
         return out
 
 
-def count_state(block: CodedBlock, coding: Coding, rows: np.ndarray, groups: np.ndarray, size: int) -> State:
-    """The counts of a block's rows over `size` groups as a state: `table` and `totals` of `Counts`."""
-    totals = np.bincount(groups, minlength=size).astype(np.int64)
+def count_state(block: CodedBlock, coding: Coding, profile: Profile, rows: np.ndarray, groups: np.ndarray, size: int) -> State:
+    """The counts of a block's rows over `size` groups as a state: `table` and `totals` of `Counts`; weighted rows count in units
+    of their weight."""
+    mass = block.masses(profile)
+    totals = rows_by_group(rows, groups, size, mass)
     if block.onehot is not None:
-        return {"table": count_sparse(block.onehot, rows, groups, size), "totals": totals}
-    return {"table": dense_table(block, coding, rows, groups, size, (0, len(coding.features))), "totals": totals}
+        return {"table": count_sparse(block.onehot, rows, groups, size, mass), "totals": totals}
+    return {"table": dense_table(block, coding, rows, groups, size, (0, len(coding.features)), mass), "totals": totals}
 
 
 def dense_table(
-    block: CodedBlock, coding: Coding, rows: np.ndarray, groups: np.ndarray, size: int, features: tuple[int, int]
+    block: CodedBlock,
+    coding: Coding,
+    rows: np.ndarray,
+    groups: np.ndarray,
+    size: int,
+    features: tuple[int, int],
+    mass: np.ndarray | None = None,
 ) -> np.ndarray:
-    """(last - first, width, size) counts of the `features` first..last of a densely coded block."""
-    return count_dense(block.codes, coding.width, coding.per_byte, rows, groups, size, features)
+    """(last - first, width, size) counts of the `features` first..last of a densely coded block; `mass` (n,) of its rows."""
+    return count_dense(block.codes, coding.width, coding.per_byte, rows, groups, size, features, mass)
 
 
 def counts_of(state: State, coding: Coding) -> Counts:
@@ -185,7 +193,7 @@ def table_bytes(
     cells = min(int(np.minimum(table, stored * each).sum()), met, rows * min(profile.widest, last - first) * each)
     slots = int(coding.offsets[last] - coding.offsets[first])
     wide = 8 if max(cells, slots, size) >= 1 << 31 else 4
-    return cells * ((8 if profile.n >= 1 << 31 else 4) + wide) + (size + 1) * wide + 8 * size
+    return cells * ((8 if profile.total >= 1 << 31 else 4) + wide) + (size + 1) * wide + 8 * size
 
 
 @dataclass
@@ -194,12 +202,13 @@ class TwoWay(Statistic):
 
     coding: Coding
     target: Target
+    weighted = True
 
     def key(self) -> Hashable:
         return "two-way", self.coding.key, self.target.key()
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
-        return count_state(block, self.coding, *groups_of(block, self.target), self.target.size)
+        return count_state(block, self.coding, profile, *groups_of(block, self.target), self.target.size)
 
     def finish(self, state: State, profile: Profile) -> Counts:
         return counts_of(state, self.coding)
@@ -224,17 +233,18 @@ def range_bytes(coding: Coding, target: Target, profile: Profile, copies: int = 
         return np.full(len(coding.features), coding.width * copies * target.size * 8, np.int64)
     each, _ = target.bounds(profile)
     table = (coding.bins - 1).astype(np.int64) * target.size * copies
-    return np.minimum(table, profile.stored[coding.features] * each) * 8 + 4 * (coding.bins - 1)
+    cell = 8 if profile.total < 1 << 31 else 12
+    return np.minimum(table, profile.stored[coding.features] * each) * cell + 4 * (coding.bins - 1)
 
 
 def group_totals(target: Target, profile: Profile) -> np.ndarray | None:
-    """(size,) rows of each group, where the profile tells."""
+    """(size,) rows of each group, or their units of weight, where the profile tells."""
     if isinstance(target, Everything):
-        return np.array([profile.n])
+        return np.array([profile.total])
     if not isinstance(target, Labels) or target.only_known:
         return None
-    unknown = profile.unknown[list(target.watch)] + profile.unlabelled
-    return np.concatenate([[profile.n], profile.positive, unknown]).astype(np.int64)
+    unknown = profile.unknown_total[list(target.watch)]
+    return np.concatenate([[profile.total], profile.positive_total, unknown]).astype(np.int64)
 
 
 @dataclass
@@ -248,6 +258,7 @@ class TwoWayNumbers(Ended):
     target: Target
     totals: np.ndarray
     reduction: Reduction
+    weighted = True
 
     def key(self) -> Hashable:
         return "two-way numbers", self.coding.key, self.target.key(), self.reduction.key()
@@ -264,7 +275,7 @@ class TwoWayNumbers(Ended):
 
     def pieces(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         whole = in_blocks(blocks, lambda block: groups_of(block, self.target)), self.target.size, has_everyone(self.target)
-        for (table,) in range_tables(blocks, self.coding, [whole], edges):
+        for (table,) in range_tables(blocks, self.coding, profile, [whole], edges):
             yield {"table": table}
 
     def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
@@ -286,22 +297,27 @@ def in_blocks(blocks: list[CodedBlock], groups: Callable[[CodedBlock], tuple]) -
     return np.concatenate([rows + a for (rows, _), a in zip(found, before, strict=False)]), np.concatenate([g for _, g in found])
 
 
+def masses_of(blocks: list[CodedBlock], profile: Profile) -> np.ndarray | None:
+    """The `masses` of all rows of some blocks."""
+    return np.concatenate([block.masses(profile) for block in blocks]) if profile.weighted else None
+
+
 def has_everyone(target: Target) -> bool:
     """Whether group 0 of a target is all rows."""
     return isinstance(target, Everything) or (isinstance(target, Labels) and not target.only_known)
 
 
 def range_tables(
-    blocks: list[CodedBlock], coding: Coding, groupings: list[Grouping], edges: np.ndarray
+    blocks: list[CodedBlock], coding: Coding, profile: Profile, groupings: list[Grouping], edges: np.ndarray
 ) -> Iterator[list[np.ndarray | sp.csr_matrix]]:
     """Range by range of the features, the table of each grouping of the blocks' rows: (features, width, size), or CSR
     (slots, size)."""
-    n = sum(block.n for block in blocks)
+    n, mass = sum(block.n for block in blocks), masses_of(blocks, profile)
     if not coding.sparse:
         codes = blocks[0].codes if len(blocks) == 1 else np.concatenate([b.codes for b in blocks], axis=1)
         for first, last in zip(edges[:-1], edges[1:], strict=True):
             yield [
-                count_dense(codes, coding.width, coding.per_byte, rows, groups, size, (int(first), int(last)))
+                count_dense(codes, coding.width, coding.per_byte, rows, groups, size, (int(first), int(last)), mass)
                 for (rows, groups), size, _ in groupings
             ]
         return
@@ -310,10 +326,10 @@ def range_tables(
     for (rows, groups), size, everyone in groupings:
         if everyone:
             rows, groups, size = rows[groups > 0], groups[groups > 0] - 1, size - 1
-        known.append((members(rows, groups, n, size), everyone))
+        known.append((members(rows, groups, n, size, mass), everyone))
     for first, last in zip(edges[:-1], edges[1:], strict=True):
         a, z = int(coding.offsets[first]), int(coding.offsets[last])
-        yield [count_slots(columns, a, z, member, everyone) for member, everyone in known]
+        yield [count_slots(columns, a, z, member, everyone, mass) for member, everyone in known]
 
 
 @dataclass
@@ -330,6 +346,7 @@ class PairInformation(Statistic):
     commonest: tuple[int, ...]
     logs: info.CountLogs | None
     two_way: Counts | None
+    weighted = True
 
     def key(self) -> Hashable:
         return "pairs", self.coding.key, self.target.key(), self.selected
@@ -352,7 +369,7 @@ class PairInformation(Statistic):
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         state: State = {}
         for index in range(len(self.selected)):
-            part = count_state(block, self.coding, *self._split(block, index))
+            part = count_state(block, self.coding, profile, *self._split(block, index))
             state[f"table{index}"], state[f"totals{index}"] = part["table"], part["totals"]
         return state
 
@@ -387,9 +404,11 @@ def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two
         counted = counted.reshape(last - first, width, counts.size // size, size)
         rest = two_way.dense(first, last) - counted.sum(axis=2)
         full = np.concatenate([counted, rest[:, :, None, :]], axis=2)
+        full = target.unflipped(full) if isinstance(target, Labels) else full
         at = slice(first - counts.first, last - counts.first)
         if isinstance(target, Labels):
-            out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full))
+            weights = None if target.weights is None else np.array(target.weights)
+            out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full), weights)
             out[1, at] = info.pair_information(logs, full[..., 0])
         elif isinstance(target, Classes):
             out[0, at] = info.conditional_class_information(logs, full)
@@ -436,7 +455,7 @@ def stored_linked_information(logs: info.CountLogs, target: Target, counts: Coun
 
 def information_of_links(coding: Coding, target: Target) -> Callable[..., np.ndarray]:
     """`linked_information`, or the way to the same bits that takes the stored cells only."""
-    known = not isinstance(target, Labels) or not target.watch
+    known = not isinstance(target, Labels) or target.plain
     return stored_linked_information if coding.sparse and known and not isinstance(target, Everything) else linked_information
 
 
@@ -454,6 +473,7 @@ class PairNumbers(Ended):
     commonest: tuple[int, ...]
     logs: info.CountLogs
     totals: np.ndarray
+    weighted = True
 
     def key(self) -> Hashable:
         return "pair numbers", self.coding.key, self.target.key(), self.selected
@@ -483,7 +503,7 @@ class PairNumbers(Ended):
     def _totals_bytes(self, profile: Profile) -> int:
         each, _ = self.target.bounds(profile)
         slots = [(int(self.coding.bins[s]) - 1) * self.target.size for s in self.selected]
-        return sum(12 * min(slot, profile.n * each) + 16 for slot in slots)
+        return sum((12 if profile.total < 1 << 31 else 16) * min(slot, profile.n * each) + 16 for slot in slots)
 
     def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
         slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
@@ -500,8 +520,8 @@ class PairNumbers(Ended):
             size = (int(self.coding.bins[s]) - 1) * self.target.size
             some = in_blocks(blocks, lambda block, index=index: pairs._split(block, index))
             groupings.append((some, size, False))
-            totals[f"totals{index}"] = sp.csr_matrix(np.bincount(some[1], minlength=size)[None])
-        for tables in range_tables(blocks, self.coding, groupings, edges):
+            totals[f"totals{index}"] = sp.csr_matrix(rows_by_group(*some, size, masses_of(blocks, profile))[None])
+        for tables in range_tables(blocks, self.coding, profile, groupings, edges):
             yield {"two way": tables[0], **{f"table{i}": table for i, table in enumerate(tables[1:])}, **totals}
 
     def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
@@ -528,6 +548,7 @@ class LabelPairSums(Statistic):
     last: int
     logs: info.CountLogs | None = None
     two_way: Counts | None = None
+    weighted = True
 
     def key(self) -> Hashable:
         return "label pairs", self.coding.key, self.target.key(), self.first, self.last
@@ -537,12 +558,13 @@ class LabelPairSums(Statistic):
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         rows, groups = groups_of(block, self.target)
+        size, mass = self.target.size, block.masses(profile)
         if block.onehot is None:
-            return {"table": dense_table(block, self.coding, rows, groups, self.target.size, (self.first, self.last))}
+            return {"table": dense_table(block, self.coding, rows, groups, size, (self.first, self.last), mass)}
         a, z = self.coding.offsets[self.first], self.coding.offsets[self.last]
         return {
-            "table": count_sparse(block.onehot[:, a:z], rows, groups, self.target.size),
-            "totals": np.bincount(groups, minlength=self.target.size).astype(np.int64),
+            "table": count_sparse(block.onehot[:, a:z], rows, groups, size, mass),
+            "totals": rows_by_group(rows, groups, size, mass),
         }
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:

@@ -26,8 +26,8 @@ DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicke
 
 
 def centre_of_labels(profile: Profile) -> np.ndarray:
-    """(q,) provisional centre of the labels: their share among the rows."""
-    return profile.positive / max(1, profile.n)
+    """(q,) provisional centre of the labels: their share among the rows, by weight."""
+    return profile.positive_total / max(1, profile.total)
 
 
 def features_of(block: Block, profile: Profile) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray]:
@@ -49,6 +49,8 @@ def exact_statistics(state: State, profile: Profile, prefix: str, q: int, sketch
     with the `q` columns of their sketch, about 0."""
     own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     m = exact.moments_of(own, unit_of(profile), q)
+    if profile.weighted:
+        m = {name: value * profile.weight_unit for name, value in m.items()}
     if sketch:
         size = np.sqrt(entries(q))
         m |= {"sum_y": m["sum_y"] / size, "xy": m["xy"] / size, "yy": m["yy"] / entries(q)}
@@ -84,6 +86,7 @@ class Gram(Statistic):
     blocks: int = 1
     sketch: int = 0
     quantised = True
+    weighted = True
 
     @property
     def layout(self) -> str:  # type: ignore[override]
@@ -112,7 +115,7 @@ class Gram(Statistic):
             x, _ = features_of(part, profile)
             coarse, fine = exact.quantised(x, unit_of(profile))
             wide = profile.n >= exact.WIDE_ROWS
-            state = exact.second_moments(coarse, fine, self.labels(part, profile), wide=wide)
+            state = exact.second_moments(coarse, fine, self.labels(part, profile), wide=wide, mass=part.masses(profile))
             out = exact.add(out, {prefix + name: value for name, value in state.items()})
         return out
 
@@ -143,7 +146,9 @@ class Gram(Statistic):
         one = bool(profile.binary[profile.varying].all())  # values that need one slice
         words = (1 if one else 2) * (2 if profile.n >= exact.WIDE_ROWS else 1)
         products = words * v * v + (1 if one else 2) * v * q + q * q
-        return self.blocks * (8 * (1 + q + 4 * v + products) + envelope(12))
+        if profile.weighted:
+            products = (2 if one else 3) * v * v + (2 if one else 4) * v * q + q * q
+        return self.blocks * (8 * (1 + q + 4 * v + products) + envelope(16))
 
 
 @dataclass

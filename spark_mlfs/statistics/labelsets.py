@@ -12,6 +12,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..kernels import exact
+from ..kernels.counts import rows_by_group
 from .base import Statistic
 from .gram import features_of
 from .moments import Moments, provisional_centre, unit_of
@@ -19,7 +20,8 @@ from .moments import Moments, provisional_centre, unit_of
 
 @dataclass
 class Labelsets:
-    """The distinct labelsets: `hashes` (m,) sorted uint64, `counts` (m,) rows, and their labels as CSR."""
+    """The distinct labelsets: `hashes` (m,) sorted uint64, `counts` (m,) rows or their units of weight, and their labels as
+    CSR."""
 
     hashes: np.ndarray
     counts: np.ndarray
@@ -38,6 +40,7 @@ class LabelsetCounts(Statistic):
     layout = "rows"
     divisible = False
     by_labelset = True
+    weighted = True
 
     def key(self) -> Hashable:
         return "labelset counts"
@@ -45,12 +48,13 @@ class LabelsetCounts(Statistic):
     def partial(self, block: Block, profile: Profile) -> State:
         hashes = block.labelset_hash
         rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
-        distinct, first, counts = np.unique(hashes[rows], return_index=True, return_counts=True)
+        distinct, first, code = np.unique(hashes[rows], return_index=True, return_inverse=True)
+        counts = rows_by_group(rows, code, len(distinct), block.masses(profile))
         ones = np.ones(len(block.label_indices), np.int8)
         sets = sp.csr_matrix((ones, block.label_indices, block.label_indptr), shape=(block.n, profile.q))[rows[first]]
         return {
             "hashes": distinct,
-            "counts": counts.astype(np.int64),
+            "counts": counts,
             "indptr": sets.indptr.astype(np.int64),
             "indices": sets.indices.astype(np.int64),
         }
@@ -93,6 +97,7 @@ class LabelsetSums(Statistic):
     divisible = False
     by_labelset = True
     quantised = True
+    weighted = True
 
     def key(self) -> Hashable:
         return "labelset sums", self.squares
@@ -108,7 +113,7 @@ class LabelsetSums(Statistic):
             code = codes[first : first + exact.ROWS]
             member = sp.csr_matrix((np.ones(part.n), (code, np.arange(part.n))), shape=(m, part.n))
             coarse, fine = exact.quantised(features_of(part, profile)[0], unit)
-            sums = exact.add(sums, exact.group_moments(coarse, fine, member, self.squares, wide))
+            sums = exact.add(sums, exact.group_moments(coarse, fine, member, self.squares, wide, part.masses(profile)))
         return state | sums
 
     def merge(self, left: State, right: State) -> State:
@@ -133,5 +138,7 @@ class LabelsetSums(Statistic):
         one = bool(profile.binary[profile.varying].all())
         arrays = (2 if one else 5) if self.squares else (1 if one else 2)
         arrays += 0 if profile.n < exact.WIDE_ROWS or not self.squares else (1 if one else 3)
+        if profile.weighted:
+            arrays = (4 if one else 10) if self.squares else (2 if one else 4)
         sums = 8 * arrays * profile.most_labelsets * len(profile.varying)
-        return LabelsetCounts().state_bytes(profile) + sums + envelope(8)
+        return LabelsetCounts().state_bytes(profile) + sums + envelope(10)

@@ -19,7 +19,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.coding import SPARSE_DENSITY
 from ..blocks.profile import Profile
 from ..kernels import exact
-from ..kernels.counts import members
+from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows
 from .base import Ended, Runner, Statistic, cuts
 from .targets import Labels, Target
@@ -64,11 +64,13 @@ class Moments:
 
 @dataclass
 class GroupMoments(Statistic):
-    """`Moments` of every group of `target`. State: 16·g·v bytes, 40 where values need a second slice."""
+    """`Moments` of every group of `target`, of weighted rows in units of their weight. State: 16·g·v bytes, 40 where values need
+    a second slice, twice that of weighted rows."""
 
     target: Target
     layout = "rows"
     quantised = True
+    weighted = True
 
     def key(self) -> Hashable:
         return "moments", self.target.key()
@@ -81,8 +83,9 @@ class GroupMoments(Statistic):
             rows, groups = self.target.groups(part)
             member = sp.csr_matrix((np.ones(len(rows)), (groups, rows)), shape=(size, part.n))
             coarse, fine = exact.quantised(shifted(part, profile), unit)
-            state = {"count": np.bincount(groups, minlength=size).astype(np.int64)}
-            out = exact.add(out, state | exact.group_moments(coarse, fine, member, wide=wide))
+            mass = part.masses(profile)
+            state = {"count": rows_by_group(rows, groups, size, mass)}
+            out = exact.add(out, state | exact.group_moments(coarse, fine, member, wide=wide, mass=mass))
         return out
 
     def merge(self, left: State, right: State) -> State:
@@ -95,7 +98,8 @@ class GroupMoments(Statistic):
     def state_bytes(self, profile: Profile) -> int:
         one = bool(profile.binary[profile.varying].all())
         arrays = (2 if one else 5) + (0 if profile.n < exact.WIDE_ROWS else 1 if one else 3)
-        return 8 * self.target.size * (arrays * len(profile.varying) + 1) + envelope(9)
+        arrays = (4 if one else 10) if profile.weighted else arrays
+        return 8 * self.target.size * (arrays * len(profile.varying) + 1) + envelope(11)
 
 
 @dataclass
@@ -140,8 +144,9 @@ class MomentsReduction(Protocol):
 
 
 def thin(profile: Profile) -> bool:
-    """Whether the features are so sparse, however they are stored, that moments go by what is not zero."""
-    return profile.density < SPARSE_DENSITY
+    """Whether the features are so sparse, however they are stored, that moments go by what is not zero. Sums of heavy rows would
+    leave int64 there."""
+    return profile.density < SPARSE_DENSITY and (not profile.weighted or profile.total < exact.WIDE_ROWS)
 
 
 @dataclass
@@ -156,6 +161,7 @@ class MomentsNumbers(Ended):
     rows: np.ndarray
     reduction: MomentsReduction
     layout = "rows"
+    weighted = True
 
     def key(self) -> Hashable:
         return "moments numbers", self.target.key(), self.reduction.key()
@@ -180,12 +186,13 @@ class MomentsNumbers(Ended):
         rows, groups = self.target.groups(block)
         if isinstance(self.target, Labels):
             rows, groups = rows[groups > 0], groups[groups > 0] - 1
-        member = members(rows, groups, block.n, len(self.rows)).astype(np.int64)
+        mass = block.masses(profile)
+        member = members(rows, groups, block.n, len(self.rows), mass).astype(np.int64)
         binary = profile.binary[profile.varying]
         coarse, fine = exact.quantised(_stored(block, profile), unit_of(profile))
         columns = [None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine)]
         for first, last in zip(edges[:-1], edges[1:], strict=True):
-            yield self._piece(*columns, int(first), int(last), member, bool(binary[first:last].all()), profile)
+            yield self._piece(*columns, int(first), int(last), member, bool(binary[first:last].all()), profile, mass)
 
     def _piece(
         self,
@@ -196,6 +203,7 @@ class MomentsNumbers(Ended):
         member: sp.csr_matrix,
         binary: bool,
         profile: Profile,
+        mass: np.ndarray | None,
     ) -> State:
         a, z = coarse.indptr[first], coarse.indptr[last]
         indptr, indices = coarse.indptr[first : last + 1] - a, coarse.indices[a:z]
@@ -204,7 +212,7 @@ class MomentsNumbers(Ended):
         def put(name: str, values: np.ndarray) -> None:
             product = sp.csr_matrix((values, indices, indptr), shape=(last - first, member.shape[0])) @ member
             state[name] = product.tocsc().tocsr()  # twice turned: in order
-            before = np.concatenate([[0], np.cumsum(values)])
+            before = np.concatenate([[0], np.cumsum(values if mass is None else values * mass[indices])])
             state["all " + name] = before[indptr[1:]] - before[indptr[:-1]]
 
         put("rows", np.ones(z - a, np.int64))
@@ -250,7 +258,7 @@ class MomentsNumbers(Ended):
                 aligned, whole = exact.carried(aligned), exact.carried(whole)
             total, square = exact.sums_of(aligned, unit[feature], (len(keys),))
             all_total, all_square = exact.sums_of(whole, unit, (last - first,))
-        rows = LabelRows(self.rows, profile.n)
+        rows = LabelRows(self.rows, profile.total)
         group = cells.indices.astype(np.int64)
         moments = PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
         return np.atleast_2d(self.reduction(moments))
@@ -279,6 +287,7 @@ class KnownRows(Statistic):
 
     layout = "rows"
     divisible = False
+    weighted = True  # a range; the rows are counted as they are
 
     def key(self) -> Hashable:
         return "known rows"

@@ -13,6 +13,8 @@ from ..blocks.block import Block
 from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
 
+NOISE_BITS = 16  # of a row: what counts without noise are rounded to
+
 
 class Target(Protocol):
     """Groups 0..size-1 of rows; a row may be in several, or in none."""
@@ -51,12 +53,15 @@ class Everything:
 class Labels:
     """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
 
-    `only_known` leaves out the rows with any unknown label instead.
+    `only_known` leaves out the rows with any unknown label instead. `weights` (q,) say how much each label counts where a value
+    is summed over them; `noise` is how often labels are wrong (`unflipped`). Neither changes what is counted.
     """
 
     q: int
     watch: tuple[int, ...] = ()
     only_known: bool = False
+    weights: tuple[float, ...] | None = None
+    noise: tuple[float, float] | None = None
 
     @property
     def size(self) -> int:
@@ -89,6 +94,31 @@ class Labels:
             each += len(self.watch) if profile.unlabelled else min(profile.most_unknown, len(self.watch))
             met += profile.met_unknown + profile.unlabelled_stored * len(self.watch)
         return each, met
+
+    @property
+    def plain(self) -> bool:
+        """Whether counts of sparse rows may be summed over the labels as they are stored: all known, alike, and right."""
+        return not self.watch and self.weights is None and self.noise is None
+
+    def unflipped(self, counts: np.ndarray) -> np.ndarray:
+        """The counts (…, size) that labels without noise would have, in units of 2^−`NOISE_BITS` rows.
+
+        Where a label that is not there is reported with probability fp and one that is there missed with probability fn,
+        E(reported) = fp·(n − p) + (1 − fn)·p of the n rows of a cell in which it is known, so that
+        (reported − fp·n)/(1 − fp − fn) is an unbiased p; it is clipped to [0, n], which is not."""
+        if self.noise is None:
+            return counts
+        fp, fn = self.noise
+        out = counts << NOISE_BITS
+        reported, unknown = counts[..., 1 : 1 + self.q], self.unknown(counts)
+        known = counts[..., :1] if unknown is None else counts[..., :1] - unknown
+        found = np.rint(np.ldexp((reported - fp * known) / (1 - fp - fn), NOISE_BITS)).astype(np.int64)
+        out[..., 1 : 1 + self.q] = np.clip(found, 0, known << NOISE_BITS)
+        return out
+
+    def summed(self, values: np.ndarray) -> np.ndarray:
+        """Σ over the labels, the last axis of `values`, of weight times value."""
+        return (values if self.weights is None else values * np.array(self.weights)).sum(axis=-1)
 
     def unknown(self, counts: np.ndarray) -> np.ndarray | None:
         """The counts of unknown labels spread over all labels (…, q), or None where every label is known."""

@@ -615,3 +615,24 @@ def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
         assert set(spark.read.parquet(str(reduced)).columns) == (
             {"id", "features", "labels"} if form == "vector" else {"id", "y1", "y2"}
         )
+
+
+def test_row_weights_of_a_column(run, refused, tmp_path):
+    """--weight-col: the ranking of the repeated rows, told in the manifest; what takes no weights is refused before it runs."""
+    lines = GOOD.splitlines()
+    weights = [i % 4 for i in range(40)]
+    heavy = "\n".join([lines[0] + ",w", *(f"{line},{w}" for line, w in zip(lines[1:], weights, strict=True))])
+    copies = [line for line, w in zip(lines[1:], weights, strict=True) for _ in range(w)]
+    copied = "\n".join([lines[0], *(f"{i},{line.partition(',')[2]}" for i, line in enumerate(copies))])
+    common = (*TABLE, "--method", "chi2", "--num-features", 2, "--no-report")
+    heavy, copied = csv_file(tmp_path, heavy, "heavy.csv"), csv_file(tmp_path, copied, "copied.csv")
+    for data, more, output in ((heavy, ("--weight-col", "w"), "one"), (copied, (), "two")):
+        code, _, err = run("select", "--data", data, *more, *common, "--output", tmp_path / output)
+        assert code == 0, err
+    assert (tmp_path / "one/ranking.csv").read_text() == (tmp_path / "two/ranking.csv").read_text()
+    one, two = (json.loads((tmp_path / name / "manifest.json").read_text()) for name in ("one", "two"))
+    assert one["data"]["weight"] == sum(weights) == two["data"]["rows"] and one["cost"]["scans"] == two["cost"]["scans"]
+    given = ("select", "--data", heavy, *TABLE, "--weight-col", "w", "--output", tmp_path / "three")
+    assert "relieff takes no row weights" in refused(*given, "--method", "relieff")
+    assert "br-svm takes no row weights" in refused(*given, "--method", "mim", "--classifier", "br-svm")
+    assert "fdr takes no row weights" in refused(*given, "--method", "mim", "--selection", "fdr")

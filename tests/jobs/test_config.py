@@ -57,7 +57,8 @@ def test_shipped_configurations_are_valid(path):
 def test_file_alone(file):
     config = configure(file(BASE), {})
     assert config.data.path == "a.arff" and config.data.options == {"labels": 6}
-    assert config.request().parameters == {"labels": "lp", "num_bins": 7, "binning": "width", "bias_correction": "none"}
+    given = {"labels": "lp", "num_bins": 7, "binning": "width", "bias_correction": "none"}
+    assert config.request().parameters == {**given, "label_weights": "uniform", "label_noise": None}
     assert config.selection.count(9) == 4
     assert config.run.overwrite is False and config.run.report is True
 

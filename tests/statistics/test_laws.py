@@ -23,6 +23,7 @@ from spark_mlfs.blocks.coding import code_block, plan_coding
 from spark_mlfs.blocks.folds import Marked, Split
 from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.blocks.rowhash import group_of
+from spark_mlfs.blocks.weights import fixed
 from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.evaluate.compare import LabelsByPart
@@ -513,6 +514,40 @@ def test_laws(kind, name):
         assert type(statistic) is kind
         shown = type(getattr(statistic, "target", None)).__name__ if hasattr(statistic, "target") else ""
         broken += [f"{kind.__name__}({shown}) on {name}: {line}" for line in broken_laws(statistic, block, profile)]
+    assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
+
+
+WEIGHTED = [kind for kind in EXAMPLES if kind.weighted and kind is not gram.GroupGrams]  # sixty times a Gram
+WEIGHTS = ("whole", "fractions", "far apart")  # below 2^22 together, above it, and of more than 20 bits
+
+
+@cache
+def weighted(name, which):
+    """The rows of a case with weights."""
+    block, _ = case(name)
+    rng = np.random.default_rng(9)
+    found = {"whole": rng.integers(1, 4, block.n), "fractions": rng.uniform(1, 2, block.n)}
+    found["far apart"] = np.where(rng.random(block.n) < 0.5, 1, 0.01) * found["fractions"]
+    block = replace(block, weights=fixed(found[which]))
+    profile = profile_block(block, WIDTH[name])
+    assert (profile.total < 1 << 22, profile.heaviest < 1 << 20) == {"whole": (1, 1), "fractions": (0, 1)}.get(which, (0, 0))
+    return block, profile
+
+
+@pytest.mark.parametrize("which", WEIGHTS)
+@pytest.mark.parametrize("kind", WEIGHTED)
+def test_laws_of_weighted_rows(kind, which):
+    broken = []
+    few = ("half_known", "thin_half_known")
+    for name in set(EXAMPLES[kind][0]) & set(few) or {"dense", "thin"}:
+        block, profile = weighted(name, which)
+        if kind is moments.MomentsNumbers and not moments.thin(profile):
+            continue  # such rows go another way
+        for statistic, _ in EXAMPLES[kind][1](name):
+            if isinstance(getattr(statistic, "logs", None), CountLogs):
+                statistic = replace(statistic, logs=CountLogs(profile.total, 8 * (profile.q + 2)))
+            shown = type(getattr(statistic, "target", None)).__name__ if hasattr(statistic, "target") else ""
+            broken += [f"{kind.__name__}({shown}) on {name}: {line}" for line in broken_laws(statistic, block, profile)]
     assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
 
 

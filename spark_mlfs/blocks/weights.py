@@ -1,0 +1,53 @@
+"""Row weights in fixed point: whole numbers of one power of two, so that every weighted count and sum is a sum of whole numbers.
+
+A weight that is a whole number below 2²⁴ stays as it is; any other is rounded to 16 significant bits, which is off by at most
+2⁻¹⁶ of it. The unit is the largest power of two, at most 1, that divides all of them: whole numbers have the unit 1, and a row of
+weight w counts as w rows, to the bit. The weights of all rows together stay below 2⁵² units, or the run is refused. A row of
+weight 0 is no row: it is left out before anything is counted.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+BITS = 16  # significant ones of a weight that is no whole number
+WHOLE = 1 << 24  # below, whole numbers stay as they are
+MOST = 1 << 52  # units of all rows together: sums of them are exact in float64, too
+TOO_FAR = (
+    "the weights of the rows are too far apart: in units of the finest, {:g}, they add up to more than 2^52; round or clip them, "
+    "so that the smallest is no less than about a thousandth of the largest"
+)
+
+
+def fixed(weights: np.ndarray) -> np.ndarray:
+    """The weights as they are counted, float64."""
+    weights = np.asarray(weights, np.float64)
+    mantissa, exponent = np.frexp(weights)
+    rounded = np.ldexp(np.rint(np.ldexp(mantissa, BITS)), exponent - BITS)
+    return np.where((weights < WHOLE) & (weights == np.rint(weights)), weights, rounded)
+
+
+def exponent_of(weights: np.ndarray) -> int:
+    """The largest e ≤ 0 such that 2^e divides all of some fixed-point weights above 0."""
+    fractions = weights[weights != np.rint(weights)]
+    if not len(fractions):
+        return 0
+    mantissa, exponent = np.frexp(fractions)
+    whole = np.ldexp(mantissa, BITS).astype(np.int64)
+    trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1
+    return int((exponent - BITS + trailing).min())
+
+
+def in_units(weights: np.ndarray, exponent: int) -> np.ndarray:
+    """(n,) int64 fixed-point weights in units of 2^exponent."""
+    return np.ldexp(weights, -exponent).astype(np.int64)
+
+
+def wrong_weight(weights: np.ndarray, absent: np.ndarray | None = None) -> tuple[str, int] | None:
+    """What is wrong with the first weight that cannot be used, and its place; `absent` says which are null."""
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if not len(bad):
+        return None
+    at = int(bad[0])
+    told = "null" if absent is not None and absent[at] else "missing (NaN)" if np.isnan(weights[at]) else f"{weights[at]:g}"
+    return f"its weight is {told}; weights are finite numbers of 0 or more: correct it, or drop the row", at

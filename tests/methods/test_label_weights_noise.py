@@ -1,0 +1,153 @@
+"""How much each label counts, and counts of labels that are wrong now and then."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import spark_mlfs
+from spark_mlfs import METHODS, ParameterError
+from spark_mlfs.methods import counting
+from spark_mlfs.statistics.targets import NOISE_BITS, Labels
+from spark_mlfs.testing import example, thin
+
+WEIGHTED = sorted(name for name in METHODS if any(p.name == "label_weights" for p in METHODS[name].parameters))
+NOISY = sorted(name for name in METHODS if any(p.name == "label_noise" for p in METHODS[name].parameters))
+
+
+def scores(x, y, method, **parameters):
+    return spark_mlfs.rank(x, y, method, k=None, **parameters).sort_values("index")["score"].to_numpy()
+
+
+def test_what_has_them():
+    assert set(WEIGHTED) == set("chi2 csfs d2f elastic-net enm fisher jmi lasso mdmr mim mssl ridge scls".split())
+    assert set(NOISY) == set("chi2 d2f enm jmi mdmr mim scls".split())
+
+
+@pytest.mark.parametrize("method", WEIGHTED)
+def test_a_label_of_weight_w_is_w_labels(method):
+    """Weight 0 is a label less, 2 a label twice; dense and sparse rows, known and unknown labels."""
+    x, y = example()
+    group = {"group": True} if method in ("lasso", "elastic-net") else {}  # row norms, which a sum over labels is in
+    unknown = y.copy()
+    unknown[np.random.default_rng(0).random(y.shape) < 0.03] = np.nan
+    for rows, labels in ((x, y), (sp.csr_matrix(thin(x)), y), *([] if method == "csfs" else [(x, unknown)])):
+        found = scores(rows, labels, method, label_weights=[0, 2, 1, 1], **group)
+        rest = labels[:, [1, 1, 2, 3]]
+        if np.isnan(labels).any() and method in ("ridge", "lasso", "elastic-net", "mssl"):
+            rest = np.where(np.isnan(labels[:, :1]), np.nan, rest)  # rows in use are those with every label known
+        np.testing.assert_allclose(found, scores(rows, rest, method, **group), rtol=1e-6, atol=1e-9)
+        even = scores(rows, labels, method, label_weights=np.ones(4), **group)
+        np.testing.assert_allclose(even, scores(rows, labels, method, **group), rtol=1e-9, atol=1e-12)
+
+
+def test_weights_by_entropy_and_by_number():
+    x, y = example()
+    share = y.mean(axis=0)
+    entropy = -(share * np.log(share) + (1 - share) * np.log(1 - share))
+    one = np.stack([scores(x, y[:, [label]], "mim") for label in range(4)])
+    np.testing.assert_allclose(scores(x, y, "mim", label_weights="entropy"), (one / entropy[:, None]).sum(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(scores(x, y, "mim", label_weights="size"), one.mean(axis=0), rtol=1e-9)
+    constant = np.column_stack([y, np.zeros(len(y))])
+    np.testing.assert_allclose(
+        scores(x, constant, "mim", label_weights="entropy"), scores(x, y, "mim", label_weights="entropy"), rtol=1e-9
+    )
+
+
+def test_where_counts_are_too_many_for_one_process(monkeypatch):
+    """Counts that are finished where they are counted, range by range: the same bits, of weighted rows, too."""
+    x, y = example()
+    w = np.random.default_rng(0).choice([0, 1, 2.5, 0.125], len(x))
+    for method in ("mim", "jmi", "chi2"):
+        for rows in (x, sp.csr_matrix(thin(x))):
+            for more in ({}, {"label_noise": (0.1, 0.2)}, {"label_weights": "entropy"}):
+                wanted = spark_mlfs.rank(rows, y, method, sample_weight=w, **more)
+                with monkeypatch.context() as narrow:
+                    narrow.setattr(counting, "WIDE_BYTES", 0)
+                    found = spark_mlfs.rank(rows, y, method, sample_weight=w, **more)
+                assert found.equals(wanted), (method, more)
+
+
+def test_what_makes_no_sense_is_refused():
+    x, y = example()
+    for method, more, told in (
+        ("mim", {"label_weights": [1, 2]}, "has 2 numbers, the data have 4 labels"),
+        ("mim", {"label_weights": [0, 0, 0, 0]}, "are all 0"),
+        ("mim", {"label_weights": [1, -1, 0, 0]}, "label_weights must be"),
+        ("mim", {"label_weights": "entropy", "labels": "lp"}, "label_weights goes with labels='br'"),
+        ("chi2", {"label_noise": (0.1, 0.1), "labels": "lp"}, "label_noise goes with labels='br'"),
+        ("fisher", {"label_weights": "size", "labels": "overlap"}, "label_weights goes with labels='br'"),
+        ("ridge", {"label_weights": "entropy", "label_sketch": 2}, "label_sketch = 2 has no labels to weigh"),
+        ("mim", {"label_noise": (0.5, 0.5)}, "add up to 1 or more"),
+        ("mim", {"label_noise": (0.1,)}, "label_noise must be"),
+        ("mim", {"label_noise": (0.1, 0.1), "bias_correction": "miller-madow"}, "bias_correction='none'"),
+        ("pmu", {"label_noise": (0.1, 0.1)}, "no parameter 'label_noise'"),
+    ):
+        with pytest.raises(ParameterError, match=told):
+            spark_mlfs.rank(x, y, method, **more)
+
+
+def test_corrected_counts_are_unbiased():
+    """Flips planted in tables of known labels: the mean of the corrected counts over many draws is the true count, within four
+    of its standard errors; that of the reported ones is not."""
+    rng = np.random.default_rng(4)
+    fp, fn, q, draws = 0.1, 0.3, 3, 4000
+    cells = rng.integers(300, 600, (1, 4, 1))  # rows of one feature's codes
+    true = rng.binomial(cells, [0.2, 0.5, 0.7])
+    reported = rng.binomial(true, 1 - fn, (draws, 4, q)) + rng.binomial(cells - true, fp, (draws, 4, q))
+    counts = np.concatenate([np.broadcast_to(cells, (draws, 4, 1)), reported], axis=2)
+    found = Labels(q, noise=(fp, fn)).unflipped(counts)[..., 1:] / 2.0**NOISE_BITS
+    error = found.std(axis=0) / np.sqrt(draws)
+    assert (np.abs(found.mean(axis=0) - true[0]) < 4 * error).all()
+    assert (np.abs(reported.mean(axis=0) - true[0]) > 4 * error).mean() > 0.8
+
+
+@pytest.mark.parametrize("method", NOISY)
+@pytest.mark.parametrize("sparse", [False, True])
+def test_planted_flips_of_scores(method, sparse):
+    """With the flips of the labels known, scores come nearer to those of the true labels; without flips they are those."""
+    rng = np.random.default_rng(1)
+    n, fp, fn = 4000, 0.05, 0.4
+    x = rng.integers(0, 3, (n, 8)).astype(float)
+    if sparse:
+        x[rng.random(x.shape) < 0.8] = 0
+    y = (rng.random((n, 3)) < 0.1 + 0.25 * x[:, :3]).astype(float)
+    rows = sp.csr_matrix(x) if sparse else x
+    first = {"jmi": "mim", "d2f": "mim", "mdmr": "mim", "scls": "mim"}.get(method, method)  # ranks are their scores
+    np.testing.assert_allclose(scores(rows, y, method, label_noise=(0, 1e-13)), scores(rows, y, method), rtol=1e-6, atol=1e-9)
+    far, near = [], []
+    for seed in range(3):
+        draw = np.random.default_rng(seed).random(y.shape)
+        flipped = np.where(y == 1, draw >= fn, draw < fp).astype(float)
+        true = scores(rows, y, first)
+        far.append(np.abs(scores(rows, flipped, first) - true).sum())
+        near.append(np.abs(scores(rows, flipped, first, label_noise=(fp, fn)) - true).sum())
+        gains = spark_mlfs.rank(rows, flipped, method, k=3, label_noise=(fp, fn))
+        assert set(gains["index"]) == {0, 1, 2}
+    assert np.mean(near) < 0.5 * np.mean(far)
+
+
+def test_the_links_of_corrected_counts():
+    """What a greedy method adds up over pairs, from a table of corrected shares: I(f; Y | s) summed over the values of s."""
+    rng = np.random.default_rng(2)
+    n, fp, fn = 3000, 0.1, 0.2
+    x = rng.integers(0, 2, (n, 3)).astype(float)
+    y = (rng.random((n, 1)) < 0.2 + 0.4 * x[:, :1] + 0.2 * x[:, 1:2]).astype(float)
+    counts = np.array([[[[((x[:, 0] == a) & (x[:, f] == b) & (y[:, 0] == v)).sum() for v in (0, 1)] for b in (0, 1)]
+                        for a in (0, 1)] for f in (1, 2)]).astype(float)  # fmt: skip
+    positive = (counts[..., 1] - fp * counts.sum(-1)) / (1 - fp - fn)
+    table = np.stack([counts.sum(-1) - positive, positive], axis=-1) / n
+    info = np.zeros(2)
+    for f in range(2):
+        for a in (0, 1):
+            p = table[f, a]
+            independent = np.outer(p.sum(1), p.sum(0)) / p.sum()
+            info[f] += (p * np.log(p / independent)).sum()
+    result = spark_mlfs.pipeline.rank(
+        spark_mlfs.faces.arrays.hold(x, y)[0],
+        [spark_mlfs.pipeline.Request.of("jmi", {"label_noise": (fp, fn)}, 3)],
+    )[0]
+    picks, gains = result.scores.path.picks, result.scores.path.gains
+    assert picks[:2] == [0, 1]
+    assert gains[1] == pytest.approx(result.scores.values[0] + info.max(), rel=1e-5)
