@@ -1,19 +1,21 @@
-"""Entries of a vector column as a vector column: expressions of Spark's, in the JVM, on any session.
+"""Entries of a vector column as a vector column: Spark ML's VectorSlicer, and where a session has none expressions of Spark's.
 
-Spark ML's VectorSlicer is a class of the JVM, which a Connect client before 4.0 has not, and keeps the order of the
-indices alone.
+VectorSlicer is a class of the JVM, which a Connect client before 4.0 has not; the expressions visit every entry one by one.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import pyspark
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
+from pyspark.sql.utils import is_remote
 
 SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
+_CHECKED = "__spark_mlfs_checked__"
 _CELL = T.StructType([T.StructField("v", VectorUDT())])
 
 
@@ -29,12 +31,26 @@ def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, wid
     size = F.when(sparse, parts["size"]).otherwise(F.size(values))
     problem = f"a vector in {column!r} has not the {width} entries the selection was fitted on"
     wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}")).cast(VectorUDT())
+    if len(places) and _has_slicer():
+        from pyspark.ml.feature import VectorSlicer
+
+        # the slicer stumbles over a null: in its place a vector without entries
+        empty = F.from_json(F.lit(f'{{"v": {{"type": {SPARSE}, "size": {width}, "indices": [], "values": []}}}}'), _CELL)["v"]
+        cell = F.col(column)
+        checked = dataset.withColumn(_CHECKED, F.when(cell.isNull(), empty).when(size == width, cell).otherwise(wrong))
+        slicer = VectorSlicer(inputCol=_CHECKED, outputCol=output, indices=[int(place) for place in places])
+        return slicer.transform(checked).drop(_CHECKED).withColumn(output, F.when(cell.isNotNull(), F.col(output)))
     if len(places):
         dense = array_to_vector(F.transform(_numbers(places + 1), lambda place: F.element_at(values, place)))
         kept = F.when(sparse, _sparse(stored, values, places, width)).otherwise(dense)
     else:
         kept = array_to_vector(F.array().cast("array<double>"))
     return dataset.withColumn(output, F.when(F.col(column).isNull(), None).when(size == width, kept).otherwise(wrong))
+
+
+def _has_slicer() -> bool:
+    """Whether classes of the JVM are within reach: not of a Connect client before 4.0."""
+    return not is_remote() or int(pyspark.__version__.split(".")[0]) >= 4
 
 
 def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> Column:

@@ -7,6 +7,7 @@ import pytest
 from pyspark.ml.linalg import DenseVector, SparseVector, Vectors, VectorUDT
 from pyspark.sql import types as T
 
+from spark_mlfs.ml import slices
 from spark_mlfs.ml.slices import sliced
 
 pytestmark = pytest.mark.spark35
@@ -19,7 +20,7 @@ ROWS = [
     Vectors.sparse(D, {0: 1e-5, 3: float("nan"), 4: -float("inf")}),
     None,
     Vectors.dense([float(j) for j in range(D)]),
-    Vectors.sparse(D, {0: 0.0, 5: 2.0}),  # a stored zero: VectorSlicer leaves it out, here it stays
+    Vectors.sparse(D, {0: 0.0, 5: 2.0}),  # a stored zero: VectorSlicer leaves it out, the expressions keep it
 ]
 
 
@@ -27,6 +28,12 @@ ROWS = [
 def frame(spark):
     schema = T.StructType([T.StructField("i", T.IntegerType()), T.StructField("v", VectorUDT())])
     return spark.createDataFrame([(i, row) for i, row in enumerate(ROWS)], schema)
+
+
+@pytest.fixture(params=["slicer", "expressions"], autouse=True)
+def way(request, monkeypatch):
+    """By VectorSlicer, or as where a session has none."""
+    monkeypatch.setattr(slices, "_has_slicer", lambda: request.param == "slicer")
 
 
 def taken(frame, places, width=D):
