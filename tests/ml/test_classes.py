@@ -6,6 +6,7 @@ import ast
 import inspect
 import pickle
 import typing
+from collections.abc import Sequence
 
 import pytest
 
@@ -18,7 +19,7 @@ from spark_mlfs.ml import generate
 from spark_mlfs.ml.classifiers import ESTIMATORS as CLASSIFYING
 from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
 from spark_mlfs.ml.selectors import SELECTORS
-from spark_mlfs.params import Choice, Flag, Integer, Number, Optional, Parameter, Text
+from spark_mlfs.params import Choice, Flag, Integer, Number, Numbers, Optional, Parameter, Text
 
 CLASSES = {f"{room} {name}": (classes, name) for room, classes in
            (("selectors", SELECTORS), ("extractors", EXTRACTING), ("classifiers", CLASSIFYING)) for name in classes}  # fmt: skip
@@ -91,6 +92,9 @@ def test_types_are_those_of_the_constraints(key):
             hint = typing.Union[tuple(t for t in typing.get_args(hint) if t is not type(None))]  # noqa: UP007
         if isinstance(constraint, Choice):
             assert set(typing.get_args(hint)) == set(constraint.options)
+        elif isinstance(constraint, Numbers):
+            words = (str,) if constraint.words else ()
+            assert hint == typing.Union[(*words, Sequence[float])]  # noqa: UP007
         else:
             kinds = {Integer: int, Number: float, Flag: bool, Text: str}
             assert hint is next(made for kind, made in kinds.items() if isinstance(constraint, kind))
