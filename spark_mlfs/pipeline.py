@@ -133,7 +133,8 @@ def check_weights(requests: Sequence[Request]) -> None:
 class Result:
     """What a run of one method gives.
 
-    `ranking`  pandas frame rank (from 1), index, name, score; one row per feature that is not excluded, best first
+    `ranking`  pandas frame rank (from 1), index, name, score, relevance; one row per feature that is not excluded, best first
+               (`meaning` says what score and relevance are)
     `scores`   what the method returned (over the varying features)
     `seconds`  of the stages, `jobs` Spark jobs, `scans` passes over the data
     """
@@ -246,13 +247,33 @@ def score(engine: Engine, request: Request) -> Scores:
 
 
 def ordered(scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """All features, best first, and the score of each by index. `filtered`: the order a filter gave them; those it kept back
-    follow in it."""
+    """All features, best first, and the relevance of each by index. `filtered`: the order a filter gave them; those it kept back
+    follow in it, and have none."""
     picks = scores.path.picks if scores.path is not None else None
     order, values = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
     if filtered is not None:
-        order = np.concatenate([order[: len(profile.varying)], filtered[~np.isin(filtered, profile.varying)]])
+        back = filtered[~np.isin(filtered, profile.varying)]
+        order, values[back] = np.concatenate([order[: len(profile.varying)], back]), np.nan
     return order, values
+
+
+def score_column(scores: Scores, profile: Profile, relevance: np.ndarray) -> np.ndarray:
+    """(d,) the ranking's `score` by index: of a greedy method the gain of each pick and NaN elsewhere, else the relevance."""
+    if scores.path is None:
+        return relevance
+    out = np.full(profile.d, np.nan)
+    out[profile.varying[scores.path.picks]] = scores.path.gains
+    return out
+
+
+def meaning(greedy: bool) -> str:
+    """What the columns score and relevance of a ranking say, in one sentence."""
+    if greedy:
+        return (
+            "score is what the criterion gave a feature when it was picked (empty where it was not), relevance what it gives the "
+            "feature alone, as for the first pick."
+        )
+    return "score is the method's own score, which the features are ranked by; relevance is the same here."
 
 
 def limited(request: Request, outcomes: Mapping[Extra, Any]) -> Request:
@@ -411,7 +432,7 @@ def _rank(
         columns = {}
         if request.resolved is not None:
             norm = request.implementation.row_norms
-            order, values = request.resolved.arrange(scores, order, values, packed.profile.varying, norm)
+            order = request.resolved.arrange(scores, order, packed.profile.varying, norm)
             columns = {**request.resolved.columns(packed.profile.d), **gains_given(scores, packed.profile)}
         columns |= {name: column for extra, outcome in outcomes.items() for name, column in extra.columns(outcome).items()}
         ranking = pd.DataFrame(
@@ -419,7 +440,8 @@ def _rank(
                 "rank": np.arange(1, len(order) + 1),
                 "index": order,
                 "name": [packed.feature_names[i] for i in order],
-                "score": values[order],
+                "score": score_column(scores, packed.profile, values)[order],
+                "relevance": values[order],
                 **{name: column[order] for name, column in columns.items()},
             }
         )
@@ -478,10 +500,9 @@ def gains_given(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:
 
 
 def ranking_schema(ranking: pd.DataFrame) -> str:
-    """Spark's schema of a ranking: what a selection rule goes by follows the score."""
-    kinds = {"group": "string"}
-    further = "".join(f", {name} {kinds.get(name, 'double')}" for name in ranking.columns[4:])
-    return "rank bigint, index bigint, name string, score double" + further
+    """Spark's schema of a ranking: score and relevance, and what a selection rule goes by."""
+    further = ", ".join(f"{name} {'string' if name == 'group' else 'double'}" for name in ranking.columns[3:])
+    return f"rank bigint, index bigint, name string, {further}"
 
 
 def portrait(packed: Prepared, result: Result, kept: int, **budgets: int) -> tuple[Portrait | None, Cost]:

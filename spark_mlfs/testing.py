@@ -84,21 +84,21 @@ def frame_of(spark: SparkSession, x: np.ndarray, y: np.ndarray, sparse: bool = F
 
 
 def rank_here(engine: LocalEngine, request: pipeline.Request) -> tuple[np.ndarray, np.ndarray, Scores]:
-    """(all features best first, scores over all features, what the method returned)."""
+    """(all features best first, relevance of all features, what the method returned)."""
     scores = pipeline.score(engine, request)
     return *pipeline.ordered(scores, engine.profile), scores
 
 
 def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, scores: Scores) -> None:
-    """The rules of a ranking: every feature once; scores fall along it, up to the 9 digits they are compared to, and ties go to
-    the smaller index; constant features get the smaller of 0 and the least score and come last, by index; greedy picks come
-    first; the objective never rises."""
+    """The rules of a ranking of relevance `values`: every feature once; they fall along it, behind the picks of a greedy method,
+    up to the 9 digits they are compared to, and ties go to the smaller index; constant features get the smaller of 0 and the
+    least and come last, by index; greedy picks come first, each with its gain; the objective never rises."""
     d = profile.d
     constant = np.setdiff1d(np.arange(d), profile.varying)
     assert sorted(order) == list(range(d)), "the ranking does not hold every feature once"
     assert np.isfinite(values).all() and np.isfinite(scores.values).all(), "a score is not finite"
-    ranked = values[order]
-    assert (np.diff(ranked) <= 1e-8 * np.abs(ranked).max()).all(), "scores rise along the ranking"
+    ranked, picked = values[order], 0 if scores.path is None else len(scores.path.picks)
+    assert (np.diff(ranked[picked:]) <= 1e-8 * np.abs(ranked).max()).all(), "scores rise along the ranking"
     assert list(order[d - len(constant) :]) == list(constant), "constant features do not come last, by index"
     varying = ranked[: d - len(constant)]
     assert (values[constant] == min(0.0, varying.min())).all(), "a constant feature has another score than min(0, the least)"
@@ -106,12 +106,11 @@ def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, score
         picks = profile.varying[scores.path.picks]
         assert len(set(picks)) == len(picks), "a feature was picked twice"
         assert list(order[: len(picks)]) == list(picks), "picks do not come first"
-        assert len(scores.path.gains) == len(picks), "not every pick has its gain"
-        assert list(varying) == list(range(d, len(constant), -1)), "a greedy ranking has scores other than its ranks"
-    else:
-        rounded = np.array([float(f"{v:.8e}") for v in varying])
-        tied = rounded[1:] == rounded[:-1]
-        assert (np.diff(order[: len(varying)])[tied] > 0).all(), "a tie does not go to the smaller index"
+        assert np.isfinite(scores.path.gains).all() and len(scores.path.gains) == len(picks), "not every pick has its gain"
+    rest = order[picked : d - len(constant)]
+    rounded = np.array([float(f"{v:.8e}") for v in values[rest]])
+    tied = rounded[1:] == rounded[:-1]
+    assert (np.diff(rest)[tied] > 0).all(), "a tie does not go to the smaller index"
     trace = np.array(scores.objective)
     assert (np.diff(trace) <= 1e-12 * np.abs(trace).max(initial=0)).all(), "the objective rises"
     assert scores.converged in (None, True, False) and (scores.converged is not None or not len(trace)), (

@@ -40,6 +40,8 @@ class ClassifierChain(Classifier):
     name = "cc"
     title = "classifier chain over linear SVMs or nearest neighbours"
     source = "Read, Pfahringer, Holmes & Frank 2009"
+    when = "labels that follow from each other"
+    cost = "one machine a label, side by side by label, each with all rows in its process; nothing with base=knn"
     parameters = (
         Parameter("base", "svm", Choice(("svm", "knn")), "what predicts a label"),
         Parameter("order", "random", Choice(("random", "frequency", "index")), "order of the labels in the chain"),

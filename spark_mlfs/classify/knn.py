@@ -126,6 +126,8 @@ class BRkNN(_KNN):
     name = "brknn"
     title = "majority of the k nearest neighbours, label by label"
     source = "Spyromitros, Tsoumakas & Vlahavas 2008"
+    when = "as mlknn, quicker to fit, coarser scores"
+    cost = "nothing: the training rows travel with the model"
     parameters = (Parameter("k", 3, Integer(1), "neighbours"), SCALING)
 
 
@@ -135,6 +137,8 @@ class MLkNN(_KNN):
     name = "mlknn"
     title = "maximum a posteriori from the k nearest neighbours' labels"
     source = "Zhang & Zhou 2007"
+    when = "nearest rows have like labels; probabilities wanted; some tens of thousands of training rows"
+    cost = "neighbours of every training row; the training rows travel with the model"
     parameters = (
         Parameter("k", 10, Integer(1), "neighbours"),
         Parameter("s", 1.0, Number(0, above=True), "smoothing of the counts"),

@@ -134,6 +134,8 @@ class BRSVM(Classifier):
     name = "br-svm"
     title = "a linear support vector machine per label"
     source = "Fan et al. 2008 (LIBLINEAR)"
+    when = "many features, sparse ones too; large corpora to score"
+    cost = "one machine a label, side by side by label, each with all rows in its process"
     parameters = (
         *LINEAR,
         Parameter(

@@ -1,5 +1,5 @@
-"""The command line: ``spark-mlfs select | transform | score | evaluate | compare | sample | methods | java-home``, and what
-``jobs/*.py`` call.
+"""The command line: ``spark-mlfs select | transform | score | evaluate | compare | check | sample | methods | completion |
+java-home``, and what ``jobs/*.py`` call.
 
 `main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143 ended by
 SIGTERM, both with a line that says what is kept; 1 anything else, with its traceback. Nothing is written unless all of it is (see
@@ -33,8 +33,10 @@ COMMANDS = (
     "score",
     "evaluate",
     "compare",
+    "check",
     "sample",
     "methods",
+    "completion",
     "java_home",
 )
 _EXAMPLE = """\
@@ -107,7 +109,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             args.parser.print_help(sys.stderr)
             return USER_ERROR
         args.argv = argv
-        with _notices_in_one_line(), _sigterm_interrupts():
+        with _notices_in_one_line(getattr(args, "quiet", False)), _sigterm_interrupts():
             return args.run(args)
     except SystemExit as done:  # --help, --version
         return int(done.code or 0)
@@ -138,6 +140,13 @@ def as_typed(line: str, argv: Sequence[str]) -> str:
         line = _COLUMN_FLAGS[name] + line[len(name) :]
     elif name in given:
         line = f"--option {line}"
+    format = next((argv[i + 1] for i, word in enumerate(argv[:-1]) if word == "--format"), None)
+    if format is not None:
+        line = re.sub(
+            r"read it by spark_mlfs\.read\.text with text='(.*)'",
+            rf"give --format text --option source={format} --option text=\1 instead of --features \1",
+            line,
+        )
     of_value = re.match(r"([a-z]\w*) = (\S+)(?=:| )", line)  # such as num_features = 9 but …
     if of_value and (flag := "--" + of_value[1].replace("_", "-")) in flags:
         line = f"{flag} {of_value[2]}{line[of_value.end() :]}"
@@ -181,7 +190,7 @@ def _sigterm_interrupts() -> Iterator[None]:
 
 
 @contextmanager
-def _notices_in_one_line() -> Iterator[None]:
+def _notices_in_one_line(quiet: bool) -> Iterator[None]:
     """What a reader tells of the data without refusing them stands on standard error as our own line, not as Python's warning."""
     from ..read.faults import DataNotice
 
@@ -189,6 +198,8 @@ def _notices_in_one_line() -> Iterator[None]:
 
     def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
         if issubclass(category, DataNotice):
+            if quiet:
+                return
             print("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr, flush=True)
         else:
             usual(message, category, *more, **named)

@@ -6,7 +6,18 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
-from .shared import OK, Stages, inputs, load_model, reader_options_of, session, set_values
+from .shared import (
+    OK,
+    Stages,
+    check_data,
+    check_there,
+    inputs,
+    load_model,
+    reader_options_of,
+    session,
+    set_values,
+    tell,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,6 +34,7 @@ TABLES = ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
 def run_arguments(group: Any) -> None:
     """The flags of [run], beside those of the output."""
     group.add_argument("--parallelism", metavar="N", help="trials at a time (default: the cores of this machine, at most 8)")
+    group.add_argument("--dry-run", action="store_true", help="only say what would run: trials, rankings, fits of classifiers")
     group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
     group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
 
@@ -52,8 +64,15 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
     output = Output(plan.run.output, plan.run.overwrite)
     paths = [path for data in plan.data for source in (data.path, data.test_path) for path in inputs(source, data.format)]
     output.check([*paths, *([model] if model else [])])
-    stages = Stages(args.verbose)
+    for data in plan.data:
+        check_data(data.path, data.format or "", data.options)
+        check_there(inputs(data.test_path, data.format))
+    if model:
+        check_there([model], "saved selection", "give the folder that spark-mlfs select wrote")
     candidates = plan.candidates()
+    if args.dry_run:
+        return _dry_run(args, plan, candidates, model)
+    stages = Stages(args.verbose, args.quiet)
     with session(stages, args.debug) as spark:
         output.check(spark=spark)
         saved = load_model(model)[0] if model else None
@@ -72,10 +91,46 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
             with stages.stage("tables and page"):
                 target = Place(spark, journal.place, journal.folder, "overwrite")
                 trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
-                _write(target, args, outcome, plan, trials, stages)
+                manifest = _write(target, args, outcome, plan, trials, stages)
                 journal.clear()
                 publish(plan.run.output, journal.folder, False)
-    _print_summary(outcome, plan, before)
+    text, means = _summary(outcome, plan, before)
+    tell(args, text, {**manifest, "output": plan.run.output, "means": means})
+    return OK
+
+
+def _dry_run(args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None) -> int:
+    """Says how many trials, rankings and fits of classifiers a plan stands for; no session is started, nothing is read."""
+    from ..evaluate.plan import FILES
+    from ..evaluate.split import Protocol
+
+    folds = plan.protocol.folds
+    splits = 1 if folds == FILES else Protocol.of(folds).count
+    design = plan.design()
+    titles = [*(["the saved ranking"] if model else []), *(c.title for c in candidates)]
+    sizes = sum(len(design.sizes) if c.requests else 1 for c in candidates) + (len(design.sizes) if model else 0)
+    inner = sum(len(c.requests) * plan.protocol.choose.folds for c in candidates if len(c.requests) > 1)
+    found = {
+        "job": args.command,
+        "dry_run": True,
+        "data": [d.name for d in plan.data],
+        "methods": titles,
+        "classifiers": [j.title for j in design.judges],
+        "protocol": folds,
+        "splits": splits,
+        "sizes": list(design.sizes),
+        "trials": len(plan.data) * splits * len(titles),
+        "rankings_of_inner_folds": len(plan.data) * splits * inner,
+        "classifier_fits": len(plan.data) * splits * len(design.judges) * sizes,
+        "output": plan.run.output,
+    }
+    text = (
+        f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods = {found['trials']} trials, "
+        f"at {len(design.sizes)} sizes by {len(design.judges)} classifiers: {found['classifier_fits']} fits; "
+        + (f"{found['rankings_of_inner_folds']} rankings of inner folds choose parameters; " if inner else "")
+        + f"output {plan.run.output}: nothing was written"
+    )
+    tell(args, text, found)
     return OK
 
 
@@ -124,8 +179,8 @@ def _note_training_rows(model: MultiLabelSelectorModel, outcome: Outcome, plan: 
 
 def _write(
     target: Place, args: argparse.Namespace, outcome: Outcome, plan: Comparison, trials: dict[str, int], stages: Stages
-) -> None:
-    """The tables, the page and the manifest."""
+) -> dict[str, Any]:
+    """The tables, the page and the manifest, which is returned."""
     from ..output.folder import MANIFEST
     from ..output.manifest import as_json, opening, versions
     from ..report.comparison_page import comparison_page
@@ -143,21 +198,26 @@ def _write(
     }
     target.text("comparison.html", comparison_page(outcome, plan, manifest))
     target.text(MANIFEST, as_json(manifest))
+    return manifest
 
 
-def _print_summary(outcome: Outcome, plan: Comparison, before: int) -> None:
-    """The main table on standard output."""
+def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict[str, Any]]:
+    """The main table as text, and as numbers."""
     from ..evaluate.summary import main_metric, summary
 
     kind, metric = main_metric(plan)
     judge = plan.design().judges[0].title
     means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean
-    print(f"{metric} by {judge}, mean over splits ({'chosen size' if plan.protocol.choose.size else 'mean over sizes'}):")
-    print(means.map(lambda v: "–" if v != v else f"{v:.4f}").to_string())
+    lines = [
+        f"{metric} by {judge}, mean over splits ({'chosen size' if plan.protocol.choose.size else 'mean over sizes'}):",
+        means.map(lambda v: "–" if v != v else f"{v:.4f}").to_string(),
+    ]
     if len(outcome.failed):
         for line in outcome.failed.drop_duplicates(["data", "method"]).itertuples():
-            print(f"not run: {line.method} on {line.data}: {line.error}")
+            lines.append(f"not run: {line.method} on {line.data}: {line.error}")
     again = f", {before} of them in an earlier run" if before else ""
-    print(
+    lines.append(
         f"{len(outcome.trials)} trials{again}; written to {plan.run.output}: comparison.html, cells.csv, manifest.json and more"
     )
+    table = {str(data): {str(k): float(v) for k, v in row.items()} for data, row in means.iterrows()}
+    return "\n".join(lines), {"metric": metric, "classifier": judge, "by_data": table}

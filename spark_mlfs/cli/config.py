@@ -2,7 +2,7 @@
 
     [data]       path, format, options     what `spark_mlfs.read.load` takes
     [method]     name, parameters          a registered method and its own parameters
-    [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold
+    [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold; order
     [constraints] include, exclude, groups, costs, budget; include_from, exclude_from: a file of names, or the folder of a
                   selection; groups_from, costs_from: a file
     [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
@@ -104,6 +104,10 @@ def _field(setting: Setting) -> tuple[Any, Any]:
 
 _SELECTION = {
     "mode": (Literal[RULES] | None, Field(None, description="rule instead of a number")),
+    "order": (
+        Literal["rank", "index"] | None,
+        Field(None, description="order of the kept features: as ranked, or as in the data"),
+    ),
     **{key: _field(setting) for key, setting in KEYS.items()},
 }
 
@@ -182,7 +186,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
     """
     below = _validated(read_toml(file), file) if file else {}
     above = _validated(flags, None)
-    merged = {section: _laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.fields}
+    merged = {section: laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.fields}
     merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
     config = RunConfig(**merged)
     if config.data.format is None:
@@ -203,7 +207,8 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
     return config
 
 
-def _laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """A section with the keys of the flags over those of the file; another format or name replaces it whole."""
     kind = {"data": "format", "method": "name", "classifier": "name"}.get(section)
     if kind and kind in above and above[kind] != below.get(kind, above[kind]):
         return dict(above)
@@ -248,6 +253,8 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     counted = "percentile" in above or ("num_features" in above and chosen is None)
     merged = dict(above) if counted or chosen != first else {**below, **above}
     merged["mode"] = chosen
+    if "order" in below:
+        merged.setdefault("order", below["order"])
     in_file = bool(file and not above)
     at, mode_is = (f"{file}: [selection] ", "mode ") if in_file else ("", "--selection ")
 

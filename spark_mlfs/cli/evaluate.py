@@ -16,6 +16,7 @@ examples:
   spark-mlfs evaluate --format numbers --method jmi --sizes 5% 10% 20% --output runs/jmi-quality
   spark-mlfs evaluate --data scene-train.arff --test-data scene-test.arff --format arff --option labels=scene.xml \\
       --method msfs --grid alpha=0.1,1,10 --classifier mlknn --classifier br-svm --output runs/msfs-quality
+  spark-mlfs evaluate --config conf/runs/evaluate.toml --output runs/numbers-quality
   spark-mlfs evaluate --model runs/scene --data scene-test.arff --format arff --option labels=scene.xml --output runs/check
 
 Ranks on the training rows of each split, fits the classifiers on the best features, measures on the test rows. With --model the
@@ -26,6 +27,11 @@ ranking is the saved one. `spark-submit jobs/evaluate.py` takes the same argumen
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, what ranks them, how the rows are divided, and the classifiers."""
     parser.set_defaults(help_without_arguments=True)
+    parser.add_argument(
+        "--config",
+        metavar="FILE",
+        help="TOML file with [data], [method], [classifier], [protocol] and [run], keys as for compare; flags override it",
+    )
     data_arguments(parser)
     _ranking_arguments(parser)
     _protocol_arguments(parser)
@@ -79,37 +85,62 @@ def _classifier_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Judges one ranking; returns the exit code."""
-    from ..evaluate.plan import comparison
+    from ..evaluate.plan import FILES, comparison
+    from .config import laid_over
 
-    _check(args)
-    name = args.method or "jmi"
-    source = args.data[0] if args.data else args.format
-    data: dict[str, Any] = {"name": Path(source).name.split(".")[0], **data_flags(args)}
+    below = _file(args.config) if args.config else {}
+    _check(args, below)
+    data = laid_over("data", below.get("data", {}), data_flags(args))
+    source = data.get("path") or data["format"]
+    data.setdefault("name", Path(source if isinstance(source, str) else source[0]).name.split(".")[0])
     if args.test_data:
         data["test_path"] = args.test_data[0] if len(args.test_data) == 1 else args.test_data
-    method = {
-        "name": name,
-        "parameters": pairs(args.set, "--set"),
-        "grid": grid_pairs(args.grid),
-        "screen": args.screen,
-    }
-    classifiers: list[dict[str, Any]] = [{"name": c} for c in args.classifier or ["mlknn"]]
+    flags = set_values(
+        name=args.method,
+        parameters=pairs(args.set, "--set") or None,
+        grid=grid_pairs(args.grid) or None,
+        screen=args.screen,
+    )
+    method = {"name": "jmi", **laid_over("method", below.get("method", {}), flags)}
+    classifiers: list[dict[str, Any]] = [{"name": c} for c in args.classifier] or below.get("classifier") or [{"name": "mlknn"}]
     if args.classifier_set:
-        classifiers[0]["parameters"] = pairs(args.classifier_set, "--classifier-set")
+        classifiers[0] = laid_over("classifier", classifiers[0], {"parameters": pairs(args.classifier_set, "--classifier-set")})
+    protocol = {**below.get("protocol", {}), **_protocol(args)}
+    if args.protocol:
+        data.pop("test_path", None)
+    elif data.get("test_path"):
+        protocol["folds"] = FILES
     layer = {
-        "title": f"{'a saved ranking' if args.model else name} on {data['name']}",
+        "title": f"{'a saved ranking' if args.model else method['name']} on {data['name']}",
         "data": [data],
         "method": [] if args.model else [method],
         "classifier": classifiers,
-        "protocol": _protocol(args),
-        "run": run_section(args),
+        "protocol": protocol,
+        "run": {**below.get("run", {}), **run_section(args)},
     }
-    return run_plan(args, comparison(layer), None, args.model)
+    return run_plan(args, comparison(layer, args.config), args.config, args.model)
 
 
-def _check(args: argparse.Namespace) -> None:
+def _file(file: str) -> dict[str, Any]:
+    """The sections of a configuration: those of a comparison, each there once; several [[classifier]] may judge."""
+    from ..read.toml import read_toml
+
+    below = read_toml(file)
+    known = ("data", "method", "classifier", "protocol", "run")
+    for name in ("data", "method", "protocol", "run"):
+        if not isinstance(below.get(name, {}), dict):
+            raise ParameterError(f"{file}: give one [{name}], a section; spark-mlfs compare takes several")
+    unknown = next((name for name in below if name not in known), None)
+    if unknown is not None:
+        hint = "; spark-mlfs evaluate takes --sizes, or [protocol] sizes" if unknown == "selection" else ""
+        raise ParameterError(f"{file}: there is no section [{unknown}] here{hint}; the sections are {', '.join(known)}")
+    classifiers = below.get("classifier")
+    return {**below, "classifier": [classifiers] if isinstance(classifiers, dict) else classifiers}
+
+
+def _check(args: argparse.Namespace, below: dict[str, Any]) -> None:
     """`ParameterError` for flags that are missing or do not go together."""
-    if args.format is None:
+    if args.format is None and "format" not in below.get("data", {}):
         raise ParameterError("which format do the data have? give --format; see spark-mlfs evaluate --help")
     if args.model and (args.method or args.set or args.grid or args.screen):
         raise ParameterError("give --model, or --method with its --set, --grid and --screen, not both")
@@ -126,7 +157,7 @@ def _protocol(args: argparse.Namespace) -> dict[str, Any]:
     from ..evaluate.plan import FILES
 
     return set_values(
-        all_features=not args.no_all_features,
+        all_features=False if args.no_all_features else None,
         sizes=args.sizes or None,
         metrics=args.metrics or None,
         noise=args.noise or None,

@@ -1,29 +1,82 @@
-"""``spark-mlfs methods``: what there is to rank with, and what --set takes."""
+"""``spark-mlfs methods``: what there is to rank with, to extract and to classify with, and what --set takes."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import textwrap
+from typing import Any
 
-from .shared import OK
+from ..errors import ParameterError
+from .shared import OK, tell
 
-SUMMARY = "list the methods and their parameters"
+SUMMARY = "list the methods, extractors and classifiers with their parameters; with a name, all about one"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The name of one method."""
-    parser.add_argument("name", nargs="?", help="one method, in full")
+    parser.add_argument("name", nargs="?", help="one method, extractor or classifier: formula, when to take it, cost, parameters")
+    parser.add_argument("--json", action="store_true", help="as one JSON object on standard output")
+    parser.set_defaults(quiet=False)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prints the list, or all about one method; returns the exit code."""
+    """Prints the list, or all about one entry; returns the exit code."""
+    from ..classify import CLASSIFIERS
+    from ..extract import EXTRACTORS
     from ..methods import METHODS
 
-    listed = [METHODS.create(args.name)] if args.name else [cls() for cls in METHODS.values()]
-    for method in listed:
-        print(f"{method.name:<12} {method.title}  [{method.source}]")
-        for parameter in method.parameters:
-            print(f"{'':<14}{parameter.name} = {parameter.default}: {parameter.doc}; {parameter.constraint}")
+    registries = (METHODS, EXTRACTORS, CLASSIFIERS)
     if args.name:
-        print("\n" + (sys.modules[type(listed[0]).__module__].__doc__ or "").strip())
+        registry = next((r for r in registries if args.name in r), None)
+        if registry is None:
+            try:
+                METHODS.create(args.name)
+            except ParameterError as error:
+                others = f"extractors {', '.join(EXTRACTORS)}; classifiers {', '.join(CLASSIFIERS)}"
+                raise ParameterError(f"{error}; {others}") from None
+        entry = registry[args.name]  # type: ignore[index]
+        tell(args, whole(registry.kind, entry), described(registry.kind, entry))  # type: ignore[union-attr]
+        return OK
+    lines, found = [], []
+    for registry in registries:
+        lines.append(f"{registry.kind}s")
+        for entry in registry.values():
+            lines.append(f"  {entry.name:<12} {entry.title}  [{entry.source}]")
+            lines += parameter_lines(entry, 15)
+            found.append(described(registry.kind, entry))
+    tell(args, "\n".join(lines), {"entries": found})
     return OK
+
+
+def described(kind: str, entry: Any) -> dict[str, Any]:
+    """What there is to know about an entry, as data."""
+    parameters = [{"name": p.name, "default": p.default, "meaning": p.doc, "values": str(p.constraint)} for p in entry.parameters]
+    return {
+        "kind": kind,
+        "name": entry.name,
+        "title": entry.title,
+        "source": entry.source,
+        "when": entry.when,
+        "cost": entry.cost,
+        "parameters": parameters,
+        "documentation": (sys.modules[entry.__module__].__doc__ or "").strip(),
+    }
+
+
+def whole(kind: str, entry: Any) -> str:
+    """What there is to know about an entry, as text: its formula and symbols are the documentation of its module."""
+    lines = [f"{entry.name}: {entry.title} ({kind})", f"  when   {entry.when or '-'}", f"  cost   {entry.cost or '-'}"]
+    if entry.parameters:
+        lines += [
+            "  parameters" + (", for --set" if kind == "method" else ", for --classifier-set" if kind == "classifier" else "")
+        ]
+        lines += parameter_lines(entry, 4)
+    return "\n".join([*lines, "", (sys.modules[entry.__module__].__doc__ or "").strip()])
+
+
+def parameter_lines(entry: Any, indent: int) -> list[str]:
+    """Each parameter with its default, meaning and values, wrapped."""
+    texts = (f"{p.name} = {p.default}: {p.doc}; {p.constraint}" for p in entry.parameters)
+    first, then = " " * indent, " " * (indent + 2)
+    return [line for text in texts for line in textwrap.wrap(text, 110, initial_indent=first, subsequent_indent=then)]

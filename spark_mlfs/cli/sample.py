@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import ParameterError
-from .shared import OK, Stages, number, output_arguments, session
+from .shared import OK, Stages, number, output_arguments, session, tell
 
 SUMMARY = "write a generated table to try the jobs on, as Parquet"
 EPILOG = """\
@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     rows, seed = number("--rows", args.rows, int, 1), number("--seed", args.seed, int, 0)
     output = Output(args.output, args.overwrite)
     output.check()
-    stages = Stages(args.verbose)
+    stages = Stages(args.verbose, args.quiet)
     with session(stages, args.debug) as spark:
         output.check(spark=spark)
         frame = GENERATED[args.kind](spark, rows, seed)
@@ -47,5 +47,6 @@ def run(args: argparse.Namespace) -> int:
             target.require_data()
             manifest = {**opening("sample", args.argv), "kind": args.kind, "rows": rows, "seed": seed, "columns": frame.columns}
             target.text("_" + MANIFEST, as_json(manifest))
-    print(f"{rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)")
+    text = f"{rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
+    tell(args, text, {**manifest, "output": args.output})
     return OK

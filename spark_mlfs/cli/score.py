@@ -10,6 +10,7 @@ from ..errors import ParameterError
 from .shared import (
     OK,
     Stages,
+    check_there,
     data_arguments,
     data_flags,
     inputs,
@@ -19,6 +20,7 @@ from .shared import (
     require,
     session,
     table_arguments,
+    tell,
 )
 
 SUMMARY = "give every row of a corpus its labels, by a saved pipeline"
@@ -72,7 +74,12 @@ def run(args: argparse.Namespace) -> int:
     table = output_table(args.output_table, args.table_format, args.overwrite or args.append)
     output = Output(args.output, args.overwrite or args.append)
     output.check([*inputs(path, args.format), args.model])
-    stages = Stages(args.verbose)
+    check_there(inputs(path, args.format))
+    check_there(
+        [args.model], "saved pipeline", "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
+    )
+    stages = Stages(args.verbose, args.quiet)
+    written: dict[str, Any] = {}
     with session(stages, args.debug) as spark:
         output.check_complete(spark)
         if table is not None:
@@ -91,6 +98,7 @@ def run(args: argparse.Namespace) -> int:
                 "seconds": stages.seconds,
                 "versions": versions(spark.version),
             }
+            written.update(manifest)
             target.text("_report.html", scoring_page(manifest))
             target.text("_" + MANIFEST, as_json(manifest))
 
@@ -99,9 +107,10 @@ def run(args: argparse.Namespace) -> int:
                 spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
                 parallelism=parallelism, progress=stages.report, finish=finish, **how,
             )  # fmt: skip
-    _print_summary(scored, args.output)
+    text = _summary(scored, args.output)
     if table is not None:
-        print(f"the same rows are in the table {table.name} ({table.format})")
+        text += f"\nthe same rows are in the table {table.name} ({table.format})"
+    tell(args, text, {**written, "output": args.output})
     return OK
 
 
@@ -128,12 +137,12 @@ def _checked(args: argparse.Namespace) -> dict[str, Any]:
     return how
 
 
-def _print_summary(scored: Mapping[str, Any], output: str) -> None:
+def _summary(scored: Mapping[str, Any], output: str) -> str:
     rate = scored["scored_now"] / max(scored["seconds_now"], 1e-9)
     again = ", the rest of an interrupted run" if scored["resumed"] else ""
-    print(f"{scored['scored_now']} rows scored in {scored['seconds_now']:.1f} s ({rate:,.0f} a second){again}")
-    for tag, count in list(scored["tags"].items())[:10]:
-        print(f"{count:10d}  {tag}")
+    lines = [f"{scored['scored_now']} rows scored in {scored['seconds_now']:.1f} s ({rate:,.0f} a second){again}"]
+    lines += [f"{count:10d}  {tag}" for tag, count in list(scored["tags"].items())[:10]]
     if len(scored["tags"]) > 10:
-        print(f"            and {len(scored['tags']) - 10} more labels")
-    print(f"{scored['rows']} rows in {scored['parts']} parts at {output}: data/ (Parquet), _manifest.json, _report.html")
+        lines.append(f"            and {len(scored['tags']) - 10} more labels")
+    lines.append(f"{scored['rows']} rows in {scored['parts']} parts at {output}: data/ (Parquet), _manifest.json, _report.html")
+    return "\n".join(lines)

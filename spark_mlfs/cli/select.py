@@ -1,6 +1,6 @@
 """``spark-mlfs select``: rank the features of a data set, keep the best, and fit a classifier on them if one is named.
 
-A run writes ``ranking.csv`` and ``ranking.parquet`` (rank, index, name, score of every feature), ``model/`` (a saved
+A run writes ``ranking.csv`` and ``ranking.parquet`` (rank, index, name, score, relevance of every feature), ``model/`` (a saved
 `MultiLabelSelectorModel`), ``manifest.json`` and ``report.html``; with a grid every cell's ranking; with a classifier
 ``pipeline/``.
 """
@@ -8,6 +8,7 @@ A run writes ``ranking.csv`` and ``ranking.parquet`` (rank, index, name, score o
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ from ..select.modes import KEYS, flag_help, level_setting, rules_help
 from .shared import (
     OK,
     Stages,
+    check_data,
     data_arguments,
     data_flags,
     grid_pairs,
@@ -28,6 +30,7 @@ from .shared import (
     session,
     set_values,
     table_arguments,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -74,6 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = output_arguments(parser)
     table_arguments(group, "the ranking")
     group.add_argument("--no-report", action="store_true", help="write no report.html")
+    group.add_argument("--dry-run", action="store_true", help="only say what would run: sizes, passes over the data, memory")
     group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
     group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
 
@@ -103,6 +107,7 @@ def _selection_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--selection", metavar="RULE", help=rules)
     for key, setting in KEYS.items():
         group.add_argument("--" + key.replace("_", "-"), metavar=setting.metavar, help=flag_help(setting))
+    group.add_argument("--order", metavar="ORDER", help="order of the kept features: rank (default), or index as in the data")
 
 
 def _constraint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -159,7 +164,7 @@ def configuration(args: argparse.Namespace) -> RunConfig:
             grid=grid_pairs(args.grid) or None,
             folds=None if args.folds is None else int(args.folds) if args.folds.isdigit() else args.folds,
         ),
-        "selection": set_values(mode=args.selection, **{key: getattr(args, key) for key in KEYS}),
+        "selection": set_values(mode=args.selection, order=args.order, **{key: getattr(args, key) for key in KEYS}),
         "constraints": set_values(
             include=args.include,
             include_from=args.include_from,
@@ -204,6 +209,8 @@ def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
     from ..output.folder import Output
     from ..pipeline import ranking_frame
+    from ..report.tables import feature_rows
+    from .outlook import dry_run
 
     config = configuration(args)
     config.constraints.complete()
@@ -221,8 +228,11 @@ def run(args: argparse.Namespace) -> int:
         config.classifier.checked()
     output = Output(config.run.output or "", config.run.overwrite)
     output.check(inputs(config.data.path, config.data.format))
+    check_data(config.data.path, config.data.format or "", config.data.options)
     table = output_table(config.run.output_table, config.run.table_format, config.run.overwrite)
-    stages = Stages(args.verbose)
+    if args.dry_run:
+        return dry_run(args, config)
+    stages = Stages(args.verbose, args.quiet)
     with session(stages, args.debug, ("ml.selectors", "output.manifest", "report.page")) as spark:
         output.check(spark=spark)
         if table is not None:
@@ -232,20 +242,23 @@ def run(args: argparse.Namespace) -> int:
         evidence = ranked.result.evidence
         if config.classifier.name and evidence is not None and not ranked.kept:
             raise DataError(f"{evidence.why_none()}; there is nothing to fit the classifier on")
-        model = _model(ranked)
+        model = _model(ranked, config.selection.order or "rank")
         pipeline = None
         if config.classifier.name:
             with stages.stage("classifier"):
                 pipeline = _fit_pipeline(spark, config, model, ranked.frame, stages)
         with stages.stage("write"), output.writing(spark) as target:
-            _print_ranking(ranked, stages)
-            _write(target, config, ranked, model, pipeline, stages, args.argv)
+            if not args.json:  # a ranking that cannot be written has been seen
+                tell(args, ranking_text(ranked, stages), {})
+            manifest = _write(target, config, ranked, model, pipeline, stages, args.argv)
             if table is not None:
                 table.write(ranking_frame(spark, ranked.result.ranking))
         files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
-        print(f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else ""))
-    if table is not None:
-        print(f"the ranking is in the table {table.name} ({table.format})")
+        written = f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else "")
+        if table is not None:
+            written += f"\nthe ranking is in the table {table.name} ({table.format})"
+        best = [dataclasses.asdict(row) for row in feature_rows(ranked.result, ranked.kept)]
+        tell(args, written, {**manifest, "output": config.run.output, "selected": best})
     return OK
 
 
@@ -253,11 +266,14 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
     """Read, prepare, rank. The result is the cell of the smallest cross-validated loss, the first where nothing is predicted."""
     from .. import pipeline, read
     from ..blocks.pack import pack
-    from ..schema import FEATURES, ID, LABELS, WEIGHT
+    from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names
 
     requests = config.requests()
     with stages.stage("read"):
         frame = read.load(spark, config.data.path, config.data.format or "", **config.data.options)
+    names = attribute_names(frame, FEATURES)
+    if names is not None:  # too many features are refused before the rows are read
+        config.selection.count(requests[0].width(names))
     with stages.stage("prepare"):
         packed = pack(frame, FEATURES, LABELS, ID, weight=WEIGHT if WEIGHT in frame.columns else None)
     try:
@@ -279,12 +295,12 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
     return Ranked(result, kept, jobs, frame, cells, seen)
 
 
-def _model(ranked: Ranked) -> MultiLabelSelectorModel:
-    """The model that keeps the best features, or those that the rule keeps."""
+def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel:
+    """The model that keeps the best features, or those that the rule keeps, in that order."""
     from ..ml.selectors import MultiLabelSelectorModel
 
     model = MultiLabelSelectorModel.of(ranked.result)
-    model._set(numTopFeatures=max(1, ranked.kept), outputCol="selected")
+    model._set(numTopFeatures=max(1, ranked.kept), outputCol="selected", order=order)
     if ranked.result.evidence is not None:
         rule = ranked.result.evidence.rule
         level = {level_setting(rule.mode).parameter.camel: rule.level}
@@ -318,8 +334,8 @@ def _write(
     pipeline: PipelineModel | None,
     stages: Stages,
     arguments: list[str],
-) -> None:
-    """All files of a run; the manifest last."""
+) -> dict[str, Any]:
+    """All files of a run, the manifest last; it is returned."""
     from ..output.folder import MANIFEST
     from ..output.manifest import as_json, selection_manifest
     from ..report.page import page
@@ -341,6 +357,7 @@ def _write(
     if config.run.report:
         target.text("report.html", page(result, manifest, kept, ranked.portrait))
     target.text(MANIFEST, as_json(manifest))
+    return manifest
 
 
 def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[str, Any]]:
@@ -366,18 +383,23 @@ def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[st
     return lines
 
 
-def _print_ranking(ranked: Ranked, stages: Stages) -> None:
+def ranking_text(ranked: Ranked, stages: Stages) -> str:
+    """The best features under their headings, and what these say."""
+    from ..pipeline import meaning
     from ..report.tables import feature_rows
 
     result, kept = ranked.result, ranked.kept
     profile, jobs = result.profile, sum(ranked.jobs.values())
-    print(
+    lines = [
         f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; kept {kept}; "
         f"{sum(stages.seconds.values()):.1f} s, {jobs} Spark jobs"
-    )
+    ]
     if result.evidence is not None and not kept:
-        print(result.evidence.why_none())
+        return "\n".join([*lines, result.evidence.why_none()])
+    lines.append("rank  score        relevance    name")
     for row in feature_rows(result, min(kept, SHOWN)):
-        print(f"{row.rank:4d}  {row.score if row.gain is None else row.gain:<12.6g} {row.name}")
+        score = "" if row.score != row.score else f"{row.score:.6g}"
+        lines.append(f"{row.rank:4d}  {score:<12} {row.relevance:<12.6g} {row.name}")
     if kept > SHOWN:
-        print(f"      and {kept - SHOWN} more", flush=True)
+        lines.append(f"      and {kept - SHOWN} more")
+    return "\n".join([*lines, meaning(result.scores.path is not None)])

@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError
+from ..errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 OK, FAILED, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
 SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no terminal
+SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 
 
 # ---- arguments ----
@@ -80,11 +81,18 @@ def output_arguments(parser: argparse.ArgumentParser) -> Any:
     group.add_argument(
         "--overwrite", action="store_true", help="replace the output of an earlier run, once the new one is complete"
     )
+    telling_arguments(group)
+    return group
+
+
+def telling_arguments(group: Any) -> None:
+    """The flags of what a command says."""
+    group.add_argument("--json", action="store_true", help="the result as one JSON object on standard output, nothing else there")
+    group.add_argument("--quiet", action="store_true", help="nothing but errors")
     group.add_argument(
         "--verbose", action="store_true", help="a line per stage on standard error, also where that is no terminal"
     )
     group.add_argument("--debug", action="store_true", help="show Spark's log and the traceback of every error")
-    return group
 
 
 def table_arguments(group: Any, what: str) -> None:
@@ -186,17 +194,49 @@ def output_table(name: str | None, format: str | None, overwrite: bool) -> Outpu
     return OutputTable(name, format, overwrite)
 
 
+def check_data(path: str | list[str] | None, format: str, options: Mapping[str, Any]) -> None:
+    """What is wrong with the options of a reader, and a file of this machine that is not there, before a session starts."""
+    from ..read import check_options
+
+    check_options(path, format, options)
+    check_there(inputs(path, format))
+
+
+def check_there(paths: Sequence[str], what: str = "file", remedy: str = "give a path that is there") -> None:
+    """`DataError` for a path of this machine where nothing is, before a session of our own starts: another session's paths may be
+    elsewhere."""
+    from ..output.folder import local_path
+    from ..session.local import of_our_own
+
+    if not of_our_own() or {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"} & set(os.environ):
+        return
+    for given in paths:
+        here = local_path(given)
+        if here is not None and not any(sign in given for sign in "*?[{,") and not here.exists():
+            raise DataError(f"{given}: no such {what}; {remedy}")
+
+
 # ---- a run ----
 
 
-class Stages:
-    """Names and times the stages; on a terminal it shows them as they run."""
+def tell(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> None:
+    """What a command gives, on standard output: `text`, or with --json its `result`; with --quiet nothing."""
+    from ..output.manifest import as_json
 
-    def __init__(self, verbose: bool) -> None:
+    if args.json:
+        print(as_json(result), end="", flush=True)
+    elif not args.quiet:
+        print(text, flush=True)
+
+
+class Stages:
+    """Names and times the stages; on a terminal it shows them as they run, with the time they have taken so far."""
+
+    def __init__(self, verbose: bool, quiet: bool = False) -> None:
         self.seconds: dict[str, float] = {}
-        self.terminal = sys.stderr.isatty()
+        self.terminal = sys.stderr.isatty() and not quiet
         # spark-submit takes our standard error for its standard output, so that it never is a terminal
-        self.lines = verbose or self.terminal or "PYSPARK_GATEWAY_PORT" in os.environ
+        self.lines = not quiet and (verbose or self.terminal or "PYSPARK_GATEWAY_PORT" in os.environ)
         self.last_line = time.perf_counter()
         self.bar: Any = None
 
@@ -204,12 +244,18 @@ class Stages:
     def stage(self, name: str) -> Iterator[None]:
         from tqdm import tqdm
 
-        shape = "{desc} |{bar}| {n_fmt}/{total_fmt} {elapsed}" if self.terminal else None
-        started = time.perf_counter()
+        started, done = time.perf_counter(), threading.Event()
+        shape = "{desc} {elapsed}"  # until it is known how many steps there are
         self.bar = tqdm(total=1, desc=name, leave=False, file=sys.stderr, disable=not self.terminal, bar_format=shape)
+        ticking = threading.Thread(target=_tick, args=(self.bar, done), daemon=True)
+        if self.terminal:
+            ticking.start()
         try:
             yield
         finally:
+            done.set()
+            if self.terminal:
+                ticking.join()
             self.bar.close()
         self.seconds[name] = round(time.perf_counter() - started, 4)
         if self.lines:
@@ -219,10 +265,17 @@ class Stages:
         """The pipeline's progress."""
         if self.terminal and self.bar is not None:
             self.bar.total, self.bar.n = total, done
+            self.bar.bar_format = "{desc} |{bar}| {n_fmt}/{total_fmt} {elapsed}"
             self.bar.set_description_str(what)
         elif self.lines and done < total and time.perf_counter() - self.last_line > SECONDS_BETWEEN_LINES:
             self.last_line = time.perf_counter()
             print(f"spark-mlfs: {what} {done} of {total}", file=sys.stderr, flush=True)
+
+
+def _tick(bar: Any, done: threading.Event) -> None:
+    """Shows the time that passes while a stage has nothing to report."""
+    while not done.wait(SECONDS_BETWEEN_TICKS):
+        bar.refresh()
 
 
 @contextmanager
@@ -239,7 +292,7 @@ def session(stages: Stages, debug: bool, ahead: Sequence[str] = ()) -> Iterator[
     importing = threading.Thread(target=_import, args=(ahead,), daemon=True)
     importing.start()
     with stages.stage("session"):
-        spark = local_session("spark-mlfs", {"spark.log.level": "WARN" if debug else "FATAL"})
+        spark = local_session("spark-mlfs", {"spark.log.level": "WARN"} if debug else {}, quiet=not debug)
     try:
         yield spark
     finally:

@@ -11,6 +11,7 @@ from ..errors import DataError, ParameterError
 from .shared import (
     OK,
     Stages,
+    check_there,
     data_arguments,
     data_flags,
     inputs,
@@ -22,6 +23,7 @@ from .shared import (
     require,
     session,
     table_arguments,
+    tell,
 )
 
 if TYPE_CHECKING:
@@ -49,6 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="DIR", help="the model/ folder a selection run wrote (or that run's folder)")
     data_arguments(parser)
     parser.add_argument("--num-features", metavar="K", help="keep the K best instead of as many as the model was told")
+    parser.add_argument(
+        "--order", choices=("rank", "index"), help="order of the features: as ranked, or as in the data (default: the model's)"
+    )
     group = output_arguments(parser)
     table_arguments(group, "the data set")
     group.add_argument(
@@ -82,7 +87,9 @@ def run(args: argparse.Namespace) -> int:
     output = Output(args.output, args.overwrite) if args.output else None
     if output is not None:
         output.check([*inputs(path, format), args.model])
-    stages = Stages(args.verbose)
+    check_there(inputs(path, format))
+    check_there([args.model], "saved selection", "give the folder that spark-mlfs select wrote")
+    stages = Stages(args.verbose, args.quiet)
     with session(stages, args.debug) as spark:
         if output is not None:
             output.check(spark=spark)
@@ -92,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
             model, where = load_model(args.model)
             if count is not None:
                 _cut_to(model, count)
+            if args.order is not None:
+                model.setOrder(args.order)
         with stages.stage("read"):
             frame, labelled = _load_corpus(spark, path, format, options, model)
             reduced = _reduce(frame, model, labelled, form, args.output_format)
@@ -117,7 +126,8 @@ def run(args: argparse.Namespace) -> int:
                 target.text("_" + MANIFEST, as_json(manifest))
     places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
     places += [f"the table {table.name} ({table.format}, {form})"] if table is not None else []
-    print(f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {' and '.join(places)}")
+    text = f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {' and '.join(places)}"
+    tell(args, text, {**manifest, "output": args.output})
     return OK
 
 
@@ -187,7 +197,7 @@ def _reduce(frame: DataFrame, model: MultiLabelSelectorModel, labelled: bool, fo
     from ..schema import FEATURES, LABELS, attribute_names
 
     model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED)
-    names = [str(model.ranking.set_index("index")["name"][i]) for i in sorted(model.selectedFeatures)]
+    names = [str(name) for name in model.selectedFeatureNames]
     label_names = attribute_names(frame, LABELS) if labelled else None
     reduced = model.transform(frame)
     if form == "vector":

@@ -25,12 +25,15 @@ from ..statistics.moments import KnownRows
 class Extractor:
     """Base of every extractor.
 
-    `name` as users write it, `title` one line for tables, `source` the paper, `parameters` its own parameters.
+    `name` as users write it, `title` one line for tables, `source` the paper, `when` to take it, `cost` what one fit needs,
+    `parameters` its own parameters.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
+    when: ClassVar[str] = ""
+    cost: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:

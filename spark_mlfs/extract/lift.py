@@ -234,6 +234,8 @@ class LIFT(Extractor):
     name = "lift"
     title = "distances to cluster centres of each label's rows"
     source = "Zhang & Wu 2015"
+    when = "each label has features of its own; a linear machine a label behind"
+    cost = "one scan an iteration of the clustering, for all labels together"
     parameters = (
         Parameter("ratio", 0.1, Number(0, 1, above=True), "centres a side, as a share of the smaller side's rows"),
         Parameter("max_iter", 50, Integer(1), "iterations of k-means at most"),

@@ -58,6 +58,8 @@ class LIFTRSM(Extractor):
     name = "lift-rsm"
     title = "LIFT features reduced by random subspaces and pairwise constraints"
     source = "Zhang, Li & Li 2018"
+    when = "as lift, with fewer features a label; time to fit"
+    cost = "as lift, and pairs of rows in random subspaces"
     parameters = (
         Parameter("ratio", 0.2, Number(0, 1, above=True), "centres a side, as a share of the smaller side's rows"),
         Parameter("subspaces", 10, Integer(1), "random subspaces T"),

@@ -39,6 +39,8 @@ class MDDM(Linear):
     name = "mddm"
     title = "projection of maximum dependence on the labels"
     source = "Zhang & Zhou 2010"
+    when = "a few combinations of all features that depend most on the labels"
+    cost = "one scan"
     parameters = (
         Parameter("variant", "p", Choice(("p", "f")), "orthonormal projection, or uncorrelated features"),
         Parameter("mu", 0.5, Number(0, 1), "weight of the features' covariance in the constraint (f)"),

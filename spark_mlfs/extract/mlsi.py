@@ -35,6 +35,8 @@ class MLSI(Linear):
     name = "mlsi"
     title = "supervised latent semantic indexing"
     source = "Yu, Yu & Tresp 2005"
+    when = "a few combinations of sparse features, such as words, that labels share"
+    cost = "one scan"
     parameters = (
         Parameter("beta", 0.5, Number(0, 1), "weight of the labels against the features"),
         Parameter("gamma", 1.0, Number(0, above=True), "ridge of the constraint"),

@@ -85,7 +85,9 @@ def rank(
     sample_weight: Any = None,
     **parameters: Any,
 ) -> pd.DataFrame:
-    """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name and score, best first. No Spark.
+    """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name, score and relevance, best first.
+    No Spark. Of a greedy method score is the gain at the pick and relevance what the feature is worth alone; of others both are
+    the method's score.
 
     Parameters
     ----------

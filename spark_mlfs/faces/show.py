@@ -17,10 +17,11 @@ FIRST = 10  # features that a notebook shows
 
 
 def strengths(kept: pd.DataFrame, gains: Sequence[float]) -> tuple[np.ndarray, str]:
-    """What a bar of each kept feature shows, and what that is: what a greedy method gained at the pick, else the score."""
-    picked = len(gains) > 0 and (kept["rank"].to_numpy() <= len(gains)).all()
-    values = np.asarray(gains, float)[kept["rank"].to_numpy() - 1] if picked else kept["score"].to_numpy(float)
-    return values, "criterion at the pick" if picked else "score"
+    """What a bar of each kept feature shows, and what that is: its score, or its relevance where a greedy method did not pick all
+    of them."""
+    picked = bool(kept["score"].notna().all())
+    what = ("score at the pick" if len(gains) else "score") if picked else "relevance"
+    return kept["score" if picked else "relevance"].to_numpy(float), what
 
 
 def table(title: str, kept: pd.DataFrame, gains: Sequence[float]) -> str:

@@ -87,11 +87,14 @@ class Method:
     `parameters`  its own parameters
     `title`       one line for tables
     `source`      the paper
+    `when`        to take it, `cost` what one fit needs: a line each
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     source: ClassVar[str]
+    when: ClassVar[str] = ""
+    cost: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     greedy: ClassVar[bool] = False
     conditions: ClassVar[bool] = False  # a greedy method whose `score` takes `terms`: what is picked first, and how

@@ -36,6 +36,8 @@ class CMI(CountingMethod):
     name = "cmi"
     title = "conditional mutual information given all picked features"
     source = "Sechidis et al. 2014, Eq. 3 and 4"
+    when = "a handful of features that together say most: it looks at all picks jointly, and saturates early"
+    cost = "one count a pick"
     parameters = (*COUNTING, LABELS)
     greedy = True
     conditions = True

@@ -117,6 +117,8 @@ class CSFS(GramMethod):
     name = "csfs"
     title = "convex semi-supervised ℓ2,1 regression"
     source = "Chang et al. 2014"
+    when = "labels unknown in many rows; numeric features, a linear model behind"
+    cost = "one scan, or one an iteration"
     parameters = (
         Parameter("mu", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),
         SCALING,

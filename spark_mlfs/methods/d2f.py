@@ -33,6 +33,8 @@ class D2F(CountingMethod):
     name = "d2f"
     title = "relevance less three-way interaction with the picked features"
     source = "Lee & Kim 2015"
+    when = "as jmi, where repetition shall count more"
+    cost = "as `jmi`"
     parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
     greedy = True
     conditions = True

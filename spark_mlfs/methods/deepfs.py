@@ -38,6 +38,8 @@ class DeepFS(Method):
     name = "deepfs"
     title = "stochastic gates on a small network"
     source = "Louizos, Welling & Kingma 2018"
+    when = "relations that are not linear, and time to train; the least of the methods"
+    cost = "one scan, a sample"
     stochastic = True
     parameters = (
         Parameter("hidden", 32, Integer(1), "width of the hidden layer"),

@@ -33,6 +33,8 @@ class ElasticNet(GramMethod):
     name = "elastic-net"
     title = "row norms of the elastic net of all labels"
     source = "Zou & Hastie 2005"
+    when = "as lasso, where features are correlated in groups"
+    cost = "one scan"
     parameters = (
         Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
         Parameter("rho", 0.5, Number(0, 1), "share of the ℓ1 norm in the penalty"),

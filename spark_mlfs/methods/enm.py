@@ -58,6 +58,8 @@ class ENM(CountingMethod):
     name = "enm"
     title = "Euclidean norm of the per-label mutual informations"
     source = "Gonzalez-Lopez et al. 2020"
+    when = "a feature that tells one label very well shall beat one that tells many a little"
+    cost = "one scan"
     parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
 
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> InformationNorm:

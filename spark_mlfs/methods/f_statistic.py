@@ -46,6 +46,8 @@ class FStatistic(Method):
     name = "f-statistic"
     title = "multi-label F statistic"
     source = "Kong et al. 2012"
+    when = "numeric features without binning, one pass"
+    cost = "one scan"
     weighted = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:

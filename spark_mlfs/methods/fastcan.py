@@ -42,6 +42,8 @@ class FastCan(Method):
     name = "fastcan"
     title = "greedy sum of squared canonical correlations"
     source = "Zhang & Lang 2022"
+    when = "numeric features, a linear model behind; the picks of the package fastcan"
+    cost = "one scan"
     weighted = True
     parameters = (
         Parameter(

@@ -34,6 +34,8 @@ class FIMF(CountingMethod):
     name = "fimf"
     title = "relevance less interaction of the highest-entropy labels"
     source = "Lee & Kim 2015"
+    when = "very many labels, one pass: only those of the highest entropy interact"
+    cost = "one scan, and label pairs"
     parameters = (*COUNTING, Parameter("num_labels", 10, Integer(0), "how many labels of highest entropy are paired"))
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:

@@ -60,6 +60,8 @@ class Fisher(Method):
     name = "fisher"
     title = "Fisher score"
     source = "Gu, Li & Han 2011"
+    when = "numeric features without binning, one pass; overlapping labels by its parameter labels"
+    cost = "one scan"
     weighted = True
     parameters = (
         Parameter("labels", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets"),

@@ -170,6 +170,8 @@ class GMBA(Method):
     name = "gmba"
     title = "graph-margin weights under label similarity"
     source = "Yan & Li 2016"
+    when = "classes that differ locally, nearest neighbours behind"
+    cost = "neighbours of the anchors; a scan a step"
     parameters = (
         Parameter(
             "mode", "convex", Choice(("paper", "convex", "closed")), "the paper's descent, the convex minimum, or one pass"

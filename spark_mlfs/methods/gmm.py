@@ -68,6 +68,8 @@ class GMM(CountingMethod):
     name = "gmm"
     title = "geometric mean of the per-label mutual informations"
     source = "Gonzalez-Lopez et al. 2020"
+    when = "a feature shall say something of every label"
+    cost = "one scan"
 
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> GeometricMean:
         profile = counting.engine.profile

@@ -58,6 +58,8 @@ class IGMF(CountingMethod):
     name = "igmf"
     title = "symmetric uncertainty with the labelset"
     source = "Li et al. 2014"
+    when = "features with few values beside features with many: informations are normalised"
+    cost = "two scans"
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [LabelsetCounts()]

@@ -36,6 +36,8 @@ class JMI(CountingMethod):
     name = "jmi"
     title = "joint mutual information with the picked features"
     source = "Sechidis et al. 2014, Eq. 6 and 8"
+    when = "no idea yet: relevant features that do not repeat each other"
+    cost = "one three-way count a pick, in batches"
     parameters = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
     greedy = True
     conditions = True

@@ -35,6 +35,8 @@ class Lasso(GramMethod):
     name = "lasso"
     title = "row norms of the LASSO of all labels"
     source = "Tibshirani 1996"
+    when = "numeric features, a linear model behind, many weights exactly 0 (group=true: for all labels at once)"
+    cost = "one scan"
     parameters = (
         Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
         GROUP,

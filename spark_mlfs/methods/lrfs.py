@@ -32,6 +32,8 @@ class LRFS(CountingMethod):
     name = "lrfs"
     title = "relevance conditioned on the other labels"
     source = "Zhang et al. 2019"
+    when = "strongly dependent labels: what a feature says beyond the other labels"
+    cost = "pair counts, and label pairs"
     greedy = True
     conditions = True
 

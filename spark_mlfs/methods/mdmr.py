@@ -32,6 +32,8 @@ class MDMR(CountingMethod):
     name = "mdmr"
     title = "maximum dependency, minimum redundancy"
     source = "Lin et al. 2015"
+    when = "as jmi, where repetition counts as far as it is not about the labels"
+    cost = "as `jmi`"
     parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
     greedy = True
     conditions = True

@@ -49,6 +49,8 @@ class MIFS(Method):
     title = "joint label factorisation and selection"
     source = "Jian et al. 2016"
     row_norms = True
+    when = "noisy labels that a few factors stand behind"
+    cost = "one scan; neighbours where β > 0"
     parameters = (
         Parameter("alpha", 1.0, Number(0, above=True), "weight of the label factorisation, all that ties V to the labels"),
         Parameter("beta", 0.1, Number(0), "weight of the row manifold"),

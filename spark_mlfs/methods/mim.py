@@ -31,6 +31,8 @@ class MIM(CountingMethod):
     name = "mim"
     title = "mutual information with each label (or the labelset)"
     source = "Sechidis et al. 2014, Eq. 5 and 7"
+    when = "very many features, one pass; a filter in front of other methods. Copies of a good feature come with it"
+    cost = "one scan"
     parameters = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:

@@ -58,6 +58,8 @@ class MRMR(Method):
     name = "mrmr"
     title = "minimum redundancy, maximum relevance"
     source = "Peng et al. 2005"
+    when = "the picks of the package mrmr_selection, by informations or correlations"
+    cost = "one scan, or one pair count a pick"
     weighted = True
     parameters = (
         *COUNTING,

@@ -64,6 +64,8 @@ class MSFS(Method):
     title = "random manifold sampling and joint sparsity"
     source = "Li & Zhai"
     row_norms = True
+    when = "nearest neighbours behind: rows of like labels shall be predicted alike"
+    cost = "one scan, and neighbours"
     parameters = (
         Parameter("alpha", 0.1, Number(0), "weight of the manifold"),
         Parameter("beta", 10.0, Number(0), "weight of the penalties"),

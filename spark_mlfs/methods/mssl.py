@@ -34,6 +34,8 @@ class MSSL(GramMethod):
     name = "mssl"
     title = "feature-manifold regularised ℓ2,1 regression"
     source = "Cai & Zhu 2018"
+    when = "neighbouring features, such as bands or pixels, shall weigh alike"
+    cost = "one scan"
     parameters = (
         Parameter("alpha", 0.1, Number(0), "weight of the feature manifold"),
         Parameter("beta", 1.0, Number(0, above=True), "weight of the ℓ2,1 norm"),

@@ -45,6 +45,8 @@ class OMFS(Method):
     title = "ℓ2,1 regression on factorised labels"
     source = "Valadi et al."
     row_norms = True
+    when = "many labels that depend on each other: factors of them are fitted"
+    cost = "one scan"
     weighted = True
     parameters = (
         Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),

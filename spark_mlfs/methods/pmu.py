@@ -33,6 +33,8 @@ class PMU(CountingMethod):
     name = "pmu"
     title = "multivariate mutual information up to three variables"
     source = "Lee & Kim 2013"
+    when = "pairs of labels that a feature tells together"
+    cost = "as `jmi`, and label pairs"
     greedy = True
     conditions = True
 

@@ -49,6 +49,8 @@ class PPTCMI(CountingMethod):
     name = "ppt-cmi"
     title = "pruned labelsets, then conditional mutual information"
     source = "Doquire & Verleysen 2013"
+    when = "labels that depend on each other, rare labelsets pruned; without bins by nearest neighbours"
+    cost = "as `cmi`"
     parameters = (
         *COUNTING,
         Parameter("criterion", "cmi", Choice(("cmi", "mim")), "greedy CMI, or MIM"),

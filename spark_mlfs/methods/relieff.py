@@ -134,6 +134,8 @@ class ReliefF(Method):
     name = "relieff"
     title = "multi-label ReliefF"
     source = "Kong et al. 2012"
+    when = "classes that differ locally, nearest neighbours behind, numeric features"
+    cost = "neighbours of the anchors"
     parameters = (
         Parameter("mode", "pairwise", Choice(("pairwise", "hamming")), "two-class ReliefF per label pair, or labelset distances"),
         Parameter("k", 3, Integer(1), "nearest hits and misses"),

@@ -143,6 +143,8 @@ class RFS(Method):
     title = "ℓ2,1 loss with ℓ2,1 penalty"
     source = "Nie et al. 2010"
     row_norms = True
+    when = "numeric features with outlying rows, whose loss grows linearly only"
+    cost = "one scan an iteration; slow to converge: the rows once, if `driverBytes` allows"
     parameters = (
         Parameter("gamma", 1.0, Number(0, above=True), "weight of the penalty"),
         Parameter("accelerate", True, Flag(), "extrapolate between scans"),

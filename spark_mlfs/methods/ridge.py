@@ -31,6 +31,8 @@ class Ridge(GramMethod):
     name = "ridge"
     title = "row norms of multi-output ridge regression"
     source = "Hoerl & Kennard 1970"
+    when = "numeric features, a linear model behind; parameters by cross-validated loss"
+    cost = "one scan"
     parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING, LABEL_SKETCH, LABEL_WEIGHTS)
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:

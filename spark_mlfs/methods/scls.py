@@ -34,6 +34,8 @@ class SCLS(CountingMethod):
     name = "scls"
     title = "relevance scaled by label-free redundancy"
     source = "Lee & Kim 2017"
+    when = "very many labels: what features repeat is measured without them"
+    cost = "one pair count a pick"
     parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
     greedy = True
     conditions = True

@@ -50,6 +50,8 @@ class SPEC(Method):
     name = "spec"
     title = "spectral selection on the label similarity graph"
     source = "Zhao & Liu 2007"
+    when = "rows of like labels shall be alike in the features; one pass"
+    cost = "one scan"
     parameters = (
         Parameter("criterion", "phi1", Choice(("phi1", "phi2", "phi3")), "which of the three criteria"),
         Parameter("k", None, Optional(Integer(2)), "eigenvalues used by phi3; None: as many as labels"),

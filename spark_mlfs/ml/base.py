@@ -29,6 +29,7 @@ from .rows import feature_positions
 from .shared import FittingAccessors
 
 if TYPE_CHECKING:
+    import pandas as pd
     from typing_extensions import Self
 
 Fitted = TypeVar("Fitted", bound=Model)
@@ -156,6 +157,10 @@ declare(MultiLabelEstimator, FITTING)
 
 class Saved(Checked, Model, MLReadable, MLWritable):
     """A model that saves and loads with `Writer` and `Reader`."""
+
+    def transform(self, dataset: DataFrame | pd.DataFrame, params: dict[Param[Any], Any] | None = None) -> DataFrame:
+        """`dataset` with the output columns; a pandas frame goes through the session."""
+        return super().transform(as_spark(dataset), params)
 
     def _saved_data(self) -> SavedData:
         """What is saved beside the Params."""

@@ -7,7 +7,7 @@ loads as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -150,24 +150,36 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
 
     def tagged(
-        self, dataset: DataFrame, top_n: int | None = None, threshold: float | None = None, all_scores: bool = False
+        self,
+        dataset: DataFrame,
+        top_n: int | None = None,
+        threshold: float | None = None,
+        all_scores: bool = False,
+        names: tuple[str, str] | None = None,
     ) -> DataFrame:
         """`dataset` with ``tags`` (array<string>) and their ``scores`` (array<double>), best first: the predicted labels, or the
         `top_n` best scores, or the labels that score at least `threshold`. `all_scores` adds rawPredictionCol as
-        array<double>."""
+        array<double>. `names` of the two columns; without, a frame that has ``tags`` or ``scores`` of its own gets
+        ``predicted_tags`` and ``predicted_scores``."""
         if top_n is not None and threshold is not None:
             raise ParameterError("give top_n or threshold, not both")
         if top_n is not None and not 1 <= top_n <= len(self.labelNames):
             raise ParameterError(f"top_n = {top_n}: there are {len(self.labelNames)} labels; give 1 to {len(self.labelNames)}")
         raw = self.getRawPredictionCol()
-        outputs = {"__labels__": "array<int>", "scores": "array<double>"} | ({raw: "array<double>"} if all_scores else {})
-        for name in ("tags", "scores"):
-            if name in dataset.columns:
-                raise ParameterError(f"column {name!r} exists already; rename it first")
-        out = self._columns(dataset, BestLabels(top_n, threshold, raw), outputs)
-        names = F.array(*(F.lit(name) for name in self.labelNames))
-        tags = F.transform("__labels__", lambda label: F.element_at(names, label + 1))
-        return out.withColumn("tags", tags).drop("__labels__")
+        tagged, scored = names or output_names(dataset.columns)
+        outputs = {"__labels__": "array<int>", scored: "array<double>"} | ({raw: "array<double>"} if all_scores else {})
+        if tagged in dataset.columns:
+            raise ParameterError(f"column {tagged!r} exists already; rename it first")
+        out = self._columns(dataset, BestLabels(top_n, threshold, raw, scored), outputs)
+        every = F.array(*(F.lit(name) for name in self.labelNames))
+        tags = F.transform("__labels__", lambda label: F.element_at(every, label + 1))
+        return out.withColumn(tagged, tags).drop("__labels__")
+
+
+def output_names(beside: Sequence[str]) -> tuple[str, str]:
+    """The columns of the predicted labels and of their scores, beside others."""
+    taken = {name.lower() for name in beside} & {"tags", "scores"}
+    return ("predicted_tags", "predicted_scores") if taken else ("tags", "scores")
 
 
 @dataclass(frozen=True)
@@ -177,10 +189,11 @@ class BestLabels:
     top_n: int | None
     threshold: float | None
     raw: str
+    scores: str = "scores"
 
     def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
         chosen, values, counts = best_labels(labels, scores, self.top_n, self.threshold)
-        return {"__labels__": (chosen, counts), "scores": (values, counts), self.raw: scores}
+        return {"__labels__": (chosen, counts), self.scores: (values, counts), self.raw: scores}
 
 
 class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifier], _Outputs):

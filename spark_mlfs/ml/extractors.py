@@ -62,8 +62,8 @@ class MultiLabelExtractorModel(StateModel, _Output):
 
     `outputCol`  vector of the extracted features, their names in its metadata
     `names`      of the extracted features
-    `ranking`    pandas frame rank, index, name, score of the original features, where the extractor ranks them (mddm, mlsi),
-                 else None
+    `ranking`    pandas frame rank, index, name, score, relevance (the same) of the original features, where the extractor ranks
+                 them (mddm, mlsi), else None
     `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …
     """
 
@@ -88,6 +88,7 @@ class MultiLabelExtractorModel(StateModel, _Output):
                 "index": order,
                 "name": [names[i] for i in order],
                 "score": values[order],
+                "relevance": values[order],
             }
         )
 

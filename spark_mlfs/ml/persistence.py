@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from ..blocks.codec import State, decode, encode
 from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
 
 PACKAGE = __name__.partition(".")[0]
-FORMAT = 1  # of all that is saved: it grows where an earlier version could not read what a later one writes
+# of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
+FORMAT = 2  # since 2 a selector has an order, and a ranking its relevance
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
 PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
 AGAIN = "copy the whole folder again, or save it again"
@@ -119,6 +120,8 @@ class Reader(MLReader):
             try:
                 instance._resetUid(metadata["uid"])
                 DefaultParamsReader.getAndSetParams(instance, metadata)
+                if hasattr(instance, "_meant_before"):
+                    instance._meant_before(metadata.get("format") or 0)
                 if hasattr(instance, "_saved_data"):
                     instance._load_data(spark, f"{path}/data", metadata)
             except SparkMlfsError:
@@ -220,8 +223,10 @@ def load_state(spark: SparkSession, path: str) -> State:
     return state
 
 
-def load_ranking(spark: SparkSession, path: str, excluded: int = 0) -> pd.DataFrame:
-    """A saved ranking, best first. `DataError` where it is no ranking of every feature but the `excluded` many."""
+def load_ranking(spark: SparkSession, path: str, excluded: int = 0, gains: Sequence[float] = ()) -> pd.DataFrame:
+    """A saved ranking, best first. Where it was saved before there was a relevance, the score of a greedy method was its place:
+    `gains` of its picks come instead, and the relevance is not known. `DataError` where it is no ranking of every feature but
+    the `excluded` many."""
     frame = spark.read.parquet(path)
     absent = [name for name in ("rank", "index", "name", "score") if name not in frame.columns]
     if absent:
@@ -231,4 +236,8 @@ def load_ranking(spark: SparkSession, path: str, excluded: int = 0) -> pd.DataFr
     whole = len(index) == len(ranking) and len(index) and index[0] >= 0 and index[-1] < len(ranking) + excluded
     if not whole or not (ranking["rank"] == every + 1).all():
         raise DataError(f"{path} holds no whole ranking: rows are absent, or there twice: {AGAIN}")
+    if "relevance" not in ranking:
+        ranking.insert(4, "relevance", np.nan if gains else ranking["score"])
+        if gains:
+            ranking["score"] = np.append(gains, np.full(len(ranking) - len(gains), np.nan))
     return ranking

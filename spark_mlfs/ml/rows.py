@@ -47,16 +47,28 @@ def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> s
 # ---- functions of rows ----
 
 
-def model_rows(column: pa.Array, vectors: bool, width: int, positions: np.ndarray | None) -> np.ndarray | sp.csr_matrix:
+def model_rows(
+    column: pa.Array, vectors: bool, width: int, positions: np.ndarray | None, before: int | None = None
+) -> np.ndarray | sp.csr_matrix:
     """(rows, width) float64 features of a batch of arrays, or of the structs of vectors; CSR where any row is sparse. `positions`
-    reorders the columns first. `DataError` for null cells, what is no finite number, and other widths."""
+    reorders the columns first. `DataError` for null cells, what is no finite number, and other widths; with `before`, how many
+    rows of the partition came before, it names the row by its place."""
     x, problem = read_features(column, vectors, narrow=False)
     if problem is not None:
-        what, _, slot = problem
-        raise DataError(f"a row cannot be used: {what if slot is None else f'its feature {slot} {what}'}")
+        what, row, slot = problem
+        called = "a row" if before is None else f"row {before + row + 1} of part {_partition()}"
+        raise DataError(f"{called} cannot be used: {what if slot is None else f'its feature {slot} {what}'}")
     if x.shape[1] != width:
         raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {width}")
     return x if positions is None else x[:, positions]
+
+
+def _partition() -> int:
+    """The partition that this task works on."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return 0 if context is None else context.partitionId()
 
 
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
@@ -118,6 +130,7 @@ class RowTask:
         self, function: Callable, cells: dict[str, pa.ListType], width: int, positions: np.ndarray | None, vectors: bool
     ) -> None:
         self.function, self.cells, self.width, self.positions, self.vectors = function, cells, width, positions, vectors
+        self.seen = 0  # rows of the partition so far
 
     def __call__(self, column: pa.Array) -> pa.StructArray:
         from ..engine.base import one_thread
@@ -125,7 +138,8 @@ class RowTask:
         if not len(column):
             return self._struct([pa.array([], kind) for kind in self.cells.values()])
         with one_thread():
-            columns = self.function(model_rows(column, self.vectors, self.width, self.positions))
+            columns = self.function(model_rows(column, self.vectors, self.width, self.positions, self.seen))
+        self.seen += len(column)
         return self._struct([lists_of(columns[name]) for name in self.cells])
 
     def _struct(self, columns: list[pa.Array]) -> pa.StructArray:

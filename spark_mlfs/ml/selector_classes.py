@@ -70,6 +70,8 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -102,10 +104,11 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -119,10 +122,11 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -198,6 +202,8 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -230,10 +236,11 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -247,10 +254,11 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -320,6 +328,8 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -352,10 +362,11 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -369,10 +380,11 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -442,6 +454,8 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -474,10 +488,11 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -491,10 +506,11 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -570,6 +586,8 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -602,10 +620,11 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -619,10 +638,11 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -693,6 +713,8 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -724,10 +746,11 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -740,10 +763,11 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -808,6 +832,8 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -840,10 +866,11 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -857,10 +884,11 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -931,6 +959,8 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -963,10 +993,11 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -980,10 +1011,11 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1054,6 +1086,8 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1086,10 +1120,11 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1103,10 +1138,11 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1171,6 +1207,8 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1202,10 +1240,11 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1218,10 +1257,11 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1282,6 +1322,8 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1313,10 +1355,11 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1329,10 +1372,11 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1400,6 +1444,8 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1432,10 +1478,11 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1449,10 +1496,11 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1517,6 +1565,8 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1548,10 +1598,11 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1564,10 +1615,11 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1632,6 +1684,8 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1665,10 +1719,11 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1683,10 +1738,11 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1754,6 +1810,8 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1785,10 +1843,11 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1801,10 +1860,11 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1859,6 +1919,8 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1889,10 +1951,11 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1904,10 +1967,11 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -1954,6 +2018,8 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -1984,10 +2050,11 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -1999,10 +2066,11 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2050,6 +2118,8 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -2081,10 +2151,11 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2097,10 +2168,11 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2156,6 +2228,8 @@ class SPECSelector(SelectorEstimator, entry="spec"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -2187,10 +2261,11 @@ class SPECSelector(SelectorEstimator, entry="spec"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2203,10 +2278,11 @@ class SPECSelector(SelectorEstimator, entry="spec"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2281,6 +2357,8 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -2314,10 +2392,11 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2332,10 +2411,11 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2420,6 +2500,8 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -2451,10 +2533,11 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2467,10 +2550,11 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2536,6 +2620,8 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -2567,10 +2653,11 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2583,10 +2670,11 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2656,6 +2744,8 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -2688,10 +2778,11 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2705,10 +2796,11 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2786,6 +2878,8 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -2818,10 +2912,11 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2835,10 +2930,11 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -2913,6 +3009,8 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -2944,10 +3042,11 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -2960,10 +3059,11 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3034,6 +3134,8 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -3065,10 +3167,11 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3081,10 +3184,11 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3161,6 +3265,8 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -3193,10 +3299,11 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3210,10 +3317,11 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3299,6 +3407,8 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -3331,10 +3441,11 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3348,10 +3459,11 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3434,6 +3546,8 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -3466,10 +3580,11 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3483,10 +3598,11 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3573,6 +3689,8 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -3606,10 +3724,11 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3624,10 +3743,11 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3723,6 +3843,8 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -3754,10 +3876,11 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3770,10 +3893,11 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
@@ -3851,6 +3975,8 @@ class AutoSelector(SelectorEstimator, entry="auto"):
         share of the half-samples that must choose a kept feature, with selectionMode stability (a number from above 0.5 to 1)
     selectionSeed : int, default 0
         seed of the knockoffs and of the half-samples (a whole number from 0 to 2147483647)
+    order : {"rank", "index"}, default "rank"
+        order of the kept features: as ranked, or as in the data
     screen : str | None, default None
         filter that runs first, the method on its best (METHOD:COUNT, such as chi2:10000, or None)
     include : list[str | int] | None, default None
@@ -3882,10 +4008,11 @@ class AutoSelector(SelectorEstimator, entry="auto"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> None:
         super().__init__()
         self._set(**self._input_kwargs)
@@ -3898,10 +4025,11 @@ class AutoSelector(SelectorEstimator, entry="auto"):
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
-        screen: str | None = None, include: list[str | int] | None = None, exclude: list[str | int] | None = None,
-        groups: dict[str, list[str | int]] | None = None, costs: dict[str, float] | list[float] | None = None,
-        budget: float | None = None, labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto",
-        driverBytes: int = 1073741824, workerBytes: int = 1073741824,
+        order: Literal["rank", "index"] = "rank", screen: str | None = None, include: list[str | int] | None = None,
+        exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None,
+        labelsForm: Literal["auto", "tags", "ids", "multihot"] = "auto", driverBytes: int = 1073741824,
+        workerBytes: int = 1073741824,
     ) -> Self:
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)

@@ -29,7 +29,7 @@ from ..faces.classes import EstimatorClasses
 from ..faces.cut import Cut
 from ..faces.source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID, WEIGHT
 from ..methods import METHODS
-from ..params import Optional, Parameter, Text
+from ..params import Choice, Optional, Parameter, Text
 from ..schema import attribute_names, with_names
 from ..select import Constraints, constraints, modes
 from ..select.constraints import whole_groups
@@ -45,7 +45,8 @@ from .slices import sliced
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-SELECTION = modes.parameters()
+ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
+SELECTION = (*modes.parameters(), ORDER)
 SCREENING = (
     Parameter(
         "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"
@@ -79,6 +80,11 @@ class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
             return self.getFdr() if self.isSet("fdr") else LEVELS["knockoffs"]
         return self.getOrDefault(mode)
 
+    def _meant_before(self, format: int) -> None:
+        """What was saved before there was `order` keeps the one it had."""
+        if format < 2:
+            self._set(order="index")
+
     def cut(self) -> Cut:
         """What the selection keeps. A number of features that was not set may be more than there are."""
         return Cut(
@@ -97,10 +103,12 @@ declare(_Selection, SELECTION)
 class MultiLabelSelectorModel(Saved, _Selection):
     """A ranking of features, and the transformer that keeps the best of them.
 
-    ranking : pandas frame with rank (from 1), index, name and score of every feature that is not excluded, best first; with
-        `include` and a greedy method gain, the criterion's value given the included features; and what its selection goes by,
-        NaN where a feature was not tested: p_value and q_value (fpr, fdr, fwe), knockoff (W), frequency (stability)
-    selectedFeatures : indices of the kept features in rank order (pyspark's own selectors give them unordered)
+    ranking : pandas frame with rank (from 1), index, name, score and relevance of every feature that is not excluded, best first:
+        of a greedy method score is the gain at the pick (NaN where it picked no more) and relevance what the feature is worth
+        alone, of others both are the method's score; with `include` and a greedy method gain, the criterion's value given the
+        included features; and what its selection goes by, NaN where a feature was not tested: p_value and q_value (fpr, fdr,
+        fwe), knockoff (W), frequency (stability)
+    selectedFeatures : indices of the kept features in rank order, or with ``order="index"`` in that of the data
     selectedFeatureNames : their names, in the same order
     featureNames : of all features it was fitted on
     gains : of a greedy method, the criterion's value at each pick
@@ -108,16 +116,17 @@ class MultiLabelSelectorModel(Saved, _Selection):
     summary : method, parameters, sizes, seconds, Spark jobs; of `auto` what was tried, what was chosen and the verdict
     plot() : the first selected features as a figure
 
-    `transform` keeps the selected features in the order of their indices, as pyspark's selectors do. ``numTopFeatures`` may be
-    changed on the model; beyond what a greedy method picked, features follow by its first criterion. So may the rates and the
-    threshold, and the selection mode as far as the ranking has what it goes by. Where nothing passes nothing is selected, and
-    `transform` gives vectors without entries, as pyspark's selectors do.
+    `transform` gives the selected features, and their names in the metadata, in that order, too: as ranked, or with
+    ``order="index"`` as they stand in the data, which pyspark's own selectors do. ``numTopFeatures`` may be changed on the
+    model; beyond what a greedy method picked, features follow by their relevance. So may the rates and the threshold, and the
+    selection mode as far as the ranking has what it goes by. Where nothing passes nothing is selected, and `transform` gives
+    vectors without entries, as pyspark's selectors do.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._setDefault(featuresCol="features", **{p.camel: p.default for p in SELECTION})
-        self._ranking = pd.DataFrame({"rank": [], "index": [], "name": [], "score": []})
+        self._ranking = pd.DataFrame({"rank": [], "index": [], "name": [], "score": [], "relevance": []})
         self._extra: dict[str, Any] = {}
 
     @staticmethod
@@ -156,7 +165,11 @@ class MultiLabelSelectorModel(Saved, _Selection):
         return self._ranking.copy()
 
     def _kept(self) -> pd.DataFrame:
-        """The part of the ranking that is selected."""
+        """The part of the ranking that is selected, in `order`."""
+        kept = self._passing()
+        return kept.sort_values("index") if self.getOrder() == "index" else kept
+
+    def _passing(self) -> pd.DataFrame:
         mode = self.getSelectionMode()
         if mode not in RULES:
             paid = self._extra.get("constraints", {}).get("paid")
@@ -188,11 +201,6 @@ class MultiLabelSelectorModel(Saved, _Selection):
         return list(self._kept()["name"])
 
     @property
-    def transformedFeatures(self) -> list[int]:
-        """Indices of the selected features in the order of `transform`'s columns."""
-        return sorted(self.selectedFeatures)
-
-    @property
     def numFeatures(self) -> int:
         return len(self._ranking) + len(self._held_to("exclude"))
 
@@ -222,11 +230,11 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
         """The first `most` selected features as bars: gains at the picks, else scores; matplotlib's axes."""
-        return show.plot(self._title(), self._kept(), self.gains, most, ax)
+        return show.plot(self._title(), self._passing(), self.gains, most, ax)
 
     def _repr_html_(self) -> str:
         """The first selected features, for a notebook."""
-        return show.table(self._title(), self._kept(), self.gains)
+        return show.table(self._title(), self._passing(), self.gains)
 
     def _title(self) -> str:
         return f"{self._extra.get('method', 'selection')}: {len(self._kept())} of {self.numFeatures} features"
@@ -237,7 +245,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             raise ParameterError(f"there is no column {column!r}; the columns are {', '.join(dataset.columns)}")
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
-        indices = np.array(self.transformedFeatures, np.int64)
+        indices = np.array(self.selectedFeatures, np.int64)
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
             width = self.numFeatures
@@ -254,10 +262,10 @@ class MultiLabelSelectorModel(Saved, _Selection):
             raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
         names = np.array(self.featureNames, object)
         slots = attribute_names(dataset, column)
+        kept = names[indices]
         indices = self._positions(names, indices, slots, column)
         width = len(names) if slots is None else len(slots)
         out = sliced(dataset, column, output, indices, width)
-        kept = names[self.transformedFeatures]
         return with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
 
     def _positions(self, names: np.ndarray, indices: np.ndarray, slots: list[str] | None, column: str) -> np.ndarray:
@@ -280,7 +288,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["selection"])
-        self._ranking = load_ranking(spark, path, len(self._held_to("exclude")))
+        self._ranking = load_ranking(spark, path, len(self._held_to("exclude")), self.gains)
 
 
 # ---- estimators ----
@@ -355,6 +363,7 @@ class MultiLabelSelector(SelectorEstimator):
         "fwe" (G-tests with every label), "knockoffs" or "stability" (`spark_mlfs.select` says what each promises).
         Then possibly none, which is warned of
     numTopFeatures, percentile, fpr, fdr, fwe, combination, stabilityThreshold, selectionSeed : what the selection mode goes by
+    order : order of the kept features, of their names and of `transform`: "rank" (default), or "index" as in the data
     screen : a filter that runs first, such as "chi2:10000"; the method sees its best features only
     include, exclude : features that are picked first, and features that never are: names, patterns such as "title_*", or places
     groups : {name: features} that are picked or left together

@@ -59,6 +59,9 @@ class SelectionAccessors(Params):
     selectionSeed: Param[int]
     def getSelectionSeed(self) -> int: return self.getOrDefault(self.selectionSeed)
     def setSelectionSeed(self, value: int) -> Self: return self._set(selectionSeed=value)
+    order: Param[Literal["rank", "index"]]
+    def getOrder(self) -> Literal["rank", "index"]: return self.getOrDefault(self.order)
+    def setOrder(self, value: Literal["rank", "index"]) -> Self: return self._set(order=value)
 
 
 class ScreeningAccessors(Params):

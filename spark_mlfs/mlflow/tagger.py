@@ -69,7 +69,7 @@ class Steps:
                 names = columns
             places = _places(own if named else None, names)
             if isinstance(stage, MultiLabelSelectorModel):
-                kept = np.array(stage.transformedFeatures, np.int64)
+                kept = np.array(stage.selectedFeatures, np.int64)
                 steps.append(("take", kept if places is None else places[kept]))
                 names = [own[i] for i in kept] if named else None
                 continue

@@ -9,7 +9,7 @@ and should be known is a warning, `DataNotice`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -61,20 +61,31 @@ def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **o
     samples ``numbers`` and ``planted``. For ``text`` the option ``source`` names the format of the table that holds the
     text (default "table"). An unknown format or option raises `ParameterError` listing those there are.
     """
+    check_options(path, format, options)
+    reader, fixed = READERS[format]
+    call = partial(reader, spark)
+    if "path" in inspect.signature(reader).parameters:
+        call = partial(call, path)
+    if reader is text and "source" in options:
+        options["format"] = options.pop("source")
+    return call(**fixed, **options)
+
+
+def check_options(path: str | Sequence[str] | None, format: str, options: Mapping[str, Any]) -> None:
+    """`ParameterError` for what `load` refuses before it reads anything."""
     if format not in READERS:
         raise ParameterError(f"format={format!r} is not known; the formats are {', '.join(READERS)}")
     reader, fixed = READERS[format]
-    known = [p for p in inspect.signature(reader).parameters if p not in ("spark", "path") and p not in fixed]
+    taken = inspect.signature(reader).parameters
+    known = [p for p in taken if p not in ("spark", "path") and p not in fixed]
     if reader is text:
         known[known.index("format")] = "source"
     for name in options:
         if name not in known:
             raise ParameterError(f"option {name!r} is not known for format {format!r}; its options are {', '.join(known)}")
-    call = partial(reader, spark)
-    if "path" in inspect.signature(reader).parameters:
+    if "path" in taken:
         if path is None:
             raise ParameterError(f"format {format!r} needs a path")
-        call = partial(call, path)
     elif path is not None:
         raise ParameterError(f"format {format!r} takes no path (it makes its rows); pass path=None")
     if reader is text and "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):
@@ -82,13 +93,10 @@ def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **o
         raise ParameterError(
             f"format 'text' reads {path!r} as the name of a table; to read a file say of which format, such as source={kind!r}"
         )
-    if reader is text and "source" in options:
-        options["format"] = options.pop("source")
     needed = [
         p.name
-        for p in inspect.signature(call).parameters.values()
-        if p.default is inspect.Parameter.empty and p.name not in options and p.name not in fixed
+        for p in taken.values()
+        if p.default is inspect.Parameter.empty and p.name not in ("spark", "path", *options, *fixed)
     ]
     if needed:
         raise ParameterError(f"format {format!r} needs the option {needed[0]!r}; its options are {', '.join(known)}")
-    return call(**fixed, **options)

@@ -28,7 +28,8 @@ import fnmatch
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
 
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import VectorUDT
@@ -83,8 +84,15 @@ def table(
     an action.
     """
     check_policy(missing)
-    source = as_spark(path, spark) if hasattr(path, "columns") else open_table(spark, path, format, reader_options)
+    source = source_of(spark, path, format, reader_options)
     return assemble(source, features, labels, id, label_delimiter, missing, label_names, weight)
+
+
+def source_of(spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None) -> DataFrame:
+    """The table at a path, or a frame of Spark's or pandas'; `ParameterError` says what to call for anything else."""
+    if isinstance(path, (str, PurePath, list, tuple)):
+        return open_table(spark, path, format, reader_options)  # type: ignore[arg-type]
+    return as_spark(path, spark)
 
 
 def open_table(
@@ -452,11 +460,23 @@ def _features(source: DataFrame, columns: list[str], kinds: dict[str, DataType])
         return Cells(column, "array", columns[0], nulls=first.containsNull)
     for name in columns:
         if not _is_number(kinds[name]):
+            wrong = f"features: column {name!r} is {kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}"
+            if len(columns) == 1 and isinstance(kinds[name], StringType):
+                raise DataError(f"{wrong}; to count its words read it by spark_mlfs.read.text with text={name!r}")
             raise DataError(
-                f"features: column {name!r} is {kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}; features "
-                "are numeric columns, or one column of vectors or numeric arrays: cast or encode it, or leave it out"
+                f"{wrong}; features are numeric columns, or one column of vectors or numeric arrays: cast or encode it, or leave "
+                "it out"
             )
     return Cells(_gathered(columns), "array", columns[0], columns)
+
+
+def labels_of(source: DataFrame, labels: str | Sequence[str], delimiter: str | None, called: str) -> tuple[DataFrame, str]:
+    """`source` with its labels as the one column `called`: a vector, an array, or tags; with names where there are some. Null and
+    NaN are unknown."""
+    columns = columns_of(source, labels, "labels")
+    y = _labels(source, columns, {f.name: f.dataType for f in source.schema.fields}, delimiter)
+    frame = source.withColumn(called, y.column)
+    return (with_names(frame, called, y.names) if y.names else frame), called
 
 
 def _gathered(columns: list[str]) -> Column:

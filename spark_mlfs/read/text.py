@@ -13,7 +13,7 @@ from pyspark.sql.types import StringType
 from ..errors import DataError, ParameterError
 from ..schema import FEATURES, with_names
 from .faults import reading
-from .tables import assemble, columns_of, open_table
+from .tables import assemble, columns_of, source_of
 
 
 def text(
@@ -57,7 +57,7 @@ def text(
     if vocabulary is not None and (isinstance(vocabulary, str) or not vocabulary or len(set(vocabulary)) < len(vocabulary)):
         raise ParameterError("vocabulary: give a list of different terms, in the order of the features")
     check_pattern(spark, pattern)
-    source = path if isinstance(path, DataFrame) else open_table(spark, path, format, reader_options)
+    source = source_of(spark, path, format, reader_options)
     columns = columns_of(source, text, "text")
     kind = source.schema[columns[0]].dataType
     if len(columns) != 1 or not isinstance(kind, StringType):

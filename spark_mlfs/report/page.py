@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..methods import METHODS
-from ..pipeline import Result
+from ..pipeline import Result, meaning
 from ..select import Evidence
 from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import Portrait
@@ -181,15 +181,15 @@ def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> str:
     parts = []
     if path is not None:
         text = (
-            "First, what the criterion gave the chosen feature at each pick: it grows with the number of picks where the method "
-            "adds up over them (jmi), and falls to zero where nothing is left to gain (cmi). "
-            "Then, what each pick is worth on its own."
+            "First the scores: what the criterion gave the chosen feature at each pick. They grow with the number of picks where "
+            "the method adds up over them (jmi), and fall to zero where nothing is left to gain (cmi). "
+            "Then the relevance, what each pick is worth on its own."
         )
         names = [row.name for row in features]
-        gains = curve([row.gain for row in features if row.gain is not None], "pick", "criterion at the pick", names=names)
+        gains = curve([row.score for row in features if row.score == row.score], "pick", "score at the pick", names=names)
         if gains:
             parts.append(
-                f"<div class=two>{gains}{curve([row.score for row in features], 'pick', 'score alone', names=names)}</div>"
+                f"<div class=two>{gains}{curve([row.relevance for row in features], 'pick', 'relevance', names=names)}</div>"
             )
     else:
         text = (
@@ -284,41 +284,40 @@ def _frequencies(evidence: Evidence, values: np.ndarray, kept: int) -> tuple[str
 
 def _features(result: Result, rows: Sequence[FeatureRow]) -> str:
     greedy = result.scores.path is not None
-    top = max((abs(row.score) for row in rows), default=0.0) or 1.0
-    low = min((row.score for row in rows), default=0.0)
+    top = max((abs(row.relevance) for row in rows), default=0.0) or 1.0
+    low = min((row.relevance for row in rows), default=0.0)
     if low < 0:  # scores where larger is better but all are negative: bars by the distance from the worst shown
-        top, shift = max(row.score for row in rows) - low or 1.0, low
+        top, shift = max(row.relevance for row in rows) - low or 1.0, low
     else:
         shift = 0.0
-    what = "score alone" if greedy else "score"
-    picked = "<th class='r opt'>at the pick</th>" if greedy else ""
-    header = f"<tr><th class=r>rank</th><th>feature</th><th class='r opt'>index</th>{picked}<th class=r>{what}</th><th></th></tr>"
+    heads = "<th class='r opt'>score</th><th class=r>relevance</th>" if greedy else "<th class=r>score</th>"
+    header = f"<tr><th class=r>rank</th><th>feature</th><th class='r opt'>index</th>{heads}<th></th></tr>"
 
     def line(row: FeatureRow) -> str:
-        gain = f"<td class='r opt'>{figure(row.gain) if row.gain is not None else '–'}</td>" if greedy else ""
+        picked = f"<td class='r opt'>{figure(row.score)}</td>" if greedy else ""
         return (
-            f"<tr><td class=r>{row.rank}</td><td class=name>{_e(row.name)}</td><td class='r opt'>{row.index}</td>{gain}"
-            f"<td class=r>{figure(row.score)}</td><td class=barcell>{bar((row.score - shift) / top)}</td></tr>"
+            f"<tr><td class=r>{row.rank}</td><td class=name>{_e(row.name)}</td><td class='r opt'>{row.index}</td>{picked}"
+            f"<td class=r>{figure(row.relevance)}</td><td class=barcell>{bar((row.relevance - shift) / top)}</td></tr>"
         )
 
-    text = "Best first."
+    text = f"Best first: {meaning(greedy)}"
     if greedy:
         text = (
-            "In the order they were picked. The bar is a feature's score on its own: a short bar high up was picked for what it "
-            "adds to those above."
+            f"In the order they were picked: {meaning(greedy)} The bar is the relevance: a short bar high up was picked for what "
+            "it adds to those above."
         )
-    table = sortable("features", header, [line(r) for r in rows[:MOST_ROWS]], _orders(rows[:MOST_ROWS], what))
+    table = sortable("features", header, [line(r) for r in rows[:MOST_ROWS]], _orders(rows[:MOST_ROWS], greedy))
     if len(rows) > MOST_ROWS:
         table += f"<p class=soft>The first {MOST_ROWS} are shown.</p>"
     return f"<section><h2>Selected features</h2><p class=soft>{text}</p>{table}</section>"
 
 
-def _orders(rows: Sequence[FeatureRow], what: str) -> dict[str, list[int]]:
-    """The orders of the selected features that a reader may want."""
+def _orders(rows: Sequence[FeatureRow], greedy: bool) -> dict[str, list[int]]:
+    """The orders of the selected features that a reader may want; of what was picked one by one by what each is worth alone."""
     places = range(len(rows))
     return {
         "rank": list(places),
-        what: sorted(places, key=lambda i: -rows[i].score),
+        "relevance" if greedy else "score": sorted(places, key=lambda i: -rows[i].relevance),
         "feature": sorted(places, key=lambda i: rows[i].name.casefold()),
         "index": sorted(places, key=lambda i: rows[i].index),
     }
@@ -336,13 +335,13 @@ def _held_to(result: Result) -> str:
     if rows:
         text = (
             "<p class=soft>What each of the other features adds to the included ones: the criterion's value once these are "
-            "picked, beside its score alone.</p>"
+            "picked, beside its relevance.</p>"
         )
-        top = max(abs(row.gain or 0.0) for row in rows) or 1.0
-        header = "<tr><th class=r>#</th><th>feature</th><th class=r>gain</th><th class='r opt'>score alone</th><th></th></tr>"
+        top = max(abs(row.score) for row in rows) or 1.0
+        header = "<tr><th class=r>#</th><th>feature</th><th class=r>gain</th><th class='r opt'>relevance</th><th></th></tr>"
         lines = [
-            f"<tr><td class=r>{row.rank}</td><td class=name>{_e(row.name)}</td><td class=r>{figure(row.gain or 0.0)}</td>"
-            f"<td class='r opt'>{figure(row.score)}</td><td class=barcell>{bar((row.gain or 0.0) / top)}</td></tr>"
+            f"<tr><td class=r>{row.rank}</td><td class=name>{_e(row.name)}</td><td class=r>{figure(row.score)}</td>"
+            f"<td class='r opt'>{figure(row.relevance)}</td><td class=barcell>{bar(row.score / top)}</td></tr>"
             for row in rows[: MOST_ROWS + 1]
         ]
         table = _folded(header, lines, "candidates")

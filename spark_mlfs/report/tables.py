@@ -12,13 +12,13 @@ from ..solvers.ranking import by_score
 
 @dataclass(frozen=True)
 class FeatureRow:
-    """A selected feature: rank, index, name, its score, and of a greedy method the criterion's value when it was picked."""
+    """A selected feature as a line of the ranking: `score` NaN where a greedy method did not pick it."""
 
     rank: int
     index: int
     name: str
     score: float
-    gain: float | None
+    relevance: float
 
 
 @dataclass(frozen=True)
@@ -33,28 +33,27 @@ class LabelRow:
 
 
 def feature_rows(result: Result, kept: int) -> list[FeatureRow]:
-    """The kept features, best first. Of a greedy method the score is the first-pick criterion: the ranking's own score is only
-    the place in the ranking."""
+    """The kept features, best first."""
     ranking = result.kept.iloc[:kept]
-    scores = first_scores(result)
-    gains = result.gains
+    columns = (ranking[name] for name in ("rank", "index", "name", "score", "relevance"))
     return [
-        FeatureRow(int(rank), int(index), str(name), float(scores[index]), gains[rank - 1] if rank <= len(gains) else None)
-        for rank, index, name in zip(ranking["rank"], ranking["index"], ranking["name"], strict=True)
+        FeatureRow(int(rank), int(index), str(name), float(score), float(relevance))
+        for rank, index, name, score, relevance in zip(*columns, strict=True)
     ]
 
 
 def candidate_rows(result: Result) -> list[FeatureRow]:
-    """The features that are not included, what adds most to the included ones first; none where nothing is conditioned on."""
+    """The features that are not included, what adds most to the included ones first, this gain as their score; none where
+    nothing is conditioned on."""
     resolved, ranking = result.request.resolved, result.ranking
     if resolved is None or "gain" not in ranking:
         return []
-    scores = first_scores(result)
     free = ranking[~ranking["index"].isin(resolved.include) & ranking["gain"].notna()]
     free = free.iloc[by_score(free["gain"].to_numpy())]
+    columns = (free[name] for name in ("index", "name", "gain", "relevance"))
     return [
-        FeatureRow(place, int(index), str(name), float(scores[index]), float(gain))
-        for place, (index, name, gain) in enumerate(zip(free["index"], free["name"], free["gain"], strict=True), 1)
+        FeatureRow(place, int(index), str(name), float(gain), float(relevance))
+        for place, (index, name, gain, relevance) in enumerate(zip(*columns, strict=True), 1)
     ]
 
 
@@ -80,14 +79,6 @@ def purchase_rows(result: Result) -> list[PurchaseRow]:
         last = picks[picked - 1]
         rows.append(PurchaseRow(group.get(last, result.feature_names[last]), cost, gain))
     return rows
-
-
-def first_scores(result: Result) -> np.ndarray:
-    """(d,) each feature's own score; a constant feature has 0, or the smallest where that is below."""
-    values = np.asarray(result.scores.values, float)
-    scores = np.full(result.profile.d, min(0.0, float(values.min(initial=0.0))))
-    scores[result.profile.varying] = values
-    return scores
 
 
 def label_rows(result: Result) -> list[LabelRow]:

@@ -37,6 +37,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 
 from ..errors import DataError, ParameterError
+from ..ml.classifiers import output_names
 from ..ml.persistence import Reader, Writer, stamp
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
@@ -44,7 +45,7 @@ from ..read.faults import reading
 from ..read.lines import near
 from ..read.tables import FORMATS, csv_rows, open_table, quoted
 from ..schema import with_names
-from .scorer import Scorer
+from .scorer import RAW, Scorer
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
 HASH_PARTS = 8  # of a table, whose files are not ours to read
@@ -168,10 +169,11 @@ def score(
     """Scores a corpus into `output`; returns the manifest's part of it: rows, parts, tags, seconds.
 
     Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
-    ``scores``, both best first. `id` (default ``id`` where the table has it, else the hash of the row) and the columns of `keep`
-    come along. An interrupted run of the same model, data, options and output goes on where it stopped. `append` adds the inputs
-    that the output does not hold yet. `finish` writes what else belongs to the output (its manifest), then all of it appears.
-    `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a part of one file is one task.
+    ``scores``, both best first (``predicted_tags`` and ``predicted_scores`` where a kept column has one of these names). `id`
+    (default ``id`` where the table has it, else the hash of the row) and the columns of `keep` come along. An interrupted run of
+    the same model, data, options and output goes on where it stopped. `append` adds the inputs that the output does not hold
+    yet. `finish` writes what else belongs to the output (its manifest), then all of it appears. `parallelism` parts are scored
+    at a time (default: one a core of this machine, at most 8): a part of one file is one task.
     """
     how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
     settings = {
@@ -217,7 +219,7 @@ def score(
             frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
             with reading():
                 where = journal.write(number, scorer.tagged(frame, columns, **how))
-                rows, tags = _count(spark, where)
+                rows, tags = _count(spark, where, output_names(columns)[0])
             entry = {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)}
             journal.done(number, entry)
 
@@ -304,7 +306,7 @@ def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
     for name in wanted:
         if name not in frame.columns and not (name == "id" and id is None):
             raise ParameterError(f"there is no column {name!r} to keep: {near(name, frame.columns)}")
-        if name in ("tags", "scores"):
+        if name in ("predicted_tags", "predicted_scores", RAW):
             raise ParameterError(f"the column {name!r} cannot be kept: the output has one of that name")
     return list(dict.fromkeys(wanted))
 
@@ -316,9 +318,9 @@ def _plain(name: str, frame: DataFrame) -> str:
     return name
 
 
-def _count(spark: SparkSession, where: str) -> tuple[int, dict[str, int]]:
-    """Rows of a written part, and how often each tag was given."""
+def _count(spark: SparkSession, where: str, tags: str = "tags") -> tuple[int, dict[str, int]]:
+    """Rows of a written part, and how often each tag of that column was given."""
     written = spark.read.parquet(where)
-    every = F.concat(F.array(F.lit(None).cast("string")), "tags")  # one null a row counts the rows
+    every = F.concat(F.array(F.lit(None).cast("string")), tags)  # one null a row counts the rows
     found = {row.tag: row["count"] for row in written.select(F.explode(every).alias("tag")).groupBy("tag").count().collect()}
     return found.pop(None, 0), found

@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..ml.base import Saved
-from ..ml.classifiers import MultiLabelClassificationModel
+from ..ml.classifiers import MultiLabelClassificationModel, output_names
 from ..read.faults import reading
 from ..read.lines import near
 from ..read.tables import quoted
@@ -36,13 +36,28 @@ class Scorer:
     def classifier(self) -> MultiLabelClassificationModel:
         return self.stages[-1]
 
+    def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
+        """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …: whatever else the rows carry, such as the
+        columns of the training, is in nobody's way."""
+        read = dict.fromkeys(_columns_read(self.stages))
+        if any(_is_own_sql(stage) for stage in self.stages):
+            read = dict.fromkeys(frame.columns)
+        plain = [name for name in read if name in frame.columns]
+        fields = {name.partition(".")[0] for name in read if name not in frame.columns} & set(frame.columns)  # of a struct
+        columns = [F.col(quoted(name)) for name in dict.fromkeys([*plain, *fields])]
+        return frame.select(*columns, *(F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep)))
+
     def tagged(self, frame: DataFrame, keep: Sequence[str], **how: Any) -> DataFrame:
-        """The kept columns, tags and scores of every row."""
+        """The kept columns, tags and scores of every row; where a kept column has one of these names, ``predicted_tags`` and
+        ``predicted_scores``."""
+        frame = self.read_of(frame, keep)
         for stage in self.stages[:-1]:
             frame = stage.transform(frame)
-        frame = self.classifier.tagged(frame, **how)
-        kept = [F.col(quoted(name)) for name in keep]
-        return frame.select(*kept, "tags", "scores", *(["rawPrediction"] if how.get("all_scores") else []))
+        frame = self.classifier.tagged(frame, **how, names=("_tags", "_scores"))
+        kept = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
+        tags, scores = output_names(keep)
+        raw = [F.col(self.classifier.getRawPredictionCol()).alias(RAW)] if how.get("all_scores") else []
+        return frame.select(*kept, F.col("_tags").alias(tags), F.col("_scores").alias(scores), *raw)
 
     def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
         """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""
@@ -59,6 +74,16 @@ class Scorer:
                 raise
             said = " ".join(str(error).removeprefix("requirement failed: ").split("\n")[0].split())[:200]
             raise DataError(f"{where}: the saved pipeline cannot read its columns: {said}") from None
+
+
+RAW = "rawPrediction"
+
+
+def _is_own_sql(stage: Any) -> bool:
+    """Whether a stage is SQL of the user's, which may read any column."""
+    from pyspark.ml.feature import SQLTransformer
+
+    return isinstance(stage, SQLTransformer) and _OWN.fullmatch(stage.getStatement() or "") is None
 
 
 _OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)

@@ -194,12 +194,9 @@ class Resolved:
         costs = None if self.costs is None else tuple(map(float, self.costs))
         return Terms(self.include, tuple(groups), costs, self.left, norm).among(varying)
 
-    def arrange(
-        self, scores: Scores, order: np.ndarray, values: np.ndarray, varying: np.ndarray, norm: bool
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The ranking of all features and the score of each, from those without constraints: the included first, then what was
-        picked or bought, then the others; groups side by side, without the excluded. Of picked features the scores are those
-        of the places."""
+    def arrange(self, scores: Scores, order: np.ndarray, varying: np.ndarray, norm: bool) -> np.ndarray:
+        """The ranking of all features, from that without constraints: the included first, then what was picked or bought, then
+        the others; groups side by side, without the excluded."""
         path = scores.bought or scores.path
         picks = [] if path is None else varying[path.picks].tolist()
         owner = self.owner
@@ -211,14 +208,7 @@ class Resolved:
         rest = order[~np.isin(order, [*placed, *self.exclude])]
         if self.groups or self.costs is not None:
             rest = self._by_unit(rest, scores, varying, norm)
-        order = np.concatenate([np.array(list(placed), int), rest])
-        if scores.path is not None:
-            values = values.copy()
-            values[list(placed)] = 1
-            picked = int(np.flatnonzero(values[order] > 0)[-1]) + 1  # constant features follow
-            values[:] = 0
-            values[order[:picked]] = len(values) - np.arange(picked)
-        return order, values
+        return np.concatenate([np.array(list(placed), int), rest])
 
     @property
     def owner(self) -> dict[int | None, tuple[int, ...]]:

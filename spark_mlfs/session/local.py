@@ -13,6 +13,9 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
 
 from pyspark.sql import SparkSession
 
@@ -41,17 +44,24 @@ def _send_package(spark: SparkSession) -> SparkSession:
 _sent: set[int] = set()
 
 
-def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None) -> SparkSession:
+def of_our_own() -> bool:
+    """Whether `local_session` would start a session: there is none, and nobody else chose one."""
+    chosen = {"SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION", "PYSPARK_GATEWAY_PORT"} & set(os.environ)
+    return not chosen and SparkSession.getActiveSession() is None
+
+
+def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, quiet: bool = True) -> SparkSession:
     """The active Spark session, or a new local one on all cores.
 
     An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
     new session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it
-    gives, and workers forked from a process that has imported what they need.
+    gives, and workers forked from a process that has imported what they need. `quiet`: what Java says while it starts is
+    shown only if it does not start, and Spark logs no error that it hands to Python anyway.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         return _send_package(active)
-    if "SPARK_REMOTE" in os.environ or "DATABRICKS_RUNTIME_VERSION" in os.environ or "PYSPARK_GATEWAY_PORT" in os.environ:
+    if not of_our_own():
         return _send_package(SparkSession.builder.appName(name).getOrCreate())  # someone else chose the master
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the PATH's python3
@@ -64,10 +74,55 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None) 
         "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),
         "spark.sql.adaptive.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        "spark.log.level": "ERROR",
+        "spark.log.level": "FATAL" if quiet else "WARN",
         "spark.python.daemon.module": "spark_mlfs.session.daemon",
     }
     builder = SparkSession.builder.master("local[*]").appName(name)
-    for key, value in {**defaults, **(conf or {})}.items():
+    settings = {**defaults, **(conf or {})}
+    for key, value in settings.items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    with _java_started(settings) if quiet else nullcontext():
+        return builder.getOrCreate()
+
+
+@contextmanager
+def _java_started(settings: dict[str, str]) -> Iterator[None]:
+    """Starts Java with its standard error in a pipe, unless it runs. What it says in this block is shown if the block fails,
+    what it says later at once."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+
+    if SparkContext._gateway is not None:
+        yield
+        return
+    reading, writing = os.pipe()
+    said: list[bytes] | None = []
+    lock = threading.Lock()
+
+    def drain() -> None:
+        while part := os.read(reading, 1 << 16):
+            with lock:
+                if said is None:
+                    _show(part)
+                else:
+                    said.append(part)
+
+    threading.Thread(target=drain, daemon=True).start()
+    try:
+        gateway = launch_gateway(SparkConf().setAll(list(settings.items())), {"stderr": writing})
+        SparkContext._ensure_initialized(gateway=gateway)
+        os.close(writing)  # Java has its own end
+        yield
+    except Exception:
+        with lock:
+            shown, said = said, None
+        for part in shown or []:
+            _show(part)
+        raise
+    with lock:
+        said = None
+
+
+def _show(part: bytes) -> None:
+    with suppress(OSError):
+        os.write(2, part)

@@ -34,15 +34,20 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
     Attributes of a fitted one
     --------------------------
-    ranking_ : pandas frame of rank (from 1), index, name and score of every feature that is not excluded, best first; gain, what
-        a greedy method's criterion gives each one given the included; and what a rule goes by
-    scores_ : (d,) the scores by feature: the column score of the ranking, NaN for an excluded one
+    ranking_ : pandas frame of rank (from 1), index, name, score and relevance of every feature that is not excluded, best first.
+        Of a greedy method score is the gain at the pick (NaN where it picked no more), relevance what the feature is worth alone,
+        and gain what the criterion gives each one given the included; of others score and relevance are the method's score. And
+        what a rule goes by
+    scores_, relevance_ : (d,) these columns by feature, NaN for an excluded one
     selected_ : indices of the kept features, best first
     gains_ : of a greedy method, the criterion's value at each pick, else empty
     objective_, converged_, n_iter_ : of an iterative solver, the objective after each iteration, whether it converged, and after
         how many
     told_ : what else the method says: of `auto` what was tried, what was chosen and the verdict
     n_features_in_, feature_names_in_, label_names_ : of the training data
+
+    `transform`, `get_support` and `get_feature_names_out` go by the order of the columns, as scikit-learn's selectors do;
+    `ranking_` and `selected_` by rank.
     """
 
     registry = METHODS
@@ -76,8 +81,9 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=2)
         self.ranking_ = result.ranking
-        self.scores_ = np.full(held.profile.d, np.nan)
-        self.scores_[result.ranking["index"]] = result.ranking["score"]
+        self.scores_, self.relevance_ = np.full((2, held.profile.d), np.nan)
+        for column, values in (("score", self.scores_), ("relevance", self.relevance_)):
+            values[result.ranking["index"]] = result.ranking[column]
         self.selected_ = result.kept["index"].to_numpy()
         self.gains_ = np.array(result.gains)
         self.told_ = result.scores.told

@@ -28,9 +28,9 @@ def complete(
     picks: list[int] | None = None,
     constant: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(order, scores) over all `width` features from the values of the varying ones.
+    """(order, values) over all `width` features from the values of the varying ones.
 
-    Greedy `picks` (positions among the varying features) come first, the rest follow by value; their score is width − position.
+    Greedy `picks` (positions among the varying features) come first, the rest follow by value.
     Constant features get min(0, the smallest other score) and rank last, by index; `constant` are those among the varying ones
     (positions) that do not vary over the rows the method uses.
     """
@@ -43,9 +43,7 @@ def complete(
         rest = np.ones(len(values), bool)
         rest[picks] = False
         order = np.concatenate([np.asarray(picks, np.int64), order[rest[order]]]).astype(np.int64)
-        values = np.empty(len(order))
-        values[order] = width - np.arange(len(order))
-    scores = np.full(width, min(0.0, float(values.min(initial=0.0))))
-    scores[varying] = values
+    every = np.full(width, min(0.0, float(values.min(initial=0.0))))
+    every[varying] = values
     constant = np.setdiff1d(np.arange(width), varying, assume_unique=True)
-    return np.concatenate([varying[order], constant]), scores
+    return np.concatenate([varying[order], constant]), every

@@ -36,16 +36,20 @@ def close(one, other, iterative=1e-6):
 def test_the_ranking(forms, kit, method):
     result = forms.get("plain", method)
     ranking = result.ranking
-    assert list(ranking.columns) == ["rank", "index", "name", "score"] and len(ranking) == FEATURES
+    assert list(ranking.columns) == ["rank", "index", "name", "score", "relevance"] and len(ranking) == FEATURES
     assert list(ranking["rank"]) == list(range(1, FEATURES + 1))
     assert list(ranking["name"]) == [kit.NAMES[i] for i in ranking["index"]]
     values = np.empty(FEATURES)
-    values[ranking["index"]] = ranking["score"]
+    values[ranking["index"]] = ranking["relevance"]
     check_ranking(ranking["index"].to_numpy(), values, result.profile, result.scores)
     assert list(ranking["index"][-2:]) == [ZERO, CONSTANT]
     assert (result.scores.path is not None) == METHODS[method].greedy
     if result.scores.path is not None:
-        assert 1 <= len(result.scores.path.picks) <= kit.COUNT
+        picked = len(result.scores.path.picks)
+        assert 1 <= picked <= kit.COUNT and list(ranking["score"][:picked]) == result.scores.path.gains
+        assert ranking["score"][picked:].isna().all() and ranking["score"][0] == ranking["relevance"][0]
+    else:
+        assert ranking["score"].equals(ranking["relevance"].rename("score"))
 
 
 def test_a_copy_gets_the_score_of_its_original(forms, kit, method):

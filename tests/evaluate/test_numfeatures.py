@@ -271,7 +271,7 @@ def test_one_answer_whatever_the_partitioning(frame):
         assert all(np.allclose(direct.columns[k], v, equal_nan=True) for k, v in result.evidence.columns.items())
         order = result.ranking["index"]
         assert np.array_equal(
-            result.ranking.iloc[:, 4], result.evidence.columns[result.ranking.columns[4]][order], equal_nan=True
+            result.ranking.iloc[:, 5], result.evidence.columns[result.ranking.columns[5]][order], equal_nan=True
         )
 
 
@@ -291,12 +291,12 @@ def test_tests_look_at_all_features_behind_a_screen(frame):
 def test_estimator_selects_what_passed_and_saves_it(spark, frame, tmp_path):
     model = spark_mlfs.JMISelector(selectionMode="fdr", fdr=0.001, idCol="id", outputCol="kept").fit(frame)
     ranking = model.ranking
-    assert list(ranking.columns) == ["rank", "index", "name", "score", "p_value", "q_value"]
+    assert list(ranking.columns) == ["rank", "index", "name", "score", "relevance", "p_value", "q_value"]
     assert set(model.selectedFeatures) == set(ranking["index"][ranking["q_value"] <= 0.001]) >= set(range(6))
     assert model.selectedFeatures == [i for i in ranking["index"] if i in set(model.selectedFeatures)]
     assert model.summary["selection"]["mode"] == "fdr" and model.summary["selection"]["level"] == 0.001
     row = model.transform(frame).select("features", "kept").first()
-    assert np.array_equal(row.kept.toArray(), row.features.toArray()[sorted(model.selectedFeatures)])
+    assert np.array_equal(row.kept.toArray(), row.features.toArray()[model.selectedFeatures])
     model.write().save(str(tmp_path / "model"))
     loaded = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "model"))
     pd.testing.assert_frame_equal(loaded.ranking, ranking)
@@ -312,7 +312,7 @@ def test_estimator_selects_what_passed_and_saves_it(spark, frame, tmp_path):
 def test_a_model_saved_before_there_were_rules_is_loaded(spark, frame, tmp_path):
     """Its metadata know none of the newer params, its ranking no further column."""
     model = spark_mlfs.MIMSelector(numTopFeatures=5, idCol="id", outputCol="kept").fit(frame)
-    assert list(model.ranking.columns) == ["rank", "index", "name", "score"]
+    assert list(model.ranking.columns) == ["rank", "index", "name", "score", "relevance"]
     model.write().save(str(tmp_path / "model"))
     metadata = json.loads(spark.read.text(str(tmp_path / "model" / "metadata")).first()[0])
     new = {"fpr", "fdr", "fwe", "combination", "stabilityThreshold", "selectionSeed"}

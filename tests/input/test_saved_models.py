@@ -305,7 +305,7 @@ def with_state(change: Callable[[bytes], bytes]) -> Damage:
 
 CUT = r"metadata is damaged \(it is cut off, or no JSON of a saved stage\): copy the whole folder again, or save it again"
 NEWER = (
-    r"was saved by spark_mlfs 7.1.0 in format 2, this is spark_mlfs [\d.]+, which reads formats up to 1: install spark_mlfs 7.1.0"
+    r"was saved by spark_mlfs 7.1.0 in format 9, this is spark_mlfs [\d.]+, which reads formats up to 2: install spark_mlfs 7.1.0"
 )
 WIDE = encode({"projection": sp.csr_matrix((np.ones(2), np.array([0, 9], np.int32), np.array([0, 2], np.int32)), shape=(1, 10))})
 WIDE = bytes(WIDE).replace(b"[1, 10]", b"[1, 5] ")
@@ -343,9 +343,9 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
     ),
     "names a text": ("classifier", metadata(learned={"feature_names": "abc", "label_names": []}), r"feature_names is no list"),
     "nothing selected": ("selector", metadata(selection=None), r"metadata is damaged \(it lacks 'selection'\)"),
-    "newer format": ("selector", metadata(format=2, spark_mlfs="7.1.0"), NEWER),
-    "newer format, extractor": ("extractor", metadata(format=2, spark_mlfs="7.1.0"), NEWER),
-    "newer format, classifier": ("classifier", metadata(format=2, spark_mlfs="7.1.0"), NEWER),
+    "newer format": ("selector", metadata(format=9, spark_mlfs="7.1.0"), NEWER),
+    "newer format, extractor": ("extractor", metadata(format=9, spark_mlfs="7.1.0"), NEWER),
+    "newer format, classifier": ("classifier", metadata(format=9, spark_mlfs="7.1.0"), NEWER),
     "newer format of nobody": ("classifier", metadata(format=3, spark_mlfs=None), r"of a later version in format 3, this is"),
     "format a text": ("selector", metadata(format="one"), r"is damaged \(its format is 'one', not a number\)"),
     "no data": ("selector", gone("data"), r"/data is not there, or holds no Parquet"),
@@ -389,7 +389,7 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
         r"/data: piece 1 of 1 is damaged",
     ),
     "newer state": (
-        "classifier", rows_of_data(lambda rows: [row | {"format": 2, "spark_mlfs": "7.1.0"} for row in rows]), "/data " + NEWER,
+        "classifier", rows_of_data(lambda rows: [row | {"format": 9, "spark_mlfs": "7.1.0"} for row in rows]), "/data " + NEWER,
     ),
     "old state, cut off": ("extractor", with_state(lambda b: b[:-64]), r"/data: a state is damaged: .*as they were encoded"),
     "old state, cut off in the header": ("extractor", with_state(lambda b: b[:20]), r"cut off in the header"),
@@ -447,6 +447,9 @@ def test_what_an_earlier_version_saved_is_loaded(spark, saved, tmp_path):
         if kind != "selector":
             with_state(lambda state: state)(folder)
         old, new = cls.load(str(folder)), cls.load(str(saved / kind))
+        if kind == "selector":  # its features came as they stand in the data
+            assert old.getOrder() == "index" and old.selectedFeatures == sorted(new.selectedFeatures) != new.selectedFeatures
+            new.setOrder("index")
         frame = vectors(spark, D, NAMES)
         output = MODELS[kind][1]
         assert old.transform(frame).select(output).collect() == new.transform(frame).select(output).collect()
@@ -502,13 +505,13 @@ def model(run: Path) -> Path:
 # the command, the folder of the run that is damaged, what is done to it, what is told
 COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
     "transform, metadata cut off": ("transform", model, text_of_metadata(lambda b: b[:99]), r"run/model/" + CUT),
-    "transform, newer": ("transform", model, metadata(format=2, spark_mlfs="7.1.0"), r"run/model " + NEWER),
+    "transform, newer": ("transform", model, metadata(format=9, spark_mlfs="7.1.0"), r"run/model " + NEWER),
     "transform, no data": ("transform", model, gone("data"), r"run/model/data is not there"),
     "transform, no metadata": ("transform", model, gone("metadata"), r"no saved selection at \S+/run; give the model/ folder"),
     "transform, ranking without names": (
         "transform", model, rows_of_data(lambda rows: [only(row, "rank", "index") for row in rows]), r"has no column 'name'",
     ),
-    "evaluate, newer": ("evaluate", model, metadata(format=2, spark_mlfs="7.1.0"), r"run/model " + NEWER),
+    "evaluate, newer": ("evaluate", model, metadata(format=9, spark_mlfs="7.1.0"), r"run/model " + NEWER),
     "evaluate, damaged data": ("evaluate", model, bytes_of_data(lambda b: b[:60]), r"run/model/data/part-\S+: no Parquet file"),
     "score, pipeline cut off": ("score", whole, text_of_metadata(lambda b: b[:99]), r"run/pipeline/metadata is damaged"),
     "score, pipeline of other bytes": (
@@ -524,7 +527,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
         "score", stage(1), text_of_metadata(lambda b: b[:50]),
         r"stages/1_\S+/metadata is damaged|cannot be loaded",
     ),
-    "score, stage newer": ("score", stage(2), metadata(format=2, spark_mlfs="7.1.0"), r"stages/2_\S+ " + NEWER),
+    "score, stage newer": ("score", stage(2), metadata(format=9, spark_mlfs="7.1.0"), r"stages/2_\S+ " + NEWER),
     "score, stage of no package": (
         "score", stage(2), metadata(**{"class": "nowhere.at.All"}),
         r"cannot be loaded, a stage is absent",
@@ -574,7 +577,7 @@ def test_a_journal_of_a_newer_version_is_left_alone(tmp_path):
     assert journal().open()
     file.write_text(json.dumps(written | {"spark_mlfs": "0.0.9"}))  # another version, the same format
     assert journal().open()
-    file.write_text(json.dumps(written | {"format": 2, "spark_mlfs": "7.1.0"}))
+    file.write_text(json.dumps(written | {"format": 9, "spark_mlfs": "7.1.0"}))
     with pytest.raises(ParameterError, match=rf"^{re.escape(str(tmp_path))}/.out.scoring {NEWER}"), journal().running():
         journal().open()
     assert sorted(p.name for p in (tmp_path / ".out.scoring").iterdir()) == ["_parts", "_settings"]

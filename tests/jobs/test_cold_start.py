@@ -33,7 +33,9 @@ def test_the_quickstart_takes_three_jobs_and_writes_without_one(spark, tmp_path)
     model.save(str(tmp_path / "saved"))
     again = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "saved"))
     for found in (model.ranking, again.ranking):
-        pd.testing.assert_frame_equal(found, pd.read_csv(tmp_path / "run" / "ranking.csv"), check_exact=True)
+        pd.testing.assert_frame_equal(
+            found, pd.read_csv(tmp_path / "run" / "ranking.csv", float_precision="round_trip"), check_exact=True
+        )
     assert model.selectedFeatures == again.selectedFeatures and len(again.selectedFeatures) == 50
     here, there = (spark.read.parquet(str(tmp_path / at)) for at in ("run/model/data", "saved/data"))
     assert here.dtypes == there.dtypes and sorted(here.collect()) == sorted(there.collect())

@@ -14,6 +14,7 @@ from spark_mlfs.select import Rule
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 RUNS = [p for p in sorted((REPOSITORY / "conf" / "runs").glob("*.toml")) if "[[data]]" not in p.read_text()]
+RUNS.remove(REPOSITORY / "conf" / "runs" / "evaluate.toml")  # of another command
 
 BASE = """
 [data]

@@ -18,7 +18,7 @@ def test_include_and_exclude_from_flags_and_files(run, refused, tmp_path):
         *PLANTED, "--num-features", 4, "--exclude", "redundant_*", "noise_4", "--include-from", names, "--output", first
     )
     assert code == 0, err
-    assert out.splitlines()[1].endswith("noise_3")
+    assert out.splitlines()[2].endswith("noise_3")
     constraints = json.loads((first / "manifest.json").read_text())["constraints"]
     assert constraints["include"] == ["noise_3"] and {"noise_4"} < {*constraints["exclude"]}
     ranking = pd.read_csv(first / "ranking.csv")

@@ -31,7 +31,7 @@ def test_the_table_says_what_the_rules_do():
 
 def test_every_face_has_every_mode_and_setting():
     selector = MultiLabelSelector()
-    assert {"mode", *KEYS} == set(Selection.fields)
+    assert {"mode", "order", *KEYS} == set(Selection.fields)
     select = parser().parse_args(["select", "--format", "numbers"])
     for setting in SETTINGS.values():
         camel = setting.parameter.camel

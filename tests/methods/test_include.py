@@ -67,7 +67,9 @@ def test_what_greedy_methods_pick_given_some_features(table, method, p):
     others = [j for j in range(12) if j not in (*include, *exclude, 7)]
     np.testing.assert_allclose(gain[others], given[others], rtol=1e-7, atol=1e-9)
     np.testing.assert_allclose(gain[include], gains[:2], rtol=1e-7, atol=1e-10)
-    assert np.isnan(gain[7]) and (np.diff(ranking["score"]) <= 0).all()
+    picked = len(result.scores.path.gains)
+    assert np.isnan(gain[7]) and np.array_equal(ranking["score"][:picked], result.scores.path.gains)
+    assert ranking["score"][picked:].isna().all() and ranking["relevance"].notna().all()
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if not METHODS[name].greedy])

@@ -14,7 +14,8 @@ from spark_mlfs.sklearn import FisherSelector, JMISelector
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
-KEPT = pd.DataFrame({"rank": [1, 2, 3], "index": [4, 0, 2], "name": ["<b>", "two", "three"], "score": [5.0, 4.0, 3.0]})
+KEPT = pd.DataFrame({"rank": [1, 2, 3], "index": [4, 0, 2], "name": ["<b>", "two", "three"], "relevance": [5.0, 4.0, 3.0]})
+KEPT["score"] = KEPT["relevance"]
 
 
 def widths(html):
@@ -22,10 +23,10 @@ def widths(html):
 
 
 def test_table_shows_gains_of_picks_and_scores_of_others():
-    html = show.table("jmi: 3 of 5 features", KEPT, [0.4, 0.2, 0.1, 0.05])
+    html = show.table("jmi: 3 of 5 features", KEPT.assign(score=[0.4, 0.2, 0.1]), [0.4, 0.2, 0.1, 0.05])
     assert widths(html) == [100, 50, 25] and "&lt;b&gt;" in html and "<td>0.2" not in html and ">0.2<" in html
     assert widths(show.table("mim", KEPT, [])) == [100, 80, 60]
-    assert widths(show.table("beyond the picks", KEPT, [0.4])) == [100, 80, 60]
+    assert widths(show.table("beyond the picks", KEPT.assign(score=[0.4, np.nan, np.nan]), [0.4])) == [100, 80, 60]
     assert widths(show.table("spec", KEPT.assign(score=[-1.0, -2.0, -4.0]), [])) == [75, 50, 0]
     many = pd.concat([KEPT] * 5).assign(rank=range(1, 16))
     assert "and 5 more" in show.table("", many, []) and widths(show.table("", KEPT.iloc[:0], [])) == []

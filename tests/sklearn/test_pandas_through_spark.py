@@ -17,6 +17,14 @@ def test_fit_takes_a_pandas_frame(spark):
     frame = pd.DataFrame({"features": list(X), "labels": list(Y)})
     model = spark_mlfs.JMISelector(numTopFeatures=4).fit(frame)
     assert model.selectedFeatures == spark_mlfs.rank(X, Y, "jmi", 4)["index"].tolist()
+    kept = model.setOutputCol("kept").transform(frame).select("kept").collect()
+    assert sorted(map(tuple, X[:, model.selectedFeatures])) == sorted(tuple(row.kept) for row in kept)
+
+
+def test_words_of_a_pandas_frame(spark):
+    frame = pd.DataFrame({"body": ["red apple", "green apple", "red sea"] * 4, "tags": ["fruit", "fruit", "water"] * 4})
+    read = spark_mlfs.read.text(spark, frame, "body", "tags", label_delimiter=";")
+    assert spark_mlfs.MIMSelector(numTopFeatures=1).fit(read).selectedFeatureNames == ["apple"]
 
 
 def test_a_table_may_be_a_pandas_frame(spark):
@@ -40,5 +48,7 @@ def test_what_is_not_taken(spark):
         assert what in str(error.value) and "\n" not in str(error.value)
     with pytest.raises(DataError, match="need texts as names"):
         selector.fit(pd.DataFrame(X))
-    with pytest.raises(ParameterError, match="spark_mlfs.rank"):
-        spark_mlfs.read.table(spark, polars.DataFrame({"a": [1]}), ["a"], ["b"])
+    for data in (polars.DataFrame({"a": [1]}), X, {"a": [1]}):
+        for read in (spark_mlfs.read.table, spark_mlfs.read.text):
+            with pytest.raises(ParameterError, match="spark_mlfs.rank"):
+                read(spark, data, "a", "b")

@@ -75,7 +75,10 @@ def test_the_table_of_a_fitted_selector():
     assert list(selector.selected_) == list(best) and selector.scores_.shape == (x.shape[1],) and len(selector.gains_) == 4
     assert np.array_equal(selector.get_support(indices=True), np.sort(best)) and selector.get_support().sum() == 4
     assert np.array_equal(selector.transform(x), x[:, np.sort(best)])
-    assert all(selector.scores_[row["index"]] == row["score"] for _, row in selector.ranking_.iterrows())
+    assert np.array_equal(selector.scores_[best], selector.gains_) and np.isnan(selector.scores_).sum() == x.shape[1] - 4
+    assert all(selector.relevance_[row["index"]] == row["relevance"] for _, row in selector.ranking_.iterrows())
+    # by the order of the columns, as scikit-learn's own selectors: names and values go together
+    assert list(selector.get_feature_names_out()) == [f"x{j}" for j in np.sort(best)]
 
 
 def test_modes():

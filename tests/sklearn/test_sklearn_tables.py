@@ -29,7 +29,7 @@ def tags(kind=list):
 
 def test_a_table_is_a_table_whatever_holds_it():
     want = spark_mlfs.rank(X, Y, "mim", 5)
-    assert list(want.columns) == ["rank", "index", "name", "score"] and list(want["rank"]) == [1, 2, 3, 4, 5]
+    assert list(want.columns) == ["rank", "index", "name", "score", "relevance"] and list(want["rank"]) == [1, 2, 3, 4, 5]
     for table in (X.tolist(), np.asfortranarray(X), X.astype(object), sp.csr_matrix(X), sp.coo_array(X), sp.csc_matrix(X),
                   pd.DataFrame(X, columns=NAMES), pd.DataFrame(X), polars.DataFrame(X, schema=NAMES),
                   pd.DataFrame(X, columns=NAMES).astype("Float64"),

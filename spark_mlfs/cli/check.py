@@ -1,0 +1,143 @@
+"""``spark-mlfs check``: how good a saved pipeline is on labelled rows."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ..errors import ParameterError
+from .shared import (
+    OK,
+    Stages,
+    check_data,
+    check_there,
+    data_arguments,
+    data_flags,
+    inputs,
+    number,
+    require,
+    session,
+    tell,
+    telling_arguments,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..scoring.scorer import Scorer
+
+SUMMARY = "measure a saved pipeline on rows whose labels are known"
+EPILOG = """\
+example (a corpus this library makes, nothing to download):
+  spark-mlfs select --format numbers --method jmi --num-features 40 --classifier mlknn --output runs/numbers
+  spark-mlfs check --model runs/numbers --format numbers --option seed=1
+
+more:
+  spark-mlfs check --model runs/topics --data data/labelled.parquet --format parquet --labels-col tags --top-n 3
+
+--top-n and --threshold give rows their labels as in spark-mlfs score. Rows with an unknown label are left out.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The saved pipeline, the labelled rows, and how rows get their labels."""
+    parser.set_defaults(help_without_arguments=True)
+    parser.add_argument(
+        "--model", metavar="DIR", help="a saved pipeline (or the folder of a selection run with --classifier) or classifier"
+    )
+    data_arguments(parser)
+    group = parser.add_argument_group("labels of a row")
+    group.add_argument("--top-n", metavar="N", help="its N best labels instead of the predicted ones")
+    group.add_argument("--threshold", metavar="T", help="the labels that score at least T")
+    telling_arguments(parser.add_argument_group("output"))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Checks a pipeline; returns the exit code."""
+    from ..output.manifest import opening, versions
+    from ..read.tables import FORMATS
+    from ..read.toml import reader_option
+    from ..scoring.check import FEW_TAGS, check, mended
+    from ..scoring.scorer import load_scorer
+
+    require("check", model=args.model, format=args.format)
+    if args.features:
+        raise ParameterError("check takes no --features: the saved pipeline knows its columns")
+    how = {"top_n": number("--top-n", args.top_n, int, 1), "threshold": number("--threshold", args.threshold, float)}
+    if None not in how.values():
+        raise ParameterError("give --top-n or --threshold, not both")
+    data = data_flags(args)
+    path, options = data.get("path"), data.get("options", {})
+    options = {k: reader_option(args.format, k, v) for k, v in options.items()}
+    if args.format in FORMATS:
+        check_there(inputs(path, args.format))
+        if "labels" not in options:
+            raise ParameterError("which columns hold the labels? give --labels-col")
+    else:
+        check_data(path, args.format, options)
+    check_there([args.model], "saved pipeline", "give the folder that `spark-mlfs select --classifier ...` wrote")
+    stages = Stages(args.verbose, args.quiet)
+    with session(stages, args.debug) as spark:
+        with stages.stage("model"):
+            scorer = load_scorer(spark, args.model)
+        with stages.stage("read"):
+            frame, labels = _labelled(spark, scorer, path, args.format, options)
+        with stages.stage("predict and measure"):
+            checked = check(scorer, frame, labels, **how)
+        version = spark.version
+    untagged = checked.untagged / checked.rows
+    found: dict[str, Any] = {
+        **opening("check", args.argv),
+        "model": {"path": scorer.path, **scorer.classifier.summary},
+        "data": {"path": path, "format": args.format, "options": options},
+        "rows": checked.rows,
+        "rows_left_out": checked.left_out,
+        "rows_without_a_tag": checked.untagged,
+        "metrics": checked.metrics(),
+        "labels": checked.sums.per_label(scorer.classifier.labelNames).to_dict("records"),
+        "seconds": stages.seconds,
+        "versions": versions(version),
+    }
+    if untagged >= FEW_TAGS and how["top_n"] is None:
+        found["remedy"] = mended(checked)
+    tell(args, _in_words(found), found)
+    if "remedy" in found and not args.quiet:
+        remedy = found["remedy"]
+        print(
+            f"spark-mlfs: note: {100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} gives nine "
+            f"rows in ten one, --top-n {remedy['top_n']} each as many as rows have on average",
+            file=sys.stderr,
+            flush=True,
+        )
+    return OK
+
+
+def _labelled(spark: SparkSession, scorer: Scorer, path: Any, format: str, options: dict[str, Any]) -> tuple[DataFrame, str]:
+    """The rows as the pipeline reads them, and the column of their labels."""
+    from .. import read
+    from ..read.tables import FORMATS, labels_of, open_table
+    from ..schema import LABELS
+
+    if format not in FORMATS:
+        if format == "libsvm" and not {"num_features", "feature_names"} & set(options):
+            options = {**options, "num_features": scorer.width}
+        return read.load(spark, path, format, **options), LABELS
+    options = dict(options)
+    source = open_table(spark, path, format, options.pop("reader_options", None))
+    labels, delimiter = options.pop("labels"), options.pop("label_delimiter", None)
+    options.pop("id", None)
+    if options:
+        raise ParameterError(f"check takes no option {next(iter(options))!r} for {format}: the saved pipeline names its columns")
+    return labels_of(source, labels, delimiter, "_labels")
+
+
+def _in_words(found: dict[str, Any]) -> str:
+    from ..evaluate.metrics import LARGER_IS_BETTER
+
+    left = f" ({found['rows_left_out']} left out, whose labels are unknown)" if found["rows_left_out"] else ""
+    lines = [f"{found['rows']} rows{left}, {found['rows_without_a_tag']} of them get no tag"]
+    for name, value in found["metrics"].items():
+        better = "larger" if LARGER_IS_BETTER.get(name, True) else "smaller"
+        lines.append(f"  {name:<18} {value:8.4f}   {better} is better")
+    return "\n".join(lines)

@@ -1,0 +1,150 @@
+"""``spark-mlfs select --dry-run``: what a selection would take, from a count of the rows and a sample of them."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .shared import OK, Stages, load_model, session, tell
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from ..blocks.profile import Profile
+    from .config import RunConfig
+
+SAMPLE = 2000  # rows that are looked at
+# what of a profile grows with the rows
+COUNTED = ("nonzero", "positive", "unknown", "unlabelled", "labelled", "size", "stored", "met", "met_unknown")
+COUNTED += ("unlabelled_stored",)
+
+
+def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
+    """Says what the run of a configuration would do, and writes nothing; returns the exit code."""
+    from ..blocks.pack import pack
+    from ..read import load
+    from ..schema import FEATURES, ID, LABELS, WEIGHT
+
+    stages = Stages(args.verbose, args.quiet)
+    with session(stages, args.debug) as spark:
+        config.constraints.complete(lambda path: load_model(path)[0].selectedFeatureNames)
+        with stages.stage("read"):
+            frame = load(spark, config.data.path, config.data.format or "", **config.data.options)
+            rows = _count(spark, config, frame)
+        with stages.stage("sample"):
+            packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=WEIGHT if WEIGHT in frame.columns else None)
+            try:
+                found = outlook(packed.profile, rows, config, config.requests()[0].width(packed.feature_names))
+            finally:
+                packed.release()
+    tell(args, _in_words(found, config), found)
+    return OK
+
+
+def _count(spark: SparkSession, config: RunConfig, frame: DataFrame) -> int:
+    """The rows of the data; of a table without looking at their values."""
+    from ..read.faults import reading
+    from ..read.tables import FORMATS, open_table
+
+    data = config.data
+    kind = data.options.get("source", "table") if data.format == "text" else data.format
+    whole = open_table(spark, data.path or "", kind, data.options.get("reader_options")) if kind in FORMATS else frame
+    with reading():
+        return whole.count()
+
+
+def outlook(sample: Profile, rows: int, config: RunConfig, width: int) -> dict[str, Any]:
+    """What ranking so many rows like those of a sample, and `width` of their features, would take; bytes are upper bounds as far
+    as the sample is like the rest.
+
+    `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
+    """
+    from ..engine.base import SMALL_BYTES
+    from ..engine.local import Outline
+    from ..pipeline import MANY_PAIRS, Request, Solve
+    from ..select.screen import Screen
+
+    profile = scaled(sample, rows)
+    requests = config.requests()
+    screen = Screen.of(config.method.screen) if config.method.screen else None
+    if screen is not None:
+        requests = [Request.of_filter(screen, requests[0].extras)]
+    engine = Outline(profile)
+    known = list({s.key(): s for s in Solve(tuple(requests)).needs(engine)}.values())
+    states = {}
+    for statistic in known:
+        states[type(statistic).__name__] = max(states.get(type(statistic).__name__, 0), engine._held(statistic))
+    together = engine.bytes_in_one_process(known, [engine._held(s) for s in known])
+    pairs = max((r.implementation.pairs(profile, r.parameters) for r in requests), default=0)
+    small = profile.size <= SMALL_BYTES and pairs <= MANY_PAIRS and together <= config.run.worker_bytes
+    method = requests[0].implementation
+    return {
+        "job": "select",
+        "dry_run": True,
+        "rows": rows,
+        "rows_looked_at": sample.n,
+        "features": profile.d,
+        "labels": profile.q,
+        "packed_bytes": profile.size,
+        "stored_as": "sparse" if profile.sparse else "dense",
+        "method": config.method.name,
+        "screen": config.method.screen,
+        "rankings": len(config.requests()),
+        "kept": None if config.selection.mode else config.selection.count(width),
+        "one_task": small,
+        "scans": {"packing": 1, "statistics": 1 if known else 0, "further": method.greedy or not known},
+        "statistics": states,
+        "worker_bytes": {"needed": together if small else max(states.values(), default=0), "allowed": config.run.worker_bytes},
+        "driver_bytes": {"needed": max(states.values(), default=0), "allowed": config.run.driver_bytes},
+        "pairs_of_rows": int(pairs),
+        "classifier": config.classifier.name,
+        "output": config.run.output,
+    }
+
+
+def scaled(sample: Profile, rows: int) -> Profile:
+    """The profile of so many rows that are like those of a sample."""
+    times = rows / max(1, sample.n)
+
+    def more(value: Any) -> Any:
+        return np.ceil(value * times).astype(np.int64) if isinstance(value, np.ndarray) else int(np.ceil(value * times))
+
+    return dataclasses.replace(sample, n=rows, labelsets=0, **{name: more(getattr(sample, name)) for name in COUNTED})
+
+
+def _of(held: dict[str, int]) -> str:
+    from ..report.tables import size
+
+    return f"{size(held['needed'])} of {size(held['allowed'])}"
+
+
+def _in_words(found: dict[str, Any], config: RunConfig) -> str:
+    from ..report.tables import size
+
+    looked = found["rows_looked_at"]
+    kept = f"the {found['kept']} best" if found["kept"] else f"those that pass {config.selection.mode}"
+    lines = [
+        f"data        {found['rows']} rows x {found['features']} features x {found['labels']} labels"
+        + (f" (features and labels of the first {looked} rows)" if looked < found["rows"] else ""),
+        f"packed      about {size(found['packed_bytes'])}, {found['stored_as']}",
+        f"method      {found['method']}"
+        + (f" on what {found['screen']} leaves" if found["screen"] else "")
+        + (f", {found['rankings']} rankings" if found["rankings"] > 1 else "")
+        + f"; keeps {kept}",
+        "scans       1 to pack"
+        + (", 1 for what is known beforehand" if found["scans"]["statistics"] else "")
+        + (", and further ones of the packed rows as it goes on" if found["scans"]["further"] else ""),
+        "ranked      " + ("in one task" if found["one_task"] else "job by job over all workers"),
+        *(f"statistic   {name}: at most {size(held)}" for name, held in found["statistics"].items()),
+        f"memory      at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), {_of(found['driver_bytes'])} on the "
+        "driver (--driver-bytes)",
+    ]
+    if found["pairs_of_rows"]:
+        lines.append(f"pairs       about {found['pairs_of_rows']:,} of rows are compared")
+    if found["classifier"]:
+        lines.append(f"classifier  {found['classifier']}, fitted on the kept features")
+    lines.append(f"output      {found['output']}: nothing was written")
+    return "\n".join(lines)

@@ -1,0 +1,212 @@
+"""How good a saved pipeline is on rows whose labels are known: one pass, nothing but sums comes to the driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.ml.functions import vector_to_array
+from pyspark.ml.linalg import VectorUDT
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql import types as T
+
+from ..blocks.codec import binary_array, decode, encode
+from ..blocks.labels import label_source
+from ..errors import DataError, ParameterError, worker_errors
+from ..evaluate.metrics import Sums
+from ..ml.classifiers import BestLabels
+from ..schema import attribute_names
+from .scorer import Scorer
+
+AT = (1, 3, 5)  # precision at
+TRUTH = "_truth"
+FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
+BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
+
+
+@dataclass
+class Checked:
+    """What a pass found. `sums` of the metrics; `hits` (3,) true labels among the 1, 3, 5 best scores; `untagged` rows that get
+    no label; `best` how often each value (its first bits) is a row's best score; rows with an unknown label are in `left_out`
+    only."""
+
+    sums: Sums
+    hits: np.ndarray
+    untagged: int
+    left_out: int
+    best: dict[int, int] = field(default_factory=dict)
+
+    def __add__(self, other: Checked) -> Checked:
+        best = dict(self.best)
+        for key, count in other.best.items():
+            best[key] = best.get(key, 0) + count
+        return Checked(
+            self.sums + other.sums, self.hits + other.hits, self.untagged + other.untagged, self.left_out + other.left_out, best
+        )
+
+    @property
+    def rows(self) -> int:
+        return int(self.sums.counts[0])
+
+    def metrics(self) -> dict[str, float]:
+        """The standard metrics, and precisionAt1, 3, 5: the mean share of true labels among so many of the best scores, as far as
+        there are so many labels."""
+        hits = [(k, int(hit)) for k, hit in zip(AT, self.hits, strict=True) if k <= self.sums.q]
+        return {**self.sums.metrics(), **{f"precisionAt{k}": hit / (k * max(1, self.rows)) for k, hit in hits}}
+
+    def threshold(self, share: float) -> float:
+        """The largest of the histogram's values that at most such a share of the rows stays below with every score."""
+        allowed, below = share * self.rows, 0
+        keys = sorted(self.best)
+        for key in keys:
+            if below + self.best[key] > allowed:
+                return value_of(key)
+            below += self.best[key]
+        return value_of(keys[-1])
+
+
+def keys_of(scores: np.ndarray) -> np.ndarray:
+    """The first bits of float64 values as integers in their order: what lies between two is rounded down."""
+    bits = (np.ascontiguousarray(scores, np.float64) + 0.0).view(np.int64)  # one zero
+    return np.where(bits < 0, ~(bits & np.iinfo(np.int64).max), bits) >> (64 - BITS)
+
+
+def value_of(key: int) -> float:
+    """The least value of a key of `keys_of`."""
+    bits = int(key) << (64 - BITS)
+    return float(np.array(bits if bits >= 0 else ~bits | -(1 << 63), np.int64).view(np.float64))
+
+
+def check(scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None) -> Checked:
+    """What the pipeline predicts of `frame` beside its column `labels`: vectors or arrays of 0, 1 and NaN, tags or numbers.
+
+    `top_n` or `threshold` give rows their labels as in `score`. Rows with an unknown label are left out. `DataError` where the
+    labels are none of the model's, or no row has all of them known.
+    """
+    classifier = scorer.classifier
+    names = classifier.labelNames
+    if top_n is not None and not 1 <= top_n <= len(names):
+        raise ParameterError(f"top_n = {top_n}: there are {len(names)} labels; give 1 to {len(names)}")
+    frame = frame.withColumn(TRUTH, truth(frame, labels, names))
+    rows = scorer.read_of(frame, [TRUTH])
+    for stage in scorer.stages[:-1]:
+        rows = stage.transform(rows)
+    last = classifier.copy({classifier.predictionCol: "_prediction", classifier.rawPredictionCol: "_raw"})
+    rows = last.transform(rows).select(
+        F.col("_kept_0"), vector_to_array("_prediction").alias("labels"), vector_to_array("_raw").alias("scores")
+    )
+    chosen = None if top_n is None and threshold is None else BestLabels(top_n, threshold, "")
+    with worker_errors():
+        states = rows.mapInArrow(Batches(len(names), chosen), "state binary")
+        parts = [_decoded(bytes(row.state)) for row in states.collect()]
+    total: Checked | None = None
+    for part in parts:
+        total = part if total is None else total + part
+    if total is None or not total.rows:
+        raise DataError(f"labels: no row of column {labels!r} has all its labels known; there is nothing to check")
+    return total
+
+
+def truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
+    """The labels as an array of 0, 1 and NaN in the order of `names`; null where a row has none."""
+    kind, own = frame.schema[labels].dataType, attribute_names(frame, labels)
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
+        return _hot(labels, [F.lit(name) for name in names])
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.IntegralType):
+        if label_source(frame, labels)[0].kind == "ids":
+            if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:
+                raise DataError(
+                    f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}"
+                )
+            return _hot(labels, [F.lit(j if own is None else own.index(name)) for j, name in enumerate(names)])
+    values = vector_to_array(labels) if isinstance(kind, VectorUDT) else F.col(labels).cast("array<double>")
+    if own is None:
+        return values
+    absent = [name for name in names if name not in own]
+    if absent:
+        raise DataError(f"labels: the model predicts {absent[0]!r}, which the data do not have; they have {', '.join(own[:12])}")
+    places = F.array(*(F.lit(own.index(name) + 1) for name in names))
+    return F.when(F.col(labels).isNotNull(), F.transform(places, lambda place: F.element_at(values, place)))
+
+
+def _hot(labels: str, entries: Sequence[Column]) -> Column:
+    """1 for each of the entries that an array holds, else 0; null for no array."""
+    column = F.col(labels)
+    found = (F.coalesce(F.array_contains(column, entry), F.lit(False)).cast("double") for entry in entries)
+    return F.when(column.isNotNull(), F.array(*found))
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Worker side of `check`: truth, labels and scores in, the state of each batch out. `chosen` gives rows their labels (None:
+    the classifier's own)."""
+
+    q: int
+    chosen: BestLabels | None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            there = batch.column(0).is_valid().to_numpy(zero_copy_only=False)
+            kept = batch.filter(pa.array(there))
+            t, z, s = (self._matrix(kept.column(i)) for i in range(3))
+            known = ~np.isnan(t).any(axis=1)
+            state = self.checked(t[known], z[known], s[known])
+            state.left_out = batch.num_rows - int(known.sum())
+            yield pa.RecordBatch.from_arrays([binary_array(_encoded(state))], names=["state"])
+
+    def checked(self, t: np.ndarray, z: np.ndarray, s: np.ndarray) -> Checked:
+        """The state of rows (n, q) of truth, labels and scores."""
+        if self.chosen is not None:
+            z = _labels(self.chosen, z, s)
+        order = np.argsort(-s, axis=1, kind="stable")
+        found = np.take_along_axis(t, order, axis=1)
+        hits = np.array([found[:, :k].sum() for k in AT], np.int64)
+        keys, counts = np.unique(keys_of(s.max(axis=1)), return_counts=True)
+        best = dict(zip(keys.tolist(), counts.tolist(), strict=True))
+        return Checked(Sums.of(t, z, s), hits, int((z.sum(axis=1) == 0).sum()), 0, best)
+
+    def _matrix(self, column: pa.Array) -> np.ndarray:
+        lengths = np.diff(np.asarray(column.offsets, np.int64))
+        if (lengths != self.q).any():
+            count = int(lengths[lengths != self.q][0])
+            raise DataError(f"labels: a row has {count} of them, the model predicts {self.q}; give the labels it was trained on")
+        return column.flatten().cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(len(column), self.q)
+
+
+def _labels(chosen: BestLabels, z: np.ndarray, s: np.ndarray) -> np.ndarray:
+    """(n, q) the labels that `chosen` gives rows of scores s."""
+    flat, counts = chosen(z, s)["__labels__"]
+    out = np.zeros(s.shape)
+    out[np.repeat(np.arange(len(s)), counts), flat] = 1
+    return out
+
+
+def _encoded(state: Checked) -> bytearray:
+    best = np.array([*state.best.items()], np.int64).reshape(-1, 2)
+    counts = np.array([state.untagged, state.left_out], np.int64)
+    return encode(
+        {"sums": np.frombuffer(bytes(state.sums.encode()), np.uint8), "hits": state.hits, "counts": counts, "best": best}
+    )
+
+
+def _decoded(data: bytes) -> Checked:
+    state = decode(data)
+    untagged, left_out = (int(c) for c in state["counts"])
+    best = {int(key): int(count) for key, count in state["best"]}
+    return Checked(Sums.decode(state["sums"].tobytes()), np.array(state["hits"]), untagged, left_out, best)
+
+
+def mended(checked: Checked) -> dict[str, Any]:
+    """What gives more rows a label: the threshold that a tenth of the rows stay below at most, in four digits, or as many labels
+    as rows have on average."""
+    cardinality, exact = int(checked.sums.labels[2].sum()) / max(1, checked.rows), checked.threshold(0.1)
+    short = float(f"{exact:.4g}")
+    if short > exact:
+        short = float(f"{exact - 1e-3 * abs(exact):.4g}")
+    return {"threshold": short, "top_n": max(1, round(cardinality))}

@@ -1,0 +1,152 @@
+"""`spark-mlfs check`: a saved pipeline on labelled rows, beside scikit-learn and hand sums; and rows that carry more columns."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.ml import PipelineModel
+from sklearn import metrics as known
+
+from spark_mlfs.scoring.check import Batches, keys_of, value_of
+
+Q, TAGS = 6, [f"t{j}" for j in range(6)]
+
+
+def frame_of(seed: int, n: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(n, 5)).round(3)
+    y = x[:, [0, 1, 2, 0, 1, 2]] + 0.8 * rng.normal(size=(n, Q)) > [1.2, 1.4, 1.6, 1.8, 1.2, 1.5]
+    frame = pd.DataFrame(x, columns=[f"x{j}" for j in range(5)])
+    # a text without tags is none of them; in a CSV, where it is a null, its labels would be unknown
+    frame["doc"], frame["tags"] = [f"d{i}" for i in range(n)], [";".join(np.array(TAGS)[row]) for row in y]
+    return frame
+
+
+@pytest.fixture(scope="module")
+def home(spark, tmp_path_factory):
+    """A pipeline of a table with a column called tags, and labelled rows it has not seen."""
+    from spark_mlfs import cli
+
+    folder = tmp_path_factory.mktemp("check")
+    frame_of(0, 240).to_json(folder / "train.json", orient="records", lines=True)
+    frame_of(1, 150).to_json(folder / "new.json", orient="records", lines=True)
+    labels = ["--labels-col", "tags", "--option", "label_delimiter=;", "--id", "doc"]
+    code = cli.main(
+        ["select", "--data", str(folder / "train.json"), "--format", "json", "--features", "x*", *labels, "--method", "mim",
+         "--num-features", "3", "--classifier", "mlknn", "--output", str(folder / "run")]
+    )  # fmt: skip
+    assert code == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def predicted(spark, home):
+    """Truth, labels and scores of the new rows, by the pipeline itself."""
+    frame = pd.read_json(home / "new.json", lines=True)
+    rows = (
+        PipelineModel.load(f"file://{home}/run/pipeline").transform(spark.createDataFrame(frame.drop(columns="tags"))).collect()
+    )
+    truth = np.array([[tag in text.split(";") for tag in TAGS] for text in frame["tags"]], float)
+    by_doc = {row.doc: row for row in rows}
+    z, s = (np.array([by_doc[doc][name].toArray() for doc in frame["doc"]]) for name in ("prediction", "rawPrediction"))
+    return truth, z, s
+
+
+def flags(home, *more):
+    labels = ("--labels-col", "tags", "--option", "label_delimiter=;")
+    return ("check", "--model", home / "run", "--data", home / "new.json", "--format", "json", *labels, *more, "--json")
+
+
+def at(truth, scores, k):
+    return np.mean([truth[i, np.argsort(-scores[i], kind="stable")[:k]].mean() for i in range(len(truth))])
+
+
+def test_metrics_are_those_of_scikit_learn(run, home, predicted):
+    truth, z, s = predicted
+    code, said, err = run(*flags(home))
+    assert code == 0, err
+    found = json.loads(said)
+    m = found["metrics"]
+    assert found["rows"] == 150 and found["rows_left_out"] == 0 and found["rows_without_a_tag"] == int((z.sum(axis=1) == 0).sum())
+    assert m["microF1"] == pytest.approx(known.f1_score(truth, z, average="micro"), abs=1e-12)
+    assert m["hammingLoss"] == pytest.approx(known.hamming_loss(truth, z), abs=1e-12)
+    assert m["rankingLoss"] == pytest.approx(known.label_ranking_loss(truth, s), abs=1e-12)
+    for k in (1, 3, 5):
+        assert m[f"precisionAt{k}"] == pytest.approx(at(truth, s, k), abs=1e-12)
+    assert [row["label"] for row in found["labels"]] == TAGS and [row["support"] for row in found["labels"]] == list(
+        truth.sum(axis=0)
+    )
+
+
+def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
+    truth, z, s = predicted
+    assert (z.sum(axis=1) == 0).mean() > 0.25  # else there is nothing to tell
+    _, said, err = run(*flags(home))
+    remedy = json.loads(said)["remedy"]
+    told = re.search(r"note: (\d+) % of the rows get no tag: --threshold (\S+) .* --top-n (\d+) ", err)
+    assert int(told[1]) == round(100 * (z.sum(axis=1) == 0).mean()) and int(told[3]) == max(1, round(truth.sum() / len(truth)))
+    assert (s.max(axis=1) < remedy["threshold"]).mean() <= 0.1
+    mended = json.loads(run(*flags(home, "--threshold", told[2]))[1])
+    assert mended["rows_without_a_tag"] <= 15 and "remedy" not in mended
+    code, said, err = run(*flags(home, "--top-n", 2))
+    assert json.loads(said)["rows_without_a_tag"] == 0 and err == ""
+    top = np.zeros(s.shape)
+    np.put_along_axis(top, np.argsort(-s, axis=1, kind="stable")[:, :2], 1, axis=1)
+    assert json.loads(said)["metrics"]["microF1"] == pytest.approx(known.f1_score(truth, top, average="micro"), abs=1e-12)
+
+
+def test_what_is_wrong_is_told(run, refused, home):
+    assert "takes no --features" in refused(*flags(home, "--features", "x0")[:-1])
+    assert "not both" in refused(*flags(home, "--top-n", 1, "--threshold", 1)[:-1])
+    assert "there are 6 labels" in refused(*flags(home, "--top-n", 7)[:-1])
+    other = ("check", "--model", home / "run", "--data", home / "new.json", "--format", "json", "--labels-col", "x0", "x1")
+    assert "the model predicts 't0', which the data do not have; they have x0, x1" in refused(*other)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20))
+def test_keys_keep_the_order_and_stay_below(values):
+    values = np.sort(np.array(values))
+    keys = keys_of(values)
+    assert (np.diff(keys) >= 0).all()
+    for value, key in zip(values, keys, strict=True):
+        low = value_of(key)
+        assert low <= value and keys_of(np.array([low]))[0] == key
+        assert value - low <= abs(value) / 128 + 1e-300 or value < 0
+
+
+def test_the_threshold_is_the_quantile_of_the_best_scores():
+    rng = np.random.default_rng(3)
+    s, t = rng.normal(size=(500, 4)), (rng.random((500, 4)) < 0.5).astype(float)
+    checked = Batches(4, None).checked(t, (s > 0).astype(float), s)
+    halves = [Batches(4, None).checked(t[i::2], (s[i::2] > 0).astype(float), s[i::2]) for i in (0, 1)]
+    both = halves[0] + halves[1]
+    assert both.metrics() == checked.metrics() and both.best == checked.best and both.untagged == checked.untagged
+    for share in (0.0, 0.1, 0.5):
+        threshold, exact = checked.threshold(share), np.sort(s.max(axis=1))[int(share * 500)]
+        assert (s.max(axis=1) < threshold).mean() <= share and abs(threshold - exact) <= 0.01 * abs(exact) + 1e-9
+
+
+def test_scoring_rows_that_carry_the_columns_of_the_training(spark, run, home, tmp_path):
+    """tags, scores, and what the stages of the pipeline call their columns: none is in the way, predictions take new names."""
+    frame = pd.read_json(home / "new.json", lines=True)
+    more = frame.assign(scores=1.0, selected="s", gathered="g", prediction="p", rawPrediction="r", features="f", labels="l")
+    more.to_json(tmp_path / "more.json", orient="records", lines=True)
+    base = ("score", "--model", home / "run", "--format", "json", "--id", "doc")
+    assert run(*base, "--data", home / "new.json", "--output", tmp_path / "plain")[0] == 0
+    code, _, err = run(*base, "--data", tmp_path / "more.json", "--keep", "tags", "selected", "--output", tmp_path / "out")
+    assert code == 0, err
+    plain, out = (spark.read.parquet(f"file://{tmp_path}/{at}/data").toPandas().set_index("doc") for at in ("plain", "out"))
+    out = out.loc[plain.index]
+    assert {"tags", "selected", "predicted_tags", "predicted_scores"} <= set(out.columns)
+    assert [list(v) for v in out["predicted_tags"]] == [list(v) for v in plain["tags"]]
+    assert [list(v) for v in out["predicted_scores"]] == [list(v) for v in plain["scores"]]
+    assert (out["selected"] == "s").all() and list(out["tags"].fillna("")) == list(frame.set_index("doc").loc[out.index, "tags"])
+    counted = json.loads((tmp_path / "out" / "_manifest.json").read_text())["tags"]
+    assert sum(counted.values()) == sum(len(v) for v in out["predicted_tags"])

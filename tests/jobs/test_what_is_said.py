@@ -1,0 +1,245 @@
+"""What commands say: as text, as JSON, not at all, before they run; about methods, to a shell, and before a session starts."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli
+from spark_mlfs.cli import shared
+from spark_mlfs.cli.command import parser
+from spark_mlfs.cli.completion import script
+
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
+CONF = Path(__file__).resolve().parents[2] / "conf" / "runs"
+TABLE = ("--format", "csv", "--features", "a", "b", "c", "--labels-col", "y*", "--id", "k")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory) -> Path:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"k": range(90), "a": rng.random(90).round(3), "b": rng.integers(0, 3, 90), "c": rng.integers(0, 2, 90)})
+    frame["y1"], frame["y2"] = (frame["a"] > 0.5).astype(int), frame["c"]
+    path = tmp_path_factory.mktemp("said") / "data.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+# ---- a result as it is asked for ----
+
+
+def test_one_meaning_of_score_everywhere(run, table, tmp_path):
+    code, said, err = run("select", "--data", table, *TABLE, "--method", "jmi", "--num-features", 2, "--output", tmp_path / "run")
+    assert code == 0, err
+    ranking = pd.read_csv(tmp_path / "run" / "ranking.csv", float_precision="round_trip")
+    gains = json.loads((tmp_path / "run" / "manifest.json").read_text())["solution"]["gains"]
+    assert list(ranking["score"][:2]) == gains and np.isnan(ranking["score"][2]) and ranking["relevance"].notna().all()
+    lines = said.splitlines()
+    assert lines[1].split() == ["rank", "score", "relevance", "name"]
+    for line, row in zip(lines[2:4], ranking.itertuples(), strict=False):
+        assert line.split() == [str(row.rank), f"{row.score:.6g}", f"{row.relevance:.6g}", row.name]
+    page = (tmp_path / "run" / "report.html").read_text()
+    assert ">score</th>" in page and ">relevance</th>" in page and lines[4] in page
+
+
+def test_json_is_all_there_is_on_standard_output(run, table, tmp_path):
+    code, said, err = run("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run", "--json")
+    found = json.loads(said)
+    assert code == 0 and err == "" and found["output"] == str(tmp_path / "run")
+    ranking = pd.read_csv(tmp_path / "run" / "ranking.csv", float_precision="round_trip")[:2]
+    assert [row["name"] for row in found["selected"]] == list(ranking["name"])
+    assert [row["score"] for row in found["selected"]] == list(ranking["score"])
+    code, said, _ = run("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--output", tmp_path / "t", "--json")
+    assert code == 0 and json.loads(said)["rows"] == 90
+
+
+def test_quiet_says_nothing_but_errors(run, refused, table, tmp_path):
+    base = ("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run", "--quiet")
+    assert run(*base) == (0, "", "")
+    assert "exists" in refused(*base)
+
+
+def test_a_dry_run_says_what_the_run_then_does(run, table, tmp_path):
+    base = ("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run")
+    code, said, err = run(*base, "--dry-run", "--json")
+    assert code == 0 and err == "" and not (tmp_path / "run").exists()
+    found = json.loads(said)
+    assert run(*base)[0] == 0
+    done = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    for name in ("rows", "features", "labels", "packed_bytes", "stored_as"):
+        assert found[name] == done["data"][name]
+    assert found["one_task"] is not done["cost"]["distributed"] and found["kept"] == 2 and found["statistics"]
+    assert all(0 < found[name]["needed"] < found[name]["allowed"] for name in ("worker_bytes", "driver_bytes"))
+    text = run("select", "--data", table, *TABLE, "--output", tmp_path / "x", "--dry-run", "--worker-bytes", 1 << 20)[1]
+    assert "90 rows x 3 features x 2 labels" in text and "nothing was written" in text
+
+
+def test_a_sample_is_taken_for_all_rows(run, tmp_path):
+    """More rows than are looked at: what grows with them does so in proportion."""
+    planted = (
+        "select",
+        "--format",
+        "planted",
+        "--option",
+        "num_rows=9000",
+        "--option",
+        "num_features=8",
+        "--option",
+        "num_labels=3",
+    )
+    found = json.loads(run(*planted, "--method", "mim", "--output", tmp_path / "x", "--dry-run", "--json")[1])
+    assert found["rows"] == 9000 and found["rows_looked_at"] == 2000
+    assert run(*planted, "--method", "mim", "--num-features", 3, "--output", tmp_path / "x")[0] == 0
+    done = json.loads((tmp_path / "x" / "manifest.json").read_text())["data"]
+    assert 0.7 < found["packed_bytes"] / done["packed_bytes"] < 1.5
+
+
+def test_evaluate_takes_a_file_and_flags_over_it(run, tmp_path):
+    base = ("evaluate", "--config", CONF / "evaluate.toml", "--output", tmp_path / "x", "--dry-run", "--json")
+    found = json.loads(run(*base)[1])
+    assert (found["methods"], found["protocol"], found["trials"]) == (["jmi", "all features"], "70/30", 2)
+    assert found["classifier_fits"] == 4  # three sizes of jmi, one of all features
+    more = ("--method", "mim", "--protocol", "2x5-fold", "--sizes", "3", "--classifier", "brknn", "--no-all-features")
+    found = json.loads(run(*base, *more)[1])
+    assert (found["methods"], found["classifiers"], found["trials"]) == (["mim"], ["brknn"], 10)
+
+
+def test_a_file_of_another_kind_is_refused_by_evaluate(refused):
+    said = refused("evaluate", "--config", CONF / "quickstart.toml", "--output", "x")
+    assert "there is no section [selection] here" in said and "--sizes" in said
+    assert "compare takes several" in refused("evaluate", "--config", CONF / "compare.toml", "--output", "x")
+
+
+# ---- what there is ----
+
+
+@pytest.mark.parametrize("registry, name", [(r, n) for r in (METHODS, EXTRACTORS, CLASSIFIERS) for n in r])
+def test_all_about_one(capsys, registry, name):
+    assert cli.main(["methods", name]) == 0
+    text = capsys.readouterr().out
+    entry = registry[name]
+    assert entry.when and entry.cost and f"when   {entry.when}" in text and f"cost   {entry.cost}" in text
+    assert all(f"{p.name} = {p.default}" in text for p in entry.parameters)
+    assert re.search(r"^ {4}\S.*[=≥∑Σ‖⟨ŷ]|min |max ", text, re.M) and "Symbols:" in text  # the formula
+    assert cli.main(["methods", name, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["name"]) == (registry.kind, name) and len(found["parameters"]) == len(entry.parameters)
+
+
+def test_the_readme_says_the_same_of_the_cost():
+    told = {}
+    for line in README.splitlines():
+        row = re.match(r"\| ((?:`[\w-]+`(?:, )?)+) \| .* \| .* \| (.*) \|$", line)
+        told |= {name: row[2] for name in re.findall(r"`([\w-]+)`", row[1])} if row else {}
+    assert {name: METHODS[name].cost for name in METHODS} == {name: told.get(name) for name in METHODS}
+
+
+def test_no_such_name(capsys):
+    assert cli.main(["methods", "jmj"]) == 2
+    said = capsys.readouterr().err
+    assert "did you mean 'jmi'" in said and "extractors lift" in said and "classifiers mlknn" in said
+
+
+@pytest.mark.parametrize(
+    "line, offered",
+    [
+        ("sel", ["select"]),
+        ("select --meth", ["--method"]),
+        ("select --method mi", ["mim", "mifs"]),
+        ("methods br", ["brknn", "br-svm"]),
+        ("transform --order r", ["rank"]),
+        ("completion --", ["--help"]),
+    ],
+)
+def test_the_shell_completes(tmp_path, line, offered):
+    (tmp_path / "script").write_text(script(parser()))
+    words = ["spark-mlfs", *line.split(" ")]
+    shell = f"source {tmp_path}/script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _spark_mlfs"
+    done = subprocess.run(["bash", "-c", f'{shell}; echo "${{COMPREPLY[@]}}"'], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == offered and done.stderr == ""
+
+
+# ---- before and while a session works ----
+
+
+@pytest.mark.parametrize(
+    "arguments, line",
+    [
+        (("select", "--data", "absent.csv", *TABLE, "--output", "x"), r"absent.csv: no such file; give a path"),
+        (("select", "--data", "{data}", *TABLE, "--option", "labls=y", "--output", "x"), r"option 'labls' is not known"),
+        (("select", "--data", "{data}", "--format", "csv", "--features", "a", "--output", "x"), r"needs --labels-col"),
+        (("transform", "--model", "absent", "--data", "{data}", *TABLE, "--output", "x"), r"absent: no such saved selection"),
+        (
+            ("score", "--model", "absent", "--data", "{data}", "--format", "csv", "--output", "x"),
+            r"absent: no such saved pipeline",
+        ),
+        (("check", "--model", "absent", "--data", "{data}", "--format", "csv"), r"which columns hold the labels"),
+        (("evaluate", "--data", "absent.csv", *TABLE, "--output", "x"), r"absent.csv: no such file"),
+    ],
+)
+def test_refused_before_a_session_starts(refused, monkeypatch, tmp_path, table, arguments, line):
+    def started(*_, **__):
+        raise AssertionError("a session was started")
+
+    monkeypatch.setattr("spark_mlfs.session.local.of_our_own", lambda: True)
+    monkeypatch.setattr("spark_mlfs.session.local.local_session", started)
+    for name in ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert re.search(line, refused(*(str(a).format(data=table) for a in arguments)))
+
+
+def test_a_text_column_is_no_feature(refused, tmp_path):
+    rows = "".join(f"{i},some words {i},x;y\n" for i in range(9))
+    (tmp_path / "docs.csv").write_text("doc,body,tags\n" + rows)
+    data = ("--data", tmp_path / "docs.csv", "--format", "csv", "--labels-col", "tags", "--option", "label_delimiter=;")
+    said = refused("select", *data, "--features", "body", "--output", tmp_path / "x")
+    assert "give --format text --option source=csv --option text=body instead of --features body" in said
+
+
+def test_a_stage_shows_the_time_that_passes(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(shared, "SECONDS_BETWEEN_TICKS", 0.2)
+    stages = shared.Stages(verbose=False)
+    with stages.stage("thinking"):
+        time.sleep(2.3)
+    assert {"thinking 00:00", "thinking 00:01", "thinking 00:02"} <= set(re.findall(r"thinking \d\d:\d\d", terminal.getvalue()))
+    quiet = shared.Stages(verbose=True, quiet=True)
+    terminal.truncate(0)
+    with quiet.stage("nothing"):
+        pass
+    assert "nothing" not in terminal.getvalue() and "nothing" in quiet.seconds
+
+
+FRESH = """
+import spark_mlfs
+from pyspark.errors import PySparkException
+spark = spark_mlfs.local_session("quiet", {"spark.driver.memory": "1g", "spark.ui.enabled": "false"})
+cells = "array(double(id), if(id = 2, double('nan'), double(id * id))) as features"
+frame = spark.range(4).selectExpr("id", cells, "array(string(id % 2)) as labels")
+try:
+    spark_mlfs.MIMSelector(numTopFeatures=1, idCol="id").fit(frame)
+except spark_mlfs.DataError as error:
+    print(error)
+"""
+
+
+def test_a_first_run_shows_nothing_of_java():
+    """A session of a fresh process, and a row that cannot be used, named by its id: one line, on standard output here."""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FRESH], capture_output=True, text=True, check=True)
+    assert done.stderr == "" and len(done.stdout.splitlines()) == 1
+    assert re.search(r"row 2\b", done.stdout), done.stdout

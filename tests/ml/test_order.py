@@ -1,0 +1,96 @@
+"""The kept features stand in one order: transform, names, metadata; as ranked or as in the data; and in models saved before."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyspark.ml.functions import vector_to_array
+
+import spark_mlfs
+from spark_mlfs import cli
+from spark_mlfs.ml.persistence import load_ranking
+from spark_mlfs.schema import attribute_names, with_names
+from spark_mlfs.testing import example, frame_of
+
+X, Y = example()
+NAMES = [f"cell {j}" for j in range(X.shape[1])]
+
+
+@pytest.fixture(scope="module")
+def frame(spark):
+    return with_names(frame_of(spark, X, Y), "features", NAMES)
+
+
+@pytest.fixture(scope="module")
+def model(frame):
+    model = spark_mlfs.JMISelector(numTopFeatures=5, idCol="id", outputCol="kept").fit(frame)
+    ranked = list(spark_mlfs.rank(X, Y, "jmi", 5)["index"])
+    assert model.selectedFeatures == ranked != sorted(ranked)
+    return model
+
+
+def columns_of(model, frame):
+    """Values of the kept features row by row, and their names in the metadata."""
+    out = model.transform(frame)
+    rows = out.orderBy("id").select("kept").collect()
+    return np.array([np.asarray(getattr(row.kept, "values", row.kept)) for row in rows]), attribute_names(out, "kept")
+
+
+@pytest.mark.parametrize("order", ["rank", "index"])
+def test_values_names_and_metadata_agree(spark, frame, model, order, tmp_path):
+    chosen = model.copy().setOrder(order)
+    want = model.selectedFeatures if order == "rank" else sorted(model.selectedFeatures)
+    chosen.write().overwrite().save(str(tmp_path / "model"))
+    loaded = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "model"))
+    for made in (chosen, loaded):
+        values, names = columns_of(made, frame)
+        assert made.selectedFeatures == want and made.selectedFeatureNames == names == [NAMES[j] for j in want]
+        assert np.array_equal(values, X[:, want])
+    values, _ = columns_of(chosen, frame.select("id", vector_to_array("features").alias("features")))
+    assert np.array_equal(values, X[:, want])
+
+
+def test_sparse_rows_come_in_the_order_of_the_ranking(spark, model):
+    out = model.transform(frame_of(spark, X[:40], Y[:40], sparse=True)).orderBy("id").select("kept").collect()
+    assert np.array_equal([row.kept.toArray() for row in out], X[:40][:, model.selectedFeatures])
+
+
+def test_transform_writes_columns_under_their_names(spark, tmp_path):
+    table = pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(
+        k=range(len(X)), **{f"y{j}": Y[:, j].astype(int) for j in range(Y.shape[1])}
+    )
+    table.to_csv(tmp_path / "data.csv", index=False)
+    data = ["--data", str(tmp_path / "data.csv"), "--format", "csv", "--features", "x*", "--labels-col", "y*", "--id", "k"]
+    assert cli.main(["select", *data, "--num-features", "4", "--order", "index", "--output", str(tmp_path / "run")]) == 0
+    for flags in ([], ["--order", "rank"]):
+        out = tmp_path / f"out{len(flags)}"
+        assert (
+            cli.main(["transform", "--model", str(tmp_path / "run"), *data, *flags, "--as", "columns", "--output", str(out)]) == 0
+        )
+        found = spark.read.parquet(str(out)).toPandas().sort_values("id")
+        best = list(pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][:4])
+        want = best if flags else sorted(best, key=lambda name: int(name[1:]))
+        assert list(found.columns)[1:5] == want and best != sorted(best, key=lambda name: int(name[1:]))
+        assert np.array_equal(found[want].to_numpy(), table[want].to_numpy())
+
+
+def test_a_ranking_saved_when_a_score_was_a_place(spark, frame, model, tmp_path):
+    """Format 1: transform as it was, the gains in place of the places; the estimator, too."""
+    path = str(tmp_path / "model")
+    model.write().save(path)
+    metadata = json.loads(spark.read.text(f"{path}/metadata").first()[0]) | {"format": 1}
+    metadata["defaultParamMap"].pop("order")
+    spark.createDataFrame([(json.dumps(metadata),)], "value string").coalesce(1).write.mode("overwrite").text(f"{path}/metadata")
+    old = model.ranking.drop(columns="relevance").assign(score=np.arange(len(NAMES), 0, -1.0))
+    spark.createDataFrame(old).coalesce(1).write.mode("overwrite").parquet(f"{path}/data")
+    loaded = spark_mlfs.MultiLabelSelectorModel.load(path)
+    values, names = columns_of(loaded, frame)
+    assert names == loaded.selectedFeatureNames == [NAMES[j] for j in sorted(model.selectedFeatures)]
+    assert np.array_equal(values, X[:, sorted(model.selectedFeatures)])
+    pd.testing.assert_series_equal(loaded.ranking["score"], model.ranking["score"])
+    assert loaded.ranking["relevance"].isna().all()
+    of_others = load_ranking(spark, f"{path}/data")
+    assert (of_others["score"] == of_others["relevance"]).all()  # of a method that is not greedy
