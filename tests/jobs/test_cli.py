@@ -116,10 +116,18 @@ def test_manifest(spark, selection):
     assert len(data["fingerprint"]) == 16 and data["path"].endswith("emotions.arff.gz")
     assert manifest["method"] == {
         "name": "jmi",
-        "parameters": {"num_bins": 4, "binning": "width", "bias_correction": "none", "labels": "br"},
+        "parameters": {
+            "num_bins": 4,
+            "binning": "width",
+            "bias_correction": "none",
+            "labels": "br",
+            "label_weights": "uniform",
+            "label_noise": None,
+        },
     }
     assert manifest["selection"] == {"num_features": 12, "kept": 12}
-    assert set(manifest["cost"]["seconds"]) == {"session", "read", "prepare", "statistics and solve", "write"}
+    stages = {"session", "read", "prepare", "statistics and solve", "portrait of the picks", "write"}
+    assert set(manifest["cost"]["seconds"]) == stages
     assert manifest["cost"]["spark_jobs"]["all"] >= 2 and manifest["versions"]["spark"] == spark.version
     assert len(manifest["solution"]["gains"]) == 12 and manifest["command"][:2] == ["spark-mlfs", "select"]
 
@@ -176,7 +184,7 @@ def test_progress_lines_when_asked_for(run, table, tmp_path):
     code, _, err = run("select", "--data", table, *TABLE, "--output", tmp_path / "b", "--verbose")
     assert code == 0
     stages = [line.split(":")[1].split("  ")[0].strip() for line in err.splitlines()]
-    assert stages == ["session", "read", "prepare", "statistics and solve", "write"]
+    assert stages == ["session", "read", "prepare", "statistics and solve", "portrait of the picks", "write"]
 
 
 # --------------------------------------------------------------------------------------------------------- output, overwriting

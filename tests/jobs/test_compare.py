@@ -332,7 +332,7 @@ def test_what_is_wrong_in_the_flags(refused, tmp_path):
     both = refused("evaluate", "--format", "planted", "--model", "m", "--method", "jmi", "--output", tmp_path / "x")
     assert "--model, or --method" in both
     assert "no saved selection" in refused(
-        "evaluate", "--format", "planted", "--model", tmp_path / "m", "--output", tmp_path / "x"
+        "evaluate", "--format", "numbers", "--model", tmp_path / "m", "--output", tmp_path / "x"
     )
 
 

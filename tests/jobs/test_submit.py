@@ -48,7 +48,7 @@ def expected(spark) -> pd.DataFrame:
 
 
 def ranking(folder: Path) -> pd.DataFrame:
-    return pd.read_csv(folder / "ranking.csv")
+    return pd.read_csv(folder / "ranking.csv", float_precision="round_trip")
 
 
 @pytest.mark.slow
