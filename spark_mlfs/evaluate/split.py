@@ -171,6 +171,7 @@ class _Labels(LabelledRows):
     unknown_indptr: np.ndarray | None = None
     unknown_indices: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
 
 def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:

@@ -25,7 +25,7 @@ from spark_mlfs.testing import block_of
 FEW = {"max_iter": (500, 10), "epochs": (100, 8)}
 ANCHORS = 200  # on sparse rows, of which most are equally far apart
 # what draws by row id, and stops where the weights stand still to 1e-9: ids of another kind give other draws, another last step
-DRAWS, ITERATES = ("deepfs",), ("mifs",)
+DRAWS, ITERATES = ("deepfs", "auto"), ("mifs",)  # the folds of auto follow the ids
 
 
 def parameters(method, name):
