@@ -42,7 +42,7 @@ def with_names(frame: DataFrame, column: str, names: Sequence[str]) -> DataFrame
 def packed_from(frame: DataFrame) -> DataFrame | None:
     """The rows of a reader's frame before their values were checked, which packing does itself: None where there are none, or
     something was done to the frame since."""
-    return getattr(frame, _PACKED_FROM, None)
+    return vars(frame).get(_PACKED_FROM)  # on Connect any other name is a column
 
 
 def with_packed_from(frame: DataFrame, rows: DataFrame) -> DataFrame:

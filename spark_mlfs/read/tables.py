@@ -314,7 +314,7 @@ def assemble(
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
-    plain = _checked(rows, x, y, missing, nulls_only=True)
+    unchecked = _checked(rows, x, y, missing, nulls_only=True)
     rows = _checked(rows, x, y, missing)
     features = F.col("x")
     if x.form == "array":
@@ -331,14 +331,14 @@ def assemble(
     key = F.coalesce("key", F.lit(0).cast("bigint")).alias(ID)  # which has no null here, and its schema shall say so
     weights = [F.col("w").alias(WEIGHT) for _ in weight_columns]
     frame = rows.select(key, features.alias(FEATURES), labels_column.alias(LABELS), *weights)
-    plain = plain.select(key, F.col("x").alias(FEATURES), labels_column.alias(LABELS), *weights)
+    unchecked = unchecked.select(key, F.col("x").alias(FEATURES), labels_column.alias(LABELS), *weights)
     if missing == "mean" or (missing == "zero" and x.form == "vector"):
         frame = impute(frame, missing, x.names)
     if x.names:
         frame = with_names(frame, FEATURES, x.names)
     if y.names:
-        frame, plain = (with_names(each, LABELS, y.names) for each in (frame, plain))
-    return with_packed_from(frame, plain) if missing in ("error", "drop") else frame
+        frame, unchecked = (with_names(each, LABELS, y.names) for each in (frame, unchecked))
+    return with_packed_from(frame, unchecked) if missing in ("error", "drop") else frame
 
 
 @dataclass(frozen=True)
