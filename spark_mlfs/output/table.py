@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, worker_errors
 
 DELTA = "delta"
 _PART = re.compile(r"`(?:[^`]|``)+`|[^`.\s]+")
@@ -83,20 +83,21 @@ class OutputTable:
     def write(self, frame: DataFrame) -> int:
         """Writes the rows; how many the table holds then."""
         spark, name = frame.sparkSession, quoted(self.parts)
-        if self.format == DELTA:
-            writer = frame.write.format(DELTA).mode("overwrite" if self.overwrite else "errorifexists")
-            (writer.option("overwriteSchema", "true") if self.overwrite else writer).saveAsTable(name)
-            return spark.table(name).count()
-        aside = quoted([*self.parts[:-1], f"{self.parts[-1]}_{secrets.token_hex(4)}_new"])
-        # empty first: a table that is there is dropped with the files of a write that failed
-        spark.createDataFrame([], frame.schema).write.format(self.format or "parquet").saveAsTable(aside)
-        try:
-            frame.write.format(self.format or "parquet").mode("append").saveAsTable(aside)
-            rows = spark.table(aside).count()
-            self._put_in_place(spark, aside, name)
-        finally:
-            spark.sql(f"DROP TABLE IF EXISTS {aside}")
-        return rows
+        with worker_errors():
+            if self.format == DELTA:
+                writer = frame.write.format(DELTA).mode("overwrite" if self.overwrite else "errorifexists")
+                (writer.option("overwriteSchema", "true") if self.overwrite else writer).saveAsTable(name)
+                return spark.table(name).count()
+            aside = quoted([*self.parts[:-1], f"{self.parts[-1]}_{secrets.token_hex(4)}_new"])
+            # empty first: a table that is there is dropped with the files of a write that failed
+            spark.createDataFrame([], frame.schema).write.format(self.format or "parquet").saveAsTable(aside)
+            try:
+                frame.write.format(self.format or "parquet").mode("append").saveAsTable(aside)
+                rows = spark.table(aside).count()
+                self._put_in_place(spark, aside, name)
+            finally:
+                spark.sql(f"DROP TABLE IF EXISTS {aside}")
+            return rows
 
     def _put_in_place(self, spark: SparkSession, aside: str, name: str) -> None:
         if not spark.catalog.tableExists(name):
