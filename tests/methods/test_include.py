@@ -223,7 +223,7 @@ def test_the_model_is_saved_with_them(spark, table, tmp_path):
     assert loaded.summary["constraints"]["exclude"] == ["features_1", "features_10", "features_11"]
     pd.testing.assert_frame_equal(loaded.ranking, model.ranking)
     kept = np.array([row.out for row in loaded.transform(data).collect()])
-    np.testing.assert_array_equal(kept, frame.to_numpy()[:, sorted(model.selectedFeatures)])
+    np.testing.assert_array_equal(kept, frame.to_numpy()[:, model.selectedFeatures])
 
 
 def test_sparse_rows_as_dense_ones(table):
