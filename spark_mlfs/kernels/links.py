@@ -41,7 +41,8 @@ class Cells:
 
 
 class LinkCells:
-    """Two-way counts of sparse features and labels, laid out for `summed`: 16 bytes a cell."""
+    """Two-way counts of sparse features and labels, laid out for `summed`: `nbytes`, 16 to 32 for each label cell (those of
+    features with several codes have pairs beside them; counts above 2³¹ take 8 bytes) and 24 for each slot."""
 
     def __init__(self, table: sp.csr_matrix, offsets: np.ndarray) -> None:
         """`table` (slots, 1 + q): rows with a code, and of them with each label; `offsets` (v + 1,) where each feature begins."""
@@ -83,8 +84,14 @@ class LinkCells:
         cells = np.searchsorted(key, (features - first) * self.size * self.codes)
         pairs = np.searchsorted(pair, (features - first) * self.size)
         short = np.int32 if len(features) * self.size * self.codes < 1 << 31 else np.int64
-        kept = key.astype(short), slot.astype(np.int32), count.astype(np.int64), label.astype(np.int32)
-        return Cells(first, last, *kept, starts, cells, pairs)
+        starts = None if starts is None else starts.astype(np.int32)  # within a part
+        return Cells(first, last, key.astype(short), slot.astype(np.int32), count, label.astype(np.int32), starts, cells, pairs)
+
+    @property
+    def nbytes(self) -> int:
+        """What the cells take, the few numbers of each feature and slot among them."""
+        arrays = [v for part in self.parts for v in vars(part).values() if isinstance(v, np.ndarray)]
+        return sum(v.nbytes for v in (*arrays, self.offsets, self.feature, self.rows, self.of_slot))
 
     def summed(self, logs: CountLogs, away: Sequence[sp.csr_matrix], totals: np.ndarray) -> np.ndarray:
         """(v,) Σ_l n·I(f; Y_l) in fixed point, as it is, over the rows but those counted in the tables of `away`, (slots, 1 + q)
@@ -95,12 +102,10 @@ class LinkCells:
         out = self._untouched(logs, rest, positive, n) - _sums(self.of_slot * logs(rows), self.offsets)
         of_label = logs(positive)
         for part in self.parts:
-            count = part.count
-            if away:
-                count = count.copy()
-                for table in away:
-                    key, _, _, less = self._keys(table, part.first, part.last)
-                    count[np.searchsorted(part.key, key.astype(part.key.dtype))] -= less
+            count = part.count.astype(np.int64)
+            for table in away:
+                key, _, _, less = self._keys(table, part.first, part.last)
+                count[np.searchsorted(part.key, key.astype(part.key.dtype))] -= less
             terms = logs(count)
             terms += logs(rows[part.slot] - count)
             out[part.first : part.last] += _sums(terms, part.cells)

@@ -43,6 +43,7 @@ LABELS = Parameter(
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 
 WIDE_BYTES = 32 << 20  # of two-way counts that are brought together
+LINK_COPIES = 5  # of two-way counts: what they, their cells laid out for links, and a pick's own counts take together
 PAIR_BYTES = 64 << 20
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
@@ -142,8 +143,8 @@ class Counting:
     @property
     def _kept_for_links(self) -> bool:
         """Whether wide two-way counts are kept where all rows are: links of every pick ask for them."""
-        wanted = TwoWay(self.coding, self.target)
-        return self.engine.in_one_process and wanted.state_bytes(self.engine.profile) <= self.engine.worker_bytes // 4
+        size = LINK_COPIES * TwoWay(self.coding, self.target).state_bytes(self.engine.profile)
+        return self.engine.in_one_process and size <= self.engine.worker_bytes
 
     @property
     def _limit(self) -> int:

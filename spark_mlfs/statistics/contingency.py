@@ -72,7 +72,9 @@ class Counts:
     @cached_property
     def links(self) -> LinkCells:
         """Sparse counts of all rows and the labels as the links of picks ask for them, again and again."""
-        return LinkCells(self.by_slot, self.coding.offsets[self.first : self.last + 1] - self.coding.offsets[self.first])
+        table = self.table.T.tocsr()  # the same arrays
+        table.sort_indices()
+        return LinkCells(table, self.coding.offsets[self.first : self.last + 1] - self.coding.offsets[self.first])
 
     def dense(self, first: int, last: int, groups: np.ndarray | None = None) -> np.ndarray:
         """(last - first, width, size) int64; of some groups only, where they are given."""

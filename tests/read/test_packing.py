@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
-from pyspark.ml.linalg import DenseVector, SparseVector, VectorUDT
+from pyspark.ml.linalg import DenseVector, SparseVector, Vectors, VectorUDT
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, IntegerType, StringType, StructField, StructType
 
@@ -19,7 +20,7 @@ from spark_mlfs.blocks.pack import Pack, merge_profiles, pack, small_batches
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import table, vectors
-from spark_mlfs.schema import LABELS, with_names
+from spark_mlfs.schema import LABELS, packed_from, with_names
 
 # ---- batches and blocks, without Spark ----
 
@@ -217,9 +218,44 @@ FAULTS = [
 
 @pytest.mark.parametrize(("bad", "features", "labels", "said"), FAULTS, ids=[f[-1][:40] for f in FAULTS])
 def test_an_action_names_the_row(spark, bad, features, labels, said):
+    rows = [row(), bad, row("r")]
     with pytest.raises(DataError) as raised:
-        used(spark, [row(), bad, row("r")], features, labels)
+        used(spark, rows, features, labels)
     assert said in str(raised.value)
+    # packing takes the rows before their values are checked: it sees each of these itself, and says it as the reader does
+    with pytest.raises(DataError) as packed:
+        pack(table(spark, spark.createDataFrame(rows, LABELLED).coalesce(1), features, labels, id="key"), row_id="id")
+    assert str(packed.value) == str(raised.value)
+
+
+@pytest.mark.parametrize("form", ["columns", "dense", "sparse", "arrays"])
+@pytest.mark.parametrize("parts", [1, 7])
+def test_unchecked_rows_pack_to_the_same(spark, form, parts):
+    """A third of the rows repeated, no id, names with dots."""
+    rng = np.random.default_rng(parts)
+    x = rng.integers(0, 5, (3000, 6)) * (rng.random((3000, 6)) < 0.3)
+    x, y = x[picked := rng.integers(0, 2000, 3000)].astype(float), (x[picked, :2] > 2).astype(int)
+    names = [f"text.{j}" for j in range(6)]
+    frame = pd.DataFrame(x, columns=names).assign(**{"y.a": y[:, 0], "y.b": y[:, 1]})
+    if form != "columns":
+        cells = {"dense": Vectors.dense, "sparse": lambda row: Vectors.sparse(6, np.flatnonzero(row), row[row != 0])}
+        frame["x"] = [cells.get(form, list)(row) for row in x]
+    source = spark.createDataFrame(frame).repartition(parts)
+    read = table(spark, source, names if form == "columns" else "x", ["y.a", "y.b"])
+    taken = packed_from(read)
+    assert taken is not None and packed_from(read.where("true")) is None
+    plain, checked = pack(read), pack(read.select("*"))
+    assert plain.profile.encode() == checked.profile.encode() and plain.feature_names == checked.feature_names
+    for packed in (plain, checked):
+        packed.release()
+
+
+def test_the_rows_of_a_cached_frame_are_taken(spark):
+    """They are the ones the user keeps, and need not be read again."""
+    frame = table(spark, spark.createDataFrame([row("p"), row("q")], LABELLED), "vec", "hot", id="key")
+    assert packed_from(frame) is not None and packed_from(frame.cache()) is None
+    frame.unpersist()
+    assert packed_from(frame) is not None
 
 
 def test_rows_without_an_id_column_are_named_by_their_place(spark):

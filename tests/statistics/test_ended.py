@@ -224,12 +224,21 @@ def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
     assert found.tobytes() == whole.tobytes() == held.run(statistic)[0].tobytes()
 
 
-def test_wide_counts_are_not_brought_together_for_links(monkeypatch):
-    """However small the counts of a pick are: those of its commonest code come from the two-way counts."""
+@pytest.mark.parametrize("held_together", [True, False])
+def test_wide_counts_are_kept_for_links_only_where_they_fit(monkeypatch, held_together):
+    """Where all rows are, the two-way counts of wide data stay for the links of every pick, if a process may hold them and what
+    is laid out of them; else each pick counts them again, range by range. The bits are the same."""
     held = engine("counts")
     whole = scores(held, "jmi", {})
     two_way = TwoWay(held.coding(), held.labels())
+    size = two_way.state_bytes(held.profile)
     assert two_way.key() in held._results
-    monkeypatch.setattr(counting, "WIDE_BYTES", two_way.state_bytes(held.profile) - 1)
+    links = held._results[two_way.key()].links
+    assert links.nbytes + size <= counting.LINK_COPIES * size  # what is told before they are made
+    monkeypatch.setattr(counting.Counting, "_limit", 1 << 30)  # a pick's own counts are small
+    monkeypatch.setattr(counting.Counting, "wide", True)
     wide = engine("counts")
-    assert bits(scores(wide, "jmi", {})) == bits(whole) and two_way.key() not in wide._results
+    wide.worker_bytes = counting.LINK_COPIES * size - (not held_together)
+    monkeypatch.setattr(wide, "_refuse", lambda statistics: [])
+    assert bits(scores(wide, "jmi", {})) == bits(whole)
+    assert (two_way.key() in wide._results) is held_together
