@@ -13,10 +13,10 @@ Problem = tuple[str, int, int | None]  # what is wrong, in which row, in which s
 
 
 def read_features(
-    column: pa.Array, vectors: bool, narrow: bool = True
+    column: pa.Array, vectors: bool, narrow: bool = True, used: np.ndarray | None = None
 ) -> tuple[np.ndarray | sp.csr_matrix | None, Problem | None]:
     """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them, or what is wrong with them as (what, row,
-    slot)."""
+    slot): only where `used` (width,) says so, where it is given; entries of the others are anything."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         return None, ("its feature cell is null; fill or drop such rows", row, None)
@@ -34,6 +34,8 @@ def read_features(
                 what, row = problem
                 return None, (what.replace("label", "feature"), row, None)
             bad = ~np.isfinite(flat)
+            if used is not None and len(used) == width:
+                bad &= used[slots]
             if bad.any():
                 at = int(np.flatnonzero(bad)[0])
                 return None, (_not_finite(flat[at]), int(positions[at]), int(slots[at]))
@@ -51,12 +53,14 @@ def read_features(
         row = int(np.flatnonzero(lengths != width)[0])
         return None, (f"its feature vector has size {lengths[row]} where others have {width}", row, None)
     flat = lists.flatten()
-    if flat.null_count:
+    used = None if used is None or len(used) != width or used.all() else used
+    if flat.null_count and used is None:
         at = int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0])
         return None, (_not_finite(np.nan), at // width, at % width)
     x = flat.to_numpy(zero_copy_only=False).reshape(rows, width)
     if not np.isfinite(x.sum()):  # cheap: the sum is finite when every entry is (overflow aside)
-        bad = np.flatnonzero(~np.isfinite(x.reshape(-1)))
+        wrong = ~np.isfinite(x)
+        bad = np.flatnonzero(wrong if used is None else wrong & used)
         if len(bad):
             return None, (_not_finite(x.reshape(-1)[bad[0]]), int(bad[0]) // width, int(bad[0]) % width)
     return narrowest(x) if narrow else np.asarray(x, np.float64), None

@@ -222,7 +222,7 @@ class StateModel(Saved, HasFeaturesCol):
         copied.state, copied._extra = self.state, dict(self._extra)
         return copied
 
-    def _positions(self, dataset: DataFrame) -> np.ndarray | None:
+    def places(self, dataset: DataFrame) -> np.ndarray | None:
         """Where the training features are in `dataset`: None where they are in their order, or one side has no names."""
         column = self.getFeaturesCol()
         names = attribute_names(dataset, column) if column in dataset.columns else None

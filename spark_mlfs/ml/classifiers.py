@@ -35,7 +35,7 @@ from ..schema import SLICES, with_names
 from .base import StateEstimator, StateModel
 from .join import map_against, training_blocks
 from .params import FITTING
-from .rows import map_rows
+from .rows import Cells, feature_cells, map_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -120,10 +120,17 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         """The NumPy prediction, for use outside Spark: ``model.predictor().predict(x)``."""
         return CLASSIFIERS.create(self._extra["classifier"]).predictor(self.state)
 
-    def _columns(self, dataset: DataFrame, columns: ColumnsOf, outputs: dict[str, str]) -> DataFrame:
-        """`dataset` with what `columns` makes of the predictions of its rows."""
-        predictor, positions = self.predictor(), self._positions(dataset)
-        if isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES:
+    @property
+    def joins_blocks(self) -> bool:
+        """Whether the training rows are too many to travel to every task: they are joined by blocks."""
+        predictor = self.predictor()
+        return isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES
+
+    def _columns(self, dataset: DataFrame, columns: ColumnsOf, outputs: dict[str, str], cells: Cells | None = None) -> DataFrame:
+        """`dataset` with what `columns` makes of the predictions of its rows, whose features `cells` reads where it is given."""
+        predictor = self.predictor()
+        if cells is None and self.joins_blocks:
+            positions = self.places(dataset)
             if self._blocks is None:
                 self._blocks = training_blocks(dataset.sparkSession, self.state["x"])
             light = type(predictor)({name: value for name, value in self.state.items() if name != "x"})
@@ -131,8 +138,9 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
                 dataset, self.getFeaturesCol(), self.numFeatures, positions, self._blocks, light.rows, light.stored,
                 self.state["k"], PredictionOfNeighbours(light, columns), outputs,
             )  # fmt: skip
-        function = PredictionOfRows(predictor, columns)
-        return map_rows(dataset, self.getFeaturesCol(), self.numFeatures, function, outputs, positions)
+        if cells is None:
+            cells = feature_cells(dataset, self.getFeaturesCol(), self.numFeatures, self.places(dataset))
+        return map_rows(dataset, cells, PredictionOfRows(predictor, columns), outputs)
 
     _blocks: DataFrame | None = None
 
@@ -156,11 +164,12 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         threshold: float | None = None,
         all_scores: bool = False,
         names: tuple[str, str] | None = None,
+        cells: Cells | None = None,
     ) -> DataFrame:
         """`dataset` with ``tags`` (array<string>) and their ``scores`` (array<double>), best first: the predicted labels, or the
         `top_n` best scores, or the labels that score at least `threshold`. `all_scores` adds rawPredictionCol as
         array<double>. `names` of the two columns; without, a frame that has ``tags`` or ``scores`` of its own gets
-        ``predicted_tags`` and ``predicted_scores``."""
+        ``predicted_tags`` and ``predicted_scores``. `cells` reads the features elsewhere than in featuresCol."""
         if top_n is not None and threshold is not None:
             raise ParameterError("give top_n or threshold, not both")
         if top_n is not None and not 1 <= top_n <= len(self.labelNames):
@@ -170,7 +179,7 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         outputs = {"__labels__": "array<int>", scored: "array<double>"} | ({raw: "array<double>"} if all_scores else {})
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
-        out = self._columns(dataset, BestLabels(top_n, threshold, raw, scored), outputs)
+        out = self._columns(dataset, BestLabels(top_n, threshold, raw, scored), outputs, cells)
         every = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(every, label + 1))
         return out.withColumn(tagged, tags).drop("__labels__")

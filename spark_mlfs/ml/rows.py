@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -51,16 +52,26 @@ def model_rows(
     column: pa.Array, vectors: bool, width: int, positions: np.ndarray | None, before: int | None = None
 ) -> np.ndarray | sp.csr_matrix:
     """(rows, width) float64 features of a batch of arrays, or of the structs of vectors; CSR where any row is sparse. `positions`
-    reorders the columns first. `DataError` for null cells, what is no finite number, and other widths; with `before`, how many
-    rows of the partition came before, it names the row by its place."""
-    x, problem = read_features(column, vectors, narrow=False)
+    selects and orders the columns: what others hold does not matter. `DataError` for null cells, what is no finite number, and
+    other widths; with `before`, how many rows of the partition came before, it names the row by its place."""
+    used = None
+    if positions is not None:
+        used = np.zeros(width, bool)
+        used[positions] = True
+    x, problem = read_features(column, vectors, narrow=False, used=used)
     if problem is not None:
         what, row, slot = problem
         called = "a row" if before is None else f"row {before + row + 1} of part {_partition()}"
         raise DataError(f"{called} cannot be used: {what if slot is None else f'its feature {slot} {what}'}")
     if x.shape[1] != width:
         raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {width}")
-    return x if positions is None else x[:, positions]
+    if positions is None:
+        return x
+    if not sp.issparse(x):
+        return np.take(x, positions, axis=1)
+    x = x[:, positions]
+    x.sort_indices()  # sums over a row's entries are in the order of the features
+    return x
 
 
 def _partition() -> int:
@@ -69,6 +80,43 @@ def _partition() -> int:
 
     context = TaskContext.get()
     return 0 if context is None else context.partitionId()
+
+
+Matrix = np.ndarray | sp.csr_matrix
+Reader = Callable[[pa.Array, int], Matrix]  # of a batch's cells, and how many rows of the partition came before
+
+
+@dataclass(frozen=True)
+class FeatureCells:
+    """Reads arrays, or the structs of vectors, as `model_rows`."""
+
+    vectors: bool
+    width: int
+    positions: np.ndarray | None = None
+
+    def __call__(self, column: pa.Array, before: int) -> Matrix:
+        return model_rows(column, self.vectors, self.width, self.positions, before)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Where rows get their features from: a column of a frame, and what reads its cells in the workers."""
+
+    column: Column
+    read: Reader
+
+
+def feature_cells(dataset: DataFrame, features: str, width: int, positions: np.ndarray | None = None) -> Cells:
+    """The column of vectors or arrays of `width` entries, which `positions` reorders, or selects from. `ParameterError` where it
+    is absent or something else."""
+    if features not in dataset.columns:
+        raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
+    kind = dataset.schema[features].dataType
+    if isinstance(kind, VectorUDT):
+        return Cells(F.unwrap_udt(F.col(features)), FeatureCells(True, width, positions))
+    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
+        return Cells(F.col(features).cast("array<double>"), FeatureCells(False, width, positions))
+    raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
 
 
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
@@ -84,38 +132,27 @@ def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray
 
 def map_rows(
     dataset: DataFrame,
-    features: str,
-    width: int,
-    function: Callable[[np.ndarray | sp.csr_matrix], Mapping[str, np.ndarray]],
+    cells: Cells,
+    function: Callable[[Matrix], Mapping[str, np.ndarray]],
     outputs: Mapping[str, str],
-    positions: np.ndarray | None = None,
 ) -> DataFrame:
-    """`dataset` with columns computed row by row from its features column.
+    """`dataset` with columns computed row by row from its features, which `cells` reads.
 
     `function(x)` takes (rows, width) raw features, dense float64 or CSR, and returns for each key of `outputs` what `lists_of`
     takes. `outputs` maps a new column's name to ``"vector"`` (dense), ``array<double>`` or ``array<int>``.
-    `positions` reorders the dataset's features first. The function and what it closes over travel to the workers: keep it
-    within some tens of MB. Raises `ParameterError` for an absent column and for an output column that exists.
+    The function and what it closes over travel to the workers: keep it within some tens of MB. Raises `ParameterError` for an
+    output column that exists.
     """
-    if features not in dataset.columns:
-        raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
     for name in outputs:
         if name in dataset.columns:
             raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
-    kind = dataset.schema[features].dataType
-    if isinstance(kind, VectorUDT):
-        source = F.unwrap_udt(F.col(features))
-    elif isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
-        source = F.col(features).cast("array<double>")
-    else:
-        raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
     types = ["array<double>" if type_name == "vector" else type_name for type_name in outputs.values()]
     schema = ", ".join(f"c{i} {type_name}" for i, type_name in enumerate(types))
-    cells = {name: pa.list_(pa.int32() if type_name == "array<int>" else pa.float64()) for name, type_name in outputs.items()}
-    task = RowTask(function, cells, width, positions, isinstance(kind, VectorUDT))
+    lists = {name: pa.list_(pa.int32() if type_name == "array<int>" else pa.float64()) for name, type_name in outputs.items()}
+    task = RowTask(function, lists, cells.read)
     temporary, input_column = "__spark_mlfs_rows__", "__spark_mlfs_source__"
     # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
-    dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, source))
+    dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, cells.column))
     out = dataset.withColumn(temporary, task.udf(schema)(F.col(input_column)))
     for i, (name, type_name) in enumerate(outputs.items()):
         value = F.col(f"{temporary}.c{i}")
@@ -126,21 +163,19 @@ def map_rows(
 class RowTask:
     """Worker side of `map_rows`."""
 
-    def __init__(
-        self, function: Callable, cells: dict[str, pa.ListType], width: int, positions: np.ndarray | None, vectors: bool
-    ) -> None:
-        self.function, self.cells, self.width, self.positions, self.vectors = function, cells, width, positions, vectors
+    def __init__(self, function: Callable, lists: dict[str, pa.ListType], read: Reader) -> None:
+        self.function, self.lists, self.read = function, lists, read
         self.seen = 0  # rows of the partition so far
 
     def __call__(self, column: pa.Array) -> pa.StructArray:
         from ..engine.base import one_thread
 
         if not len(column):
-            return self._struct([pa.array([], kind) for kind in self.cells.values()])
+            return self._struct([pa.array([], kind) for kind in self.lists.values()])
         with one_thread():
-            columns = self.function(model_rows(column, self.vectors, self.width, self.positions, self.seen))
+            columns = self.function(self.read(column, self.seen))
         self.seen += len(column)
-        return self._struct([lists_of(columns[name]) for name in self.cells])
+        return self._struct([lists_of(columns[name]) for name in self.lists])
 
     def _struct(self, columns: list[pa.Array]) -> pa.StructArray:
         return pa.StructArray.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
@@ -161,15 +196,17 @@ class RowTask:
                 computed = self(_arrow(column))
                 yield pd.DataFrame({field.name: computed.field(field.name).to_pandas() for field in computed.type})
 
-        cells = pd.DataFrame if self.vectors else pd.Series  # a vector arrives as a struct: one column a field
+        # a vector arrives as a struct: one column a field
+        cells = pd.DataFrame if getattr(self.read, "vectors", False) else pd.Series
         frames.__annotations__ = {"columns": Iterator[cells], "return": Iterator[pd.DataFrame]}
         return F.pandas_udf(frames, schema)
 
 
 def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:
-    """What pandas made of a column of arrays, or of the structs of vectors, in Arrow again."""
+    """What pandas made of a column of arrays, of the structs of vectors, or of texts, in Arrow again."""
     if isinstance(column, pd.Series):
-        return pa.array(column, pa.list_(pa.float64()))
+        texts = len(column) and isinstance(column.iloc[0], str)
+        return pa.array(column, pa.string() if texts else pa.list_(pa.float64()))
     kinds = {"type": pa.int8(), "size": pa.int32(), "indices": pa.list_(pa.int32()), "values": pa.list_(pa.float64())}
     absent = column["type"].isna().to_numpy()
     parts = [pa.array(column[name], kind, from_pandas=True) for name, kind in kinds.items()]

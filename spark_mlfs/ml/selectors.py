@@ -260,13 +260,17 @@ class MultiLabelSelectorModel(Saved, _Selection):
             return dataset.withColumn(output, F.when(fits, selected).otherwise(wrong))
         if not isinstance(kind, VectorUDT):
             raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
-        names = np.array(self.featureNames, object)
-        slots = attribute_names(dataset, column)
-        kept = names[indices]
-        indices = self._positions(names, indices, slots, column)
-        width = len(names) if slots is None else len(slots)
-        out = sliced(dataset, column, output, indices, width)
+        places, width = self.places(dataset)
+        out = sliced(dataset, column, output, places, width)
+        kept = np.array(self.featureNames, object)[indices]
         return with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
+
+    def places(self, dataset: DataFrame) -> tuple[np.ndarray, int]:
+        """Where the selected features are among those of `dataset`, and how many these are. `DataError` where they are not those
+        that the selection was fitted on."""
+        column, indices = self.getFeaturesCol(), np.array(self.selectedFeatures, np.int64)
+        names, slots = np.array(self.featureNames, object), attribute_names(dataset, column)
+        return self._positions(names, indices, slots, column), len(names) if slots is None else len(slots)
 
     def _positions(self, names: np.ndarray, indices: np.ndarray, slots: list[str] | None, column: str) -> np.ndarray:
         """Where the selected features are in a frame whose names are `slots`: by name where both sides have names."""

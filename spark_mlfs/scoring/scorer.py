@@ -15,9 +15,12 @@ from pyspark.sql import functions as F
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..ml.base import Saved
 from ..ml.classifiers import MultiLabelClassificationModel, output_names
+from ..ml.rows import Cells, feature_cells
+from ..ml.selectors import MultiLabelSelectorModel
 from ..read.faults import reading
 from ..read.lines import near
 from ..read.tables import quoted
+from .words import word_counts
 
 
 @dataclass
@@ -50,14 +53,35 @@ class Scorer:
     def tagged(self, frame: DataFrame, keep: Sequence[str], **how: Any) -> DataFrame:
         """The kept columns, tags and scores of every row; where a kept column has one of these names, ``predicted_tags`` and
         ``predicted_scores``."""
-        frame = self.read_of(frame, keep)
-        for stage in self.stages[:-1]:
-            frame = stage.transform(frame)
-        frame = self.classifier.tagged(frame, **how, names=("_tags", "_scores"))
+        frame, cells = self._features(self.read_of(frame, keep))
+        frame = self.classifier.tagged(frame, **how, names=("_tags", "_scores"), cells=cells)
         kept = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
         tags, scores = output_names(keep)
         raw = [F.col(self.classifier.getRawPredictionCol()).alias(RAW)] if how.get("all_scores") else []
         return frame.select(*kept, F.col("_tags").alias(tags), F.col("_scores").alias(scores), *raw)
+
+    def _features(self, frame: DataFrame) -> tuple[DataFrame, Cells | None]:
+        """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol. A selection in front
+        of it is made where the classifier reads its rows, and the words in front of that are counted there: one pass through
+        Python, and no vector on the way."""
+        *before, selector = self.stages[:-1] or [None]
+        if (
+            not isinstance(selector, MultiLabelSelectorModel)
+            or selector.getOutputCol() != self.classifier.getFeaturesCol()
+            or self.classifier.joins_blocks
+        ):
+            return _through(self.stages[:-1], frame), None
+        whole = _through(before, frame)
+        places, width = selector.places(whole)
+        order = self.classifier.places(selector.transform(whole))
+        places = places if order is None else places[order]
+        for first in range(len(before) - 2, max(-1, len(before) - 4), -1):
+            counted = word_counts(before[first:])
+            if counted is not None and before[-1].getOutputCol() == selector.getFeaturesCol():
+                column, words = counted
+                texts = F.coalesce(F.col(quoted(column)), F.lit(""))
+                return _through(before[:first], frame), Cells(texts, words.of(places))
+        return whole, feature_cells(whole, selector.getFeaturesCol(), width, places)
 
     def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
         """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""
@@ -77,6 +101,12 @@ class Scorer:
 
 
 RAW = "rawPrediction"
+
+
+def _through(stages: Sequence[Any], frame: DataFrame) -> DataFrame:
+    for stage in stages:
+        frame = stage.transform(frame)
+    return frame
 
 
 def _is_own_sql(stage: Any) -> bool:

@@ -236,7 +236,7 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
     assert "not both" in refused(*base, *model, "--append", "--overwrite")
     spark.createDataFrame([("a", [1.0, 2.0])], "doc string, embedding array<double>").write.parquet(f"file://{tmp_path}/narrow")
     narrow = ("score", "--data", tmp_path / "narrow", "--format", "parquet", "--id", "doc", "--output", tmp_path / "out")
-    assert "has not the 6 entries" in refused(*narrow, *model)
+    assert "has 2 entries, the model was fitted on 6" in refused(*narrow, *model)
     spark.createDataFrame([("a", [1.0, None, 0.0, 0.0, 0.0, 0.0])], "doc string, embedding array<double>").write.parquet(
         f"file://{tmp_path}/holes"
     )
