@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from ..pipeline import Result
-from ..select.portrait import HALVINGS, MOST_PICKS, Portrait
+from ..select.portrait import HALVINGS, MOST_PICKS, MOST_ROWS, Portrait
 from .figures import curve
 from .tables import number
 
@@ -99,10 +99,10 @@ def sections(result: Result, portrait: Portrait | None) -> str:
     """How many would do, each label's best features, and the redundancy of the picks."""
     if portrait is None:
         return ""
-    return _growth(portrait) + _by_label(result, portrait) + _alike(result, portrait)
+    return _growth(portrait, result.profile.n) + _by_label(result, portrait) + _alike(result, portrait)
 
 
-def _growth(p: Portrait) -> str:
+def _growth(p: Portrait, rows: int) -> str:
     if len(p.picks) < 3:
         return ""
     values, spread = 100 * p.explained, 100 * p.spread
@@ -113,6 +113,8 @@ def _growth(p: Portrait) -> str:
         f"standard deviation over {HALVINGS} random halvings. The line is where no larger number is better by more than the "
         "deviation of the difference. The picks themselves were made of all rows; a nonlinear model may use more of them."
     )
+    if rows > MOST_ROWS:
+        text += f" All of this page’s correlations and shares are of about {number(MOST_ROWS)} rows, drawn at random."
     if len(p.picks) == MOST_PICKS:
         text += f" The first {MOST_PICKS} picks are shown."
     return f"<section><h2>How many would do?</h2><p class=soft>{text}</p>{shown}</section>"

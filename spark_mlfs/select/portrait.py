@@ -8,22 +8,29 @@ how much of the labels the first k explain on rows they were not fitted on.
 over 20 random halvings, each half in turn. Suggested K: the smallest k whose R² is below the best by no more than a standard
 deviation of that difference over the halves. The picks were made of all rows, so that R² flatters them all; what it compares is
 k with k.
-Symbols: x_j one of at most 60 picks, in their order; y_l ∈ {0, 1} one of the 40 commonest labels; rows with all labels known.
+Symbols: x_j one of at most 60 picks, in their order; y_l ∈ {0, 1} one of the 40 commonest labels; rows with all labels known,
+of more than 100,000 about as many, those whose id hashes lowest. Rows alike (or with one id) are in the same half.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
+from ..blocks.block import Block
+from ..blocks.codec import State
+from ..blocks.profile import Profile
+from ..blocks.rowhash import uniform
 from ..engine.base import Cost, Engine, one_thread
 from ..kernels.gram import GramStatistics, total
-from ..statistics.gram import Gram
+from ..statistics.gram import Gram, exact_statistics
 
 MOST_PICKS, MOST_LABELS, BLOCKS, HALVINGS, PENALTY = 60, 40, 20, 20, 1.0
+MOST_ROWS, SEED = 100_000, 0x9047
 MOST_BYTES = 256 << 20  # of the Gram matrices
 
 
@@ -41,16 +48,44 @@ class Portrait:
     suggested: int
 
 
+@dataclass
+class PortraitGrams(Gram):
+    """`statistics.gram.Gram` by groups of rows, of some `shown` labels and about `rows` of the rows. By the hash of the id that
+    a row came with: equal rows need none of their own here."""
+
+    blocks: int = BLOCKS
+    shown: tuple[int, ...] = ()
+    rows: int = MOST_ROWS
+    layout = "rows"  # type: ignore[assignment]
+
+    def key(self) -> Hashable:
+        return "portrait", self.blocks, self.shown, self.rows
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        if profile.n > self.rows:
+            block = block.take(np.flatnonzero(uniform(block.ids, SEED) * profile.n < self.rows))
+        return super().partial(block, profile)
+
+    def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
+        return block.labels(profile.q)[:, list(self.shown)]
+
+    def outputs(self, profile: Profile) -> int:
+        return len(self.shown)
+
+    def _statistics(self, state: State, profile: Profile, prefix: str) -> GramStatistics:
+        return exact_statistics(state, profile, prefix, len(self.shown), labels=list(self.shown))
+
+
 @dataclass(frozen=True)
 class Portray:
-    """The portrait of `picks`, best first, over an engine of these features alone; None where the labels are too many, or no row
-    knows them all. Picklable, so that it can run in one task."""
+    """The portrait of `picks`, best first, over an engine of these features alone; None where the budgets are too small, or no
+    row knows all its labels. Picklable, so that it can run in one task."""
 
     picks: tuple[int, ...]
 
     def needs(self, engine: Engine) -> list[Gram]:
         """What it will ask for."""
-        statistic = Gram(BLOCKS)
+        statistic = PortraitGrams(shown=tuple(_commonest(engine.profile).tolist()))
         size = statistic.state_bytes(engine.profile)
         return [statistic] if size <= min(MOST_BYTES, engine.driver_bytes, engine.worker_bytes // 4) else []
 
@@ -61,40 +96,39 @@ class Portray:
         (parts,) = engine.run(*wanted)
         if len(parts) < 2 or not sum(part.n for part in parts):
             return None, engine.cost
-        labels = np.argsort(-engine.profile.positive, kind="stable")[:MOST_LABELS]
-        labels = labels[engine.profile.positive[labels] > 0]
         at = np.searchsorted(engine.profile.varying, self.picks)
         with one_thread():
-            return portrait(parts, np.array(self.picks), at, labels), engine.cost
+            return portrait(parts, np.array(self.picks), at, _commonest(engine.profile)), engine.cost
+
+
+def _commonest(profile: Profile) -> np.ndarray:
+    """The labels that are shown: the commonest ones that some row has."""
+    labels = np.argsort(-profile.positive, kind="stable")[:MOST_LABELS]
+    return labels[profile.positive[labels] > 0]
 
 
 def portrait(parts: Sequence[GramStatistics], picks: np.ndarray, at: np.ndarray, labels: np.ndarray) -> Portrait | None:
-    """From the Gram matrices of groups of rows; `at` where each pick stands in them. None where no label varies."""
+    """From the Gram matrices of groups of rows with these `labels`; `at` where each pick stands in them. None where no label
+    varies."""
     whole = total(parts).flattened()
     view = whole.centred("standard")
     place = {feature: number for number, feature in enumerate(view.varying)}
     known = np.array([number for number, feature in enumerate(at) if feature in place], np.int64)
     own = np.array([place[at[number]] for number in known], np.int64)
-    spread = np.sqrt(np.maximum(np.diag(view.S)[labels], 0) / view.n)
+    spread = np.sqrt(np.maximum(np.diag(view.S), 0) / view.n)
     if not len(known) or not (spread > 0).any():
         return None
     relevance, redundancy = np.zeros((len(picks), len(labels))), np.eye(len(picks))
     with np.errstate(divide="ignore", invalid="ignore"):
-        r = view.C[np.ix_(own, labels)] / (view.n * spread)
+        r = view.C[own] / (view.n * spread)
     relevance[known] = np.where(np.isfinite(r), np.clip(r, -1, 1), 0.0)
     redundancy[np.ix_(known, known)] = np.clip(view.G[np.ix_(own, own)] / view.n, -1, 1)
-    curves = _explained([_of_labels(part, labels) for part in parts], at)
+    curves = _explained(parts, at)
     mean = curves.mean(axis=0)
     top = int(np.argmax(mean))
     short = curves[:, [top]] - curves
     enough = np.flatnonzero(short.mean(axis=0) <= short.std(axis=0) + 1e-12)
     return Portrait(picks, labels, relevance, redundancy, mean, curves.std(axis=0), int(enough[0]) + 1)
-
-
-def _of_labels(part: GramStatistics, labels: np.ndarray) -> GramStatistics:
-    """The moments of some labels only."""
-    few = (part.sum_y[labels], part.xx, part.xy[:, labels], part.yy[np.ix_(labels, labels)])
-    return GramStatistics(part.n, part.sum_x, *few, part.centre_x, part.centre_y[labels], part.low, part.high)
 
 
 def _explained(parts: Sequence[GramStatistics], at: np.ndarray) -> np.ndarray:

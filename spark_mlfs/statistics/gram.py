@@ -6,7 +6,7 @@ digits. Rows with an unknown label are left out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,8 +44,10 @@ def features_of(block: Block, profile: Profile) -> tuple[np.ndarray | sp.csr_mat
     return x, centre
 
 
-def exact_statistics(state: State, profile: Profile, prefix: str, q: int, sketch: bool = False) -> GramStatistics:
-    """The state of exact sums over rows with `q` labels as the solvers take it, the labels about their provisional centre; or
+def exact_statistics(
+    state: State, profile: Profile, prefix: str, q: int, sketch: bool = False, labels: Sequence[int] | slice = slice(None)
+) -> GramStatistics:
+    """The state of exact sums over rows with `q` `labels` as the solvers take it, the labels about their provisional centre; or
     with the `q` columns of their sketch, about 0."""
     own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     m = exact.moments_of(own, unit_of(profile), q)
@@ -54,7 +56,7 @@ def exact_statistics(state: State, profile: Profile, prefix: str, q: int, sketch
     if sketch:
         size = np.sqrt(entries(q))
         m |= {"sum_y": m["sum_y"] / size, "xy": m["xy"] / size, "yy": m["yy"] / entries(q)}
-    return about_centres(m, profile, np.zeros(q) if sketch or not q else centre_of_labels(profile))
+    return about_centres(m, profile, np.zeros(q) if sketch or not q else centre_of_labels(profile)[labels])
 
 
 def about_centres(sums: dict[str, np.ndarray], profile: Profile, centre: np.ndarray) -> GramStatistics:

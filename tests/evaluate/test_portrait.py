@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 
 from spark_mlfs import pipeline
 from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate import summary as tables
 from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.report import portrait as shown
@@ -49,6 +50,38 @@ def test_correlations_equal_numpy(sparse):
     assert np.allclose(p.redundancy, both[:4, :4]) and np.allclose(p.relevance, both[:4, 4:])
 
 
+def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypatch):
+    """Of about as many rows as asked for, the same whatever the partitioning; equal rows need no ids of their own."""
+    x, y = planted(3000)
+    x, y = np.vstack([x, x[:1500]]), np.vstack([y, y[:1500]])
+    y = np.column_stack([np.zeros(len(y)), y])
+    monkeypatch.setattr(portraits, "MOST_LABELS", 3)
+    seen, sizes, whole = [], [], portraits.portrait
+
+    def counted(parts, *others):
+        sizes.append(sum(part.n for part in parts))
+        return whole(parts, *others)
+
+    monkeypatch.setattr(portraits, "portrait", counted)
+    for rows in (1500, 10_000):
+        monkeypatch.setattr(portraits.PortraitGrams.__init__, "__defaults__", (portraits.BLOCKS, 0, (), rows))
+        result, one = portrayed(x, y, [2, 0, 3])
+        table = list(zip(x.tolist(), y.tolist(), strict=True))
+        packed = pack(spark.createDataFrame(table, "features array<double>, labels array<double>").repartition(3))
+        many, cost = pipeline.portrait(packed, result, 3, small_bytes=0)
+        packed.release()
+        assert cost.jobs == 1
+        for name, value in vars(one).items():
+            assert np.array_equal(value, getattr(many, name)), name
+        seen.append(one)
+    assert sizes[2] == sizes[3] == 4500 and sizes[0] == sizes[1] and 1300 < sizes[0] < 1700
+    sample, every = seen
+    assert list(every.labels) == list(np.argsort(-y.sum(axis=0), kind="stable")[:3])
+    both = np.corrcoef(np.column_stack([x[:, [2, 0, 3]], y[:, every.labels]]).T)
+    assert np.allclose(every.relevance, both[:3, 3:])
+    assert 0 < np.abs(sample.relevance - every.relevance).max() < 0.1
+
+
 def test_explained_equals_ridge_on_the_other_half():
     x, y = planted()
     half = np.arange(600) % 2 == 0
@@ -80,6 +113,7 @@ def test_pages_parts_say_what_the_matrices_say():
     x, y = planted()
     result, p = portrayed(x, y, [0, 1, 2, 3])
     html = shown.sections(result, p)
+    assert "drawn at random" not in html
     label = html[html.index("title='l1'") :]
     assert "f1\u00a0" in label[: label.index("</tr>")].rsplit("class=say>", 1)[1].split(",")[0]
     assert html.count("<td") == 4 * 4 + 4 * 4 + 4  # labels × picks, picks × picks, each label's best
