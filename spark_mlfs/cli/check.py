@@ -14,6 +14,7 @@ from .shared import (
     check_there,
     data_arguments,
     data_flags,
+    dry_run_argument,
     inputs,
     number,
     require,
@@ -50,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("labels of a row")
     group.add_argument("--top-n", metavar="N", help="its N best labels instead of the predicted ones")
     group.add_argument("--threshold", metavar="T", help="the labels that score at least T")
-    telling_arguments(parser.add_argument_group("output"))
+    group = parser.add_argument_group("output")
+    telling_arguments(group)
+    dry_run_argument(group, "rows, columns, labels")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -83,6 +86,8 @@ def run(args: argparse.Namespace) -> int:
             scorer = load_scorer(spark, args.model)
         with stages.stage("read"):
             frame, labels = _labelled(spark, scorer, path, args.format, options)
+            if args.dry_run:
+                return _dry_run(args, spark, scorer, frame, labels, path, options, how)
         with stages.stage("predict and measure"):
             checked = check(scorer, frame, labels, **how)
         version = spark.version
@@ -110,6 +115,46 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
             flush=True,
         )
+    return OK
+
+
+def _dry_run(
+    args: argparse.Namespace,
+    spark: SparkSession,
+    scorer: Scorer,
+    frame: DataFrame,
+    labels: str,
+    path: Any,
+    options: dict[str, Any],
+    how: dict[str, Any],
+) -> int:
+    """Says what would be measured; returns the exit code."""
+    from ..scoring.check import measured
+    from .outlook import count_rows, lines_of
+
+    measured(scorer, frame, labels, **how)
+    names = scorer.classifier.labelNames
+    found = {
+        "job": "check",
+        "dry_run": True,
+        "model": scorer.path,
+        "stages": [type(stage).__name__ for stage in scorer.stages],
+        "features": scorer.width,
+        "labels": list(names),
+        "columns_read": scorer.columns_read(),
+        "rows": count_rows(spark, path, args.format, options, frame),
+        **how,
+    }
+    shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+    text = lines_of(
+        {
+            "model": f"{scorer.path}: {', '.join(found['stages'])}; {found['features']} features",
+            "reads": ", ".join(found["columns_read"]),
+            "rows": f"{found['rows']} to measure on, in one pass; those with an unknown label are left out",
+            "labels": f"{len(names)}: {shown}",
+        }
+    )
+    tell(args, text, found)
     return OK
 
 

@@ -11,6 +11,7 @@ from .shared import (
     Stages,
     check_data,
     check_there,
+    dry_run_argument,
     inputs,
     load_model,
     reader_options_of,
@@ -34,7 +35,7 @@ TABLES = ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
 def run_arguments(group: Any) -> None:
     """The flags of [run], beside those of the output."""
     group.add_argument("--parallelism", metavar="N", help="trials at a time (default: the cores of this machine, at most 8)")
-    group.add_argument("--dry-run", action="store_true", help="only say what would run: trials, rankings, fits of classifiers")
+    dry_run_argument(group, "trials, rankings, fits of classifiers")
     group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
     group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
 

@@ -1,9 +1,11 @@
-"""``spark-mlfs select --dry-run``: what a selection would take, from a count of the rows and a sample of them."""
+"""``--dry-run``: what a selection would take, from a count of the rows and a sample of them; and what the commands that apply a
+saved model say beforehand."""
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +35,7 @@ def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
         config.constraints.complete(lambda path: load_model(path)[0].selectedFeatureNames)
         with stages.stage("read"):
             frame = load(spark, config.data.path, config.data.format or "", **config.data.options)
-            rows = _count(spark, config, frame)
+            rows = count_rows(spark, config.data.path, config.data.format or "", config.data.options, frame)
         with stages.stage("sample"):
             packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=WEIGHT if WEIGHT in frame.columns else None)
             try:
@@ -44,16 +46,20 @@ def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
     return OK
 
 
-def _count(spark: SparkSession, config: RunConfig, frame: DataFrame) -> int:
+def count_rows(spark: SparkSession, path: Any, format: str, options: Mapping[str, Any], frame: DataFrame) -> int:
     """The rows of the data; of a table without looking at their values."""
     from ..read.faults import reading
     from ..read.tables import FORMATS, open_table
 
-    data = config.data
-    kind = data.options.get("source", "table") if data.format == "text" else data.format
-    whole = open_table(spark, data.path or "", kind, data.options.get("reader_options")) if kind in FORMATS else frame
+    kind = options.get("source", "table") if format == "text" else format
+    whole = open_table(spark, path or "", kind, options.get("reader_options")) if kind in FORMATS else frame
     with reading():
         return whole.count()
+
+
+def lines_of(found: Mapping[str, str | None]) -> str:
+    """What is foreseen, a line each under its heading; what is None is left out."""
+    return "\n".join(f"{name:<11} {text}" for name, text in found.items() if text is not None)
 
 
 def outlook(sample: Profile, rows: int, config: RunConfig, width: int) -> dict[str, Any]:

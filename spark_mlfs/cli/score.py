@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from .shared import (
@@ -13,6 +13,7 @@ from .shared import (
     check_there,
     data_arguments,
     data_flags,
+    dry_run_argument,
     inputs,
     number,
     output_arguments,
@@ -22,6 +23,9 @@ from .shared import (
     table_arguments,
     tell,
 )
+
+if TYPE_CHECKING:
+    from ..scoring.scorer import Scorer
 
 SUMMARY = "give every row of a corpus its labels, by a saved pipeline"
 EPILOG = """\
@@ -54,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = output_arguments(parser)
     table_arguments(group, "the tags and scores")
     group.add_argument("--append", action="store_true", help="add the inputs that the output does not hold yet")
+    dry_run_argument(group, "rows, parts, what an earlier run has done")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     from ..output.manifest import as_json, opening, versions
     from ..read.toml import reader_option
     from ..report.scoring_page import scoring_page
-    from ..scoring.corpus import score, scored_rows
+    from ..scoring.corpus import foresee, score, scored_rows
     from ..scoring.scorer import load_scorer
 
     how = _checked(args)
@@ -86,6 +91,13 @@ def run(args: argparse.Namespace) -> int:
             table.check(spark, inputs(path, None) if args.format == "table" else ())
         with stages.stage("model"):
             scorer = load_scorer(spark, args.model)
+        if args.dry_run:
+            with stages.stage("look"):
+                found = foresee(
+                    spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
+                    parallelism=parallelism, **how,
+                )  # fmt: skip
+            return _dry_run(args, scorer, how, found)
 
         def finish(scored: dict[str, Any], target: Place) -> None:
             if table is not None:
@@ -111,6 +123,40 @@ def run(args: argparse.Namespace) -> int:
     if table is not None:
         text += f"\nthe same rows are in the table {table.name} ({table.format})"
     tell(args, text, {**written, "output": args.output})
+    return OK
+
+
+def _dry_run(args: argparse.Namespace, scorer: Scorer, how: Mapping[str, Any], found: dict[str, Any]) -> int:
+    """Says what would be scored; returns the exit code."""
+    from .outlook import lines_of
+
+    labels = len(scorer.classifier.labelNames)
+    found = {
+        "job": "score",
+        "dry_run": True,
+        "model": scorer.path,
+        "stages": [type(stage).__name__ for stage in scorer.stages],
+        "features": scorer.width,
+        "labels": labels,
+        **found,
+        **how,
+        "output": args.output,
+        "output_table": args.output_table,
+    }
+    done = found["parts_done"] + found["parts_there"]
+    given = f"its {how['top_n']} best labels" if how["top_n"] else "the labels that are predicted"
+    given = given if how["threshold"] is None else f"the labels that score at least {how['threshold']:g}"
+    text = lines_of(
+        {
+            "model": f"{scorer.path}: {', '.join(found['stages'])}; {found['features']} features, {labels} labels",
+            "reads": f"{', '.join(found['columns_read'])}; takes {', '.join(found['columns_kept'])} along",
+            "rows": f"{found['rows']} to score, each is given {given}",
+            "parts": f"{found['parts']}, {found['parts_at_a_time']} at a time" + (f"; {done} are done already" if done else ""),
+            "table": args.output_table,
+            "output": f"{args.output}: nothing was written",
+        }
+    )
+    tell(args, text, found)
     return OK
 
 

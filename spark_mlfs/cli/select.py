@@ -21,6 +21,7 @@ from .shared import (
     check_data,
     data_arguments,
     data_flags,
+    dry_run_argument,
     grid_pairs,
     inputs,
     load_model,
@@ -77,7 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = output_arguments(parser)
     table_arguments(group, "the ranking")
     group.add_argument("--no-report", action="store_true", help="write no report.html")
-    group.add_argument("--dry-run", action="store_true", help="only say what would run: sizes, passes over the data, memory")
+    dry_run_argument(group, "sizes, passes over the data, memory")
     group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
     group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
 

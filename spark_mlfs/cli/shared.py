@@ -95,6 +95,11 @@ def telling_arguments(group: Any) -> None:
     group.add_argument("--debug", action="store_true", help="show Spark's log and the traceback of every error")
 
 
+def dry_run_argument(group: Any, what: str) -> None:
+    """The flag of a run that only says what it would do."""
+    group.add_argument("--dry-run", action="store_true", help=f"only say what would run: {what}")
+
+
 def table_arguments(group: Any, what: str) -> None:
     """The flags of a table that is written beside the folder."""
     group.add_argument(

@@ -14,6 +14,7 @@ from .shared import (
     check_there,
     data_arguments,
     data_flags,
+    dry_run_argument,
     inputs,
     load_model,
     number,
@@ -66,6 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="one vector column with the names in its metadata, or one column per feature and label under its name "
         "(default: vector for parquet and delta, columns for csv and json)",
     )
+    dry_run_argument(group, "rows, columns, sizes")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -104,6 +106,8 @@ def run(args: argparse.Namespace) -> int:
         with stages.stage("read"):
             frame, labelled = _load_corpus(spark, path, format, options, model)
             reduced = _reduce(frame, model, labelled, form, args.output_format)
+            if args.dry_run:
+                return _dry_run(args, spark, model, where, frame, reduced, options, form)
         place = nullcontext() if output is None else output.writing(spark)
         with stages.stage("transform and write"), place as target:
             rows = 0 if target is None else _write(spark, reduced, target, args.output_format)
@@ -128,6 +132,50 @@ def run(args: argparse.Namespace) -> int:
     places += [f"the table {table.name} ({table.format}, {form})"] if table is not None else []
     text = f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {' and '.join(places)}"
     tell(args, text, {**manifest, "output": args.output})
+    return OK
+
+
+def _dry_run(
+    args: argparse.Namespace,
+    spark: SparkSession,
+    model: MultiLabelSelectorModel,
+    where: str,
+    frame: DataFrame,
+    reduced: DataFrame,
+    options: dict[str, Any],
+    form: str,
+) -> int:
+    """Says what would be written; returns the exit code."""
+    from ..report.tables import size
+    from .outlook import count_rows, lines_of
+
+    rows = count_rows(spark, data_flags(args).get("path"), args.format, options, frame)
+    kept = len(model.selectedFeatures)
+    found = {
+        "job": "transform",
+        "dry_run": True,
+        "model": where,
+        "rows": rows,
+        "features": model.numFeatures,
+        "kept": kept,
+        "columns": reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns),
+        "form": form,
+        "output_format": args.output_format,
+        "dense_bytes": 8 * rows * kept,
+        "output": args.output,
+        "output_table": args.output_table,
+    }
+    columns = ", ".join(reduced.columns[:6]) + (f" and {len(reduced.columns) - 6} more" if len(reduced.columns) > 6 else "")
+    text = lines_of(
+        {
+            "model": f"{where}: {model.summary.get('method')}, {kept} of {model.numFeatures} features",
+            "data": f"{rows} rows; at most {size(found['dense_bytes'])} of values before they are compressed",
+            "columns": f"{columns} ({form})",
+            "table": args.output_table,
+            "output": f"{args.output} ({args.output_format}): nothing was written" if args.output else "nothing was written",
+        }
+    )
+    tell(args, text, found)
     return OK
 
 

@@ -87,6 +87,21 @@ def check(scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = Non
     `top_n` or `threshold` give rows their labels as in `score`. Rows with an unknown label are left out. `DataError` where the
     labels are none of the model's, or no row has all of them known.
     """
+    states = measured(scorer, frame, labels, top_n, threshold)
+    with worker_errors():
+        parts = [_decoded(bytes(row.state)) for row in states.collect()]
+    total: Checked | None = None
+    for part in parts:
+        total = part if total is None else total + part
+    if total is None or not total.rows:
+        raise DataError(f"labels: no row of column {labels!r} has all its labels known; there is nothing to check")
+    return total
+
+
+def measured(
+    scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None
+) -> DataFrame:
+    """The states that `check` adds up, not yet computed; raises what `check` raises before it looks at a row."""
     classifier = scorer.classifier
     names = classifier.labelNames
     if top_n is not None and not 1 <= top_n <= len(names):
@@ -101,14 +116,7 @@ def check(scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = Non
     )
     chosen = None if top_n is None and threshold is None else BestLabels(top_n, threshold, "")
     with worker_errors():
-        states = rows.mapInArrow(Batches(len(names), chosen), "state binary")
-        parts = [_decoded(bytes(row.state)) for row in states.collect()]
-    total: Checked | None = None
-    for part in parts:
-        total = part if total is None else total + part
-    if total is None or not total.rows:
-        raise DataError(f"labels: no row of column {labels!r} has all its labels known; there is nothing to check")
-    return total
+        return rows.mapInArrow(Batches(len(names), chosen), "state binary")
 
 
 def truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:

@@ -176,40 +176,18 @@ def score(
     at a time (default: one a core of this machine, at most 8): a part of one file is one task.
     """
     how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
-    settings = {
-        "tool": "spark_mlfs",
-        "job": "score",
-        "model": scorer.classifier.uid,
-        "fingerprint": scorer.classifier.summary.get("fingerprint"),
-        "classifier": scorer.classifier.summary.get("classifier"),
-        "how": how,
-        "id": id,
-        "keep": list(keep),
-        "append": append,
-        "data": json.loads(json.dumps([path, format, options], default=str)),
-    }
+    settings = _settings(scorer, path, format, options, id, keep, how, append)
     journal = Journal.beside(spark, output, "scoring", settings)
     with journal.running():
         before = _before(spark, output, settings) if append else {}
         anew = journal.folder is None and not append and exists(spark, f"{journal.place}/_{MANIFEST}")
         resumed = not anew and journal.open()  # a complete output elsewhere is replaced
-        # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
-        planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
-        held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
-        held |= {name for names in planned.values() for name in names}
-        reader_options = dict(options or {})
-        if format == "libsvm" and not {"num_features", "feature_names"} & set(reader_options):
-            reader_options["num_features"] = scorer.width  # a part need not reach the last feature
-        inputs = source(spark, path, format, reader_options, held, parts)
-        columns = _kept(inputs.shown, id, keep)
-        scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
+        work = _work(spark, scorer, path, format, options, id, keep, how, journal, before, resumed, parts)
+        inputs, columns, todo = work.inputs, work.columns, work.todo
         if not resumed:  # only now: a command that is refused leaves what an earlier one did
             journal.start(beside=bool(before))
-        first = 1 + max([-1, *before, *journal.parts, *planned])
-        fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
-        if fresh:
-            journal.put("_plan", first, fresh)
-        todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
+        if work.fresh:
+            journal.put("_plan", min(work.fresh), work.fresh)
         journal.total = len(todo) + len(journal.parts)
         started = time.perf_counter()
 
@@ -223,7 +201,7 @@ def score(
             entry = {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)}
             journal.done(number, entry)
 
-        _side_by_side(spark, one, todo, parallelism or min(8, os.cpu_count() or 2), journal, progress)
+        _side_by_side(spark, one, todo, at_a_time(parallelism), journal, progress)
         entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
         counts: dict[str, int] = {}
         for entry in entries:
@@ -243,6 +221,109 @@ def score(
             finish(scored, Place(spark, journal.place, journal.folder, "overwrite"))
         publish(output, journal.folder, append)
     return scored
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a run has to do: the `inputs`, the `columns` that come along, and the inputs of each part `todo`, of which the `fresh`
+    ones stand in no plan of an interrupted run."""
+
+    inputs: Source
+    columns: list[str]
+    fresh: dict[int, list[str]]
+    todo: dict[int, list[str]]
+
+
+def foresee(
+    spark: SparkSession,
+    scorer: Scorer,
+    path: Any,
+    format: str,
+    output: str,
+    options: dict[str, Any] | None = None,
+    id: str | None = None,
+    keep: Sequence[str] = (),
+    top_n: int | None = None,
+    threshold: float | None = None,
+    all_scores: bool = False,
+    parts: int | None = None,
+    append: bool = False,
+    parallelism: int | None = None,
+) -> dict[str, Any]:
+    """What `score` of these arguments would do, which raises what that raises before its first part: nothing is written."""
+    how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
+    settings = _settings(scorer, path, format, options, id, keep, how, append)
+    journal = Journal.beside(spark, output, "scoring", settings)
+    before = _before(spark, output, settings) if append else {}
+    anew = journal.folder is None and not append and exists(spark, f"{journal.place}/_{MANIFEST}")
+    resumed = not anew and journal.open()
+    work = _work(spark, scorer, path, format, options, id, keep, how, journal, before, resumed, parts)
+    names = [name for some in work.todo.values() for name in some]
+    with reading():
+        rows = work.inputs.read(names).count() if names else 0
+    return {
+        "rows": rows,
+        "columns_read": scorer.columns_read(),
+        "columns_kept": work.columns,
+        "parts": len(work.todo),
+        "parts_done": len(journal.parts),
+        "parts_there": len(before),
+        "parts_at_a_time": min(at_a_time(parallelism), max(1, len(work.todo))),
+    }
+
+
+def at_a_time(parallelism: int | None) -> int:
+    """How many parts are scored side by side."""
+    return parallelism or min(8, os.cpu_count() or 2)
+
+
+def _settings(
+    scorer: Scorer, path: Any, format: str, options: Any, id: str | None, keep: Sequence[str], how: dict[str, Any], append: bool
+) -> dict[str, Any]:
+    """What a run must share with the interrupted one that it takes up."""
+    return {
+        "tool": "spark_mlfs",
+        "job": "score",
+        "model": scorer.classifier.uid,
+        "fingerprint": scorer.classifier.summary.get("fingerprint"),
+        "classifier": scorer.classifier.summary.get("classifier"),
+        "how": how,
+        "id": id,
+        "keep": list(keep),
+        "append": append,
+        "data": json.loads(json.dumps([path, format, options], default=str)),
+    }
+
+
+def _work(
+    spark: SparkSession,
+    scorer: Scorer,
+    path: Any,
+    format: str,
+    options: dict[str, Any] | None,
+    id: str | None,
+    keep: Sequence[str],
+    how: dict[str, Any],
+    journal: Journal,
+    before: dict[int, dict[str, Any]],
+    resumed: bool,
+    parts: int | None,
+) -> Work:
+    """What is left to do beside the parts of `journal` and those that the output held `before`."""
+    # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
+    planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
+    held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
+    held |= {name for names in planned.values() for name in names}
+    reader_options = dict(options or {})
+    if format == "libsvm" and not {"num_features", "feature_names"} & set(reader_options):
+        reader_options["num_features"] = scorer.width  # a part need not reach the last feature
+    inputs = source(spark, path, format, reader_options, held, parts)
+    columns = _kept(inputs.shown, id, keep)
+    scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
+    first = 1 + max([-1, *before, *journal.parts, *planned])
+    fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
+    todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
+    return Work(inputs, columns, fresh, todo)
 
 
 def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:

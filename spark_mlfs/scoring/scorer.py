@@ -39,6 +39,10 @@ class Scorer:
     def classifier(self) -> MultiLabelClassificationModel:
         return self.stages[-1]
 
+    def columns_read(self) -> list[str]:
+        """The columns that the pipeline needs, as far as a stage of the user's own SQL."""
+        return _columns_read(self.stages)
+
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …: whatever else the rows carry, such as the
         columns of the training, is in nobody's way."""

@@ -150,3 +150,13 @@ def test_scoring_rows_that_carry_the_columns_of_the_training(spark, run, home, t
     assert (out["selected"] == "s").all() and list(out["tags"].fillna("")) == list(frame.set_index("doc").loc[out.index, "tags"])
     counted = json.loads((tmp_path / "out" / "_manifest.json").read_text())["tags"]
     assert sum(counted.values()) == sum(len(v) for v in out["predicted_tags"])
+
+
+def test_a_dry_run_measures_nothing(run, refused, home):
+    code, said, err = run(*flags(home, "--dry-run"))
+    assert code == 0, err
+    found = json.loads(said)
+    assert found["rows"] == 150 and found["labels"] == TAGS and "metrics" not in found
+    assert sorted(found["columns_read"]) == [f"x{j}" for j in range(5)]
+    assert "rows        150 to measure on" in run(*flags(home, "--dry-run")[:-1])[1]
+    assert "there are 6 labels" in refused(*flags(home, "--dry-run", "--top-n", 7)[:-1])

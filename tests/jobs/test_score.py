@@ -103,6 +103,37 @@ def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
+def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_path):
+    """Of a fresh run, and of one that was cut short; nothing is written."""
+    out = tmp_path / "out"
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc",
+            "--output", out)  # fmt: skip
+    found = json.loads(run(*base, "--top-n", 2, "--dry-run", "--json")[1])
+    assert (found["rows"], found["parts"], found["parts_done"], found["labels"], found["features"]) == (240, 3, 0, 4, 6)
+    assert found["columns_read"] == ["embedding"] and found["columns_kept"] == ["doc"] and not list(tmp_path.iterdir())
+    said = run(*base, "--parallelism", 2, "--dry-run")[1]
+    assert "240 to score" in said and "3, 2 at a time" in said and "nothing was written" in said
+    assert "no column 'body'" in refused(*base, "--keep", "body", "--dry-run")
+
+    journal = scoring.Journal
+    one, done = threading.Lock(), journal.done
+
+    def fails(self, number, entry):
+        with one:
+            if self.parts:
+                raise KeyboardInterrupt
+            done(self, number, entry)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(journal, "done", fails)
+        assert run(*base)[0] == 130
+    before = sorted(str(path) for path in tmp_path.rglob("*"))
+    found = json.loads(run(*base, "--dry-run", "--json")[1])
+    assert (found["rows"], found["parts"], found["parts_done"]) == (160, 2, 1)
+    assert sorted(str(path) for path in tmp_path.rglob("*")) == before
+    assert run(*base)[0] == 0
+
+
 def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
     whole = tmp_path / "whole"

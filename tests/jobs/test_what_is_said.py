@@ -83,6 +83,18 @@ def test_a_dry_run_says_what_the_run_then_does(run, table, tmp_path):
     assert "90 rows x 3 features x 2 labels" in text and "nothing was written" in text
 
 
+def test_a_dry_run_of_transform(run, table, tmp_path):
+    assert run("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run", "--no-report")[0] == 0
+    base = ("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--as", "columns", "--output", tmp_path / "t")
+    code, said, err = run(*base, "--dry-run", "--json")
+    found = json.loads(said)
+    assert code == 0 and err == "" and not (tmp_path / "t").exists()
+    assert (found["rows"], found["features"], found["kept"], found["dense_bytes"]) == (90, 3, 2, 8 * 2 * 90)
+    assert "2 of 3 features" in run(*base, "--dry-run")[1]
+    done = json.loads(run(*base, "--json")[1])
+    assert found["columns"] == done["columns"] and found["rows"] == done["rows"]
+
+
 def test_a_sample_is_taken_for_all_rows(run, tmp_path):
     """More rows than are looked at: what grows with them does so in proportion."""
     planted = (
