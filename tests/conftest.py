@@ -17,7 +17,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 
 
-LONGEST = ("jobs", "conformance", "connect", "faults", "classify", "notebooks")
+LONGEST = ("runtimes", "jobs", "conformance", "connect", "faults", "classify", "notebooks")
 
 
 def pytest_collection_modifyitems(items):

@@ -42,9 +42,10 @@ class CountLogs:
         return {name: value for name, value in vars(self).items() if name != "_table"}  # made again where it is needed
 
     def _compute(self, counts: np.ndarray) -> np.ndarray:
-        c = counts.astype(np.float64)
+        # the C library's logarithm in extended precision: NumPy's own differs in the last bit between its versions and processors
+        c = counts.astype(np.longdouble)
         with np.errstate(divide="ignore", invalid="ignore"):
-            value = np.where(c > 0, c * np.log(c) - self.half, 0.0)
+            value = np.where(c > 0, c * np.log(c) - self.half, 0)
         return np.rint(value * self.scale).astype(np.int64)
 
     def __call__(self, counts: np.ndarray | int) -> np.ndarray:
