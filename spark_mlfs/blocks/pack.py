@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -39,6 +39,7 @@ ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to her
 BATCH_ROWS = 2000  # of an Arrow batch where Spark cannot count bytes
 SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the first job
 WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driver
+TRIES, GIVEN_UP = 3, "cannot rollback"  # of a job that is given up as `at_once` says, in Spark's words
 BLOCK_SCHEMA = "number bigint, block binary, summary binary"
 
 
@@ -51,6 +52,7 @@ class Pack:
     vectors: bool
     named: bool = True  # whether ids name rows to a person; else a row is known by its place
     weighted: bool = False
+    enough: int = field(default_factory=lambda: ENOUGH_BYTES)  # bytes up to which batches are joined
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total, number, before = Profile(partitions=1), 0, 0
@@ -65,7 +67,7 @@ class Pack:
                         waiting, number = [], number + 1
                     if block.n:
                         waiting.append(block)
-                    if sum(b.nbytes for b in waiting) >= ENOUGH_BYTES:
+                    if sum(b.nbytes for b in waiting) >= self.enough:
                         yield block_row(number, concatenate(waiting).encode(), None)
                         waiting, number = [], number + 1
             before += batch.num_rows
@@ -133,8 +135,9 @@ class Packed(Prepared):
     """The packed data: the persisted frame of blocks, its profile, and the names. `release` gives the memory back.
 
     `source` the frame that was packed, its id column, and the expression that made ids of it; None where the ids are hashes of
-    the rows' content. `unique` whether no two rows share an id, `memo` what `blocks.renumber.identified` worked out. `shuffled`
-    whether parts of blocks were shuffled to make these: see `at_once`.
+    the rows' content. `unique` whether no two rows share an id, `memo` what `blocks.renumber.identified` worked out: the frame,
+    whether it was persisted, the jobs it took, whether it is `shuffled`. `shuffled` whether blocks, or parts of them, were
+    shuffled to make these: see `at_once`.
     """
 
     frame: DataFrame
@@ -147,7 +150,7 @@ class Packed(Prepared):
     source: tuple[DataFrame, str, Column] | None = None
     unique: bool = False
     shuffled: bool = False
-    memo: list[tuple[DataFrame, bool, int]] = field(default_factory=list, repr=False)
+    memo: list[tuple[DataFrame, bool, int, bool]] = field(default_factory=list, repr=False)
 
     def called(self, row: list[int]) -> str:
         if self.source is None:
@@ -158,7 +161,7 @@ class Packed(Prepared):
     def release(self) -> None:
         if self.persisted:
             self.frame.unpersist()
-        for frame, persisted, _ in self.memo:
+        for frame, persisted, *_ in self.memo:
             if persisted:
                 frame.unpersist()
         self.memo.clear()
@@ -183,6 +186,19 @@ def at_once(rows: DataFrame) -> DataFrame:
     until all is there is run again.
     """
     return rows.repartition(1)
+
+
+def collected(rows: DataFrame) -> list[Row]:
+    """`rows.collect()` for what may follow from a shuffle and be too large for `at_once`: begun anew where Spark gives it up."""
+    left = TRIES
+    with worker_errors():
+        while True:
+            try:
+                return rows.collect()
+            except Exception as error:
+                left -= 1
+                if not left or GIVEN_UP not in str(error):
+                    raise
 
 
 @contextmanager
@@ -286,16 +302,17 @@ def _are_vectors(frame: DataFrame, features: str) -> bool:
 def collect_profile(blocks: DataFrame) -> tuple[Profile, int]:
     """The profile of all rows of a packed frame, and the jobs it took: one, or where some partition's is wide, two. Wide ones go
     straight to the driver while they fit, else they are merged on the executors first."""
-    summaries = blocks.where("summary is not null").select("summary")
+    summaries = blocks.select(F.spark_partition_id().alias("part"), "summary").where("summary is not null")
     size = F.length("summary")
-    small = summaries.select(size.alias("size"), F.when(size <= SMALL_SUMMARY, F.col("summary")).alias("summary")).collect()
+    small = collected(summaries.select(size.alias("size"), F.when(size <= SMALL_SUMMARY, F.col("summary")).alias("summary")))
     if all(row.summary is not None for row in small):
         return merge_profiles(bytes(row.summary) for row in small), 1
     total = sum(row.size for row in small)
     if total > WIDE_SUMMARIES:
-        summaries = summaries.repartition(max(2, int((total / WIDE_SUMMARIES) ** 0.5) + 1))
+        # by the partition: one that is read again may have another summary, which must not count beside the first
+        summaries = summaries.repartition(max(2, int((total / WIDE_SUMMARIES) ** 0.5) + 1), "part")
         summaries = summaries.mapInArrow(_merge_batches, "summary binary")
-    return merge_profiles(bytes(row.summary) for row in summaries.collect()), 2
+    return merge_profiles(bytes(row.summary) for row in collected(summaries.select("summary"))), 2
 
 
 def merge_profiles(summaries: Iterable[bytes]) -> Profile:
@@ -309,7 +326,7 @@ def merge_profiles(summaries: Iterable[bytes]) -> Profile:
 def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     profile = Profile()
     for batch in batches:
-        profile = profile.merge(merge_profiles(value.as_py() for value in batch.column(0)))
+        profile = profile.merge(merge_profiles(value.as_py() for value in batch.column(1)))
     if profile.n:
         yield pa.RecordBatch.from_arrays([binary_array(profile.encode())], names=["summary"])
 

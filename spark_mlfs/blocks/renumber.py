@@ -1,6 +1,7 @@
 """Ids that no two rows share, on the cluster (`blocks.identity` says what they are).
 
-One job that moves 8 bytes a row; where rows do repeat the blocks are written once more, with their new ids.
+One job that moves 8 bytes a row; where rows do repeat the blocks are written once more, with their new ids. Which rows repeat
+travels with the task; where that is much, the blocks of a partition meet what is shared of it in a shuffle.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from ..errors import DataError, worker_errors
 from .block import Block
 from .codec import binary_array, binary_cells, decode, encode
 from .identity import OCCURRENCE, SHARED, content_hashes, occurrence_ids, occurrences
-from .pack import BLOCK_SCHEMA, Packed, persist, row_value
+from .pack import BLOCK_SCHEMA, Packed, block_row, collected, persist, row_value
 from .rowhash import mix
 
+SHARED_BYTES = 8 << 20  # of what is known of shared ids that travels with a task
 _KEY = re.compile(r"share the row id (-?\d+);")
 
 
@@ -39,43 +41,51 @@ def identified(packed: Packed) -> Packed:
         return packed
     if not packed.memo:
         packed.memo.append(_identify(packed))
-    frame, _, _ = packed.memo[0]
-    return replace(packed, frame=frame, unique=True, persisted=False, shuffled=frame is not packed.frame)
+    frame, _, _, shuffled = packed.memo[0]
+    return replace(packed, frame=frame, unique=True, persisted=False, shuffled=packed.shuffled or shuffled)
 
 
-def _identify(packed: Packed) -> tuple[DataFrame, bool, int]:
-    """The frame of blocks with unique ids, whether it was persisted for that, and the jobs it took."""
+def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
+    """The frame of blocks with unique ids, whether it was persisted for that, the jobs it took, whether blocks were shuffled.
+
+    What is worked out for a partition depends on which rows are in it, not on how they are divided into blocks: rows that are
+    read again, after an executor was lost, may come in another order.
+    """
     parts = max(2, packed.profile.partitions)
-    # a block is known by its partition and its number there
     blocks = packed.frame.where("block is not null").select(F.spark_partition_id().alias("part"), "number", "block")
-    ids = blocks.mapInArrow(SpreadIds(parts), "bucket bigint, part int, number bigint, ids binary")
-    shared = ids.repartition(parts, "bucket").mapInArrow(SharedIds(), "part int, number bigint, shared binary")
+    ids = blocks.mapInArrow(SpreadIds(parts), "bucket bigint, part int, ids binary")
+    shared = ids.repartition(parts, "bucket").mapInArrow(SharedIds(), "part int, shared binary")
     kept = persist(shared)
     try:
-        with worker_errors():
-            repeats = shared.limit(1).count()
-        if not repeats:
-            return packed.frame, False, 1
-        by_block = shared.groupBy("part", "number").agg(F.collect_list("shared").alias("shared"))
-        beside = blocks.join(by_block, ["part", "number"], "left").select("number", "block", "shared")
+        size = collected(shared.agg(F.sum(F.length("shared")).alias("size")))[0].size
+        if not size:
+            return packed.frame, False, 1, False
+        if size <= SHARED_BYTES:
+            known: dict[int, list[bytes]] = {}
+            for row in collected(shared):
+                known.setdefault(row.part, []).append(bytes(row.shared))
+            beside, task = blocks, SharedOf(known)
+        else:
+            first = shared.select("part", F.lit(-1).cast("bigint").alias("number"), F.col("shared").alias("block"))
+            beside = blocks.unionByName(first).repartition(parts, "part").sortWithinPartitions("part", "number")
+            task = SharedOf(None)
         if packed.profile.named_ids:
-            _refuse_different(beside, packed)
-        frame = beside.mapInArrow(Renumber(), BLOCK_SCHEMA)
+            _refuse_different(beside.mapInArrow(ContentOfShared(task), "id bigint, content bigint"), packed)
+        frame, shuffled = beside.mapInArrow(Renumber(task), BLOCK_SCHEMA), beside is not blocks
         persisted = persist(frame)
-        with worker_errors():  # while what it is made of is there
-            frame.where("block is null").count()
-        return frame, persisted, 2 + packed.profile.named_ids
+        if shuffled:
+            with worker_errors():  # while what it is made of is there
+                frame.where("block is null").count()
+        return frame, persisted, 2 + packed.profile.named_ids, shuffled
     finally:
         if kept:
             shared.unpersist()
 
 
-def _refuse_different(beside: DataFrame, packed: Packed) -> None:
+def _refuse_different(contents: DataFrame, packed: Packed) -> None:
     """`DataError` where rows that differ share an id of the user's."""
-    contents = beside.where("shared is not null").mapInArrow(ContentOfShared(), "id bigint, content bigint")
     several = contents.groupBy("id").agg(F.min("content").alias("low"), F.max("content").alias("high")).where("low != high")
-    with worker_errors():
-        worst = several.agg(F.min("id")).first()[0]
+    worst = collected(several.agg(F.min("id").alias("id")))[0].id
     if worst is not None:
         raise with_row_value(DataError(SHARED.format(worst)), packed)
 
@@ -88,8 +98,7 @@ class SpreadIds:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            parts, numbers = batch.column(0).to_pylist(), batch.column(1).to_pylist()
-            for part, number, data in zip(parts, numbers, binary_cells(batch, "block"), strict=True):
+            for part, data in zip(batch.column(0).to_pylist(), binary_cells(batch, "block"), strict=True):
                 ids = Block.decode(data).ids
                 bucket = (mix(ids, OCCURRENCE) % np.uint64(self.buckets)).astype(np.int64)
                 order = np.argsort(bucket, kind="stable")
@@ -99,93 +108,128 @@ class SpreadIds:
                     [
                         pa.array(occupied, pa.int64()),
                         pa.array([part] * len(occupied), pa.int32()),
-                        pa.array([number] * len(occupied), pa.int64()),
                         pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()),
                     ],
-                    names=["bucket", "part", "number", "ids"],
+                    names=["bucket", "part", "ids"],
                 )
 
 
 @dataclass(frozen=True)
 class SharedIds:
-    """For every block the ids that other rows have, too: how many rows of it have each, and how many rows of earlier blocks."""
+    """For every partition the ids that other rows have, too: how many of its rows have each, and how many of earlier
+    partitions."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts: list[np.ndarray] = []
-        owners: list[tuple[int, int]] = []
+        of_part: dict[int, list[np.ndarray]] = {}
         for batch in batches:
-            owners += zip(batch.column(1).to_pylist(), batch.column(2).to_pylist(), strict=True)
-            parts += [np.frombuffer(bytes(data), np.int64) for data in binary_cells(batch, "ids")]
-        if not parts:
+            for part, data in zip(batch.column(1).to_pylist(), binary_cells(batch, "ids"), strict=True):
+                of_part.setdefault(part, []).append(np.frombuffer(bytes(data), np.int64))
+        if not of_part:
             return
-        rank = sorted(range(len(owners)), key=owners.__getitem__)
-        parts, owners = [parts[i] for i in rank], [owners[i] for i in rank]
+        owners = sorted(of_part)
+        parts = [np.concatenate(of_part.pop(part)) for part in owners]
         ids = np.concatenate(parts)
         times = occurrences(ids)
         if times is None:
             return
         shared = np.unique(ids[times > 0])
         ends = np.cumsum([len(p) for p in parts])
-        for (part, number), mine, end in zip(owners, parts, ends, strict=True):
+        for part, mine, end in zip(owners, parts, ends, strict=True):
             own, first, count = np.unique(mine, return_index=True, return_counts=True)
             here = np.flatnonzero(np.isin(own, shared, assume_unique=True))
             if len(here):
                 earlier = times[end - len(mine) + first[here]]
                 state = encode({"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier})
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([part], pa.int32()), pa.array([number], pa.int64()), binary_array(state)],
-                    names=["part", "number", "shared"],
-                )
+                yield pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), binary_array(state)], names=["part", "shared"])
 
 
-def _shared_of(cell: list[bytes] | None) -> dict[str, np.ndarray] | None:
-    """The shared ids of a block, ascending, from the states of its buckets."""
-    states = [decode(data) for data in cell or ()]
-    if not states:
-        return None
-    joined = {name: np.concatenate([s[name] for s in states]) for name in ("ids", "count", "earlier")}
-    order = np.argsort(joined["ids"])
-    return {name: value[order] for name, value in joined.items()}
+@dataclass(frozen=True)
+class SharedOf:
+    """What `SharedIds` found for each partition beside its blocks: `known`, or None where it comes among the blocks, as block −1
+    of its partition."""
+
+    known: dict[int, list[bytes]] | None
+
+    def beside(self, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Block, Shared | None]]:
+        """Every block with its number and the shared ids of its partition, the same object for all of them."""
+        states: list[bytes] = []
+        part, shared = None, None
+        for batch in batches:
+            parts, numbers = batch.column(0).to_pylist(), batch.column(1).to_pylist()
+            for own, number, data in zip(parts, numbers, binary_cells(batch, "block"), strict=True):
+                if own != part:
+                    part, shared, states = own, None, list((self.known or {}).get(own, ()))
+                if number < 0:
+                    states.append(bytes(data))
+                    continue
+                if states:
+                    shared, states = Shared.of(states), []
+                yield number, Block.decode(data), shared
+
+
+@dataclass
+class Shared:
+    """The shared ids (m,) of a partition, ascending; how many of its rows have each, how many of earlier partitions, and how many
+    of its rows were `met`."""
+
+    ids: np.ndarray
+    count: np.ndarray
+    earlier: np.ndarray
+    met: np.ndarray
+
+    @staticmethod
+    def of(cells: list[bytes]) -> Shared:
+        states = [decode(data) for data in cells]
+        ids, count, earlier = (np.concatenate([s[name] for s in states]) for name in ("ids", "count", "earlier"))
+        order = np.argsort(ids)
+        return Shared(ids[order], count[order], earlier[order], np.zeros(len(ids), np.int64))
+
+    def renumbered(self, ids: np.ndarray) -> np.ndarray:
+        """Ids (n,) of rows of the partition that no other row has."""
+        at = np.minimum(np.searchsorted(self.ids, ids), len(self.ids) - 1)
+        rows = np.flatnonzero(self.ids[at] == ids)
+        here = occurrences(ids[rows])
+        times = self.earlier[at[rows]] + self.met[at[rows]] + (0 if here is None else here)
+        self.met += np.bincount(at[rows], minlength=len(self.ids))
+        out = ids.copy()
+        out[rows] = occurrence_ids(ids[rows], times)
+        return out
+
+    def check(self) -> None:
+        """`DataError` where the rows that were renumbered are not those that were counted."""
+        if not np.array_equal(self.met, self.count):
+            raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
 
 
 @dataclass(frozen=True)
 class Renumber:
     """Blocks with the ids of their rows made unique."""
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            numbers, cells = batch.column(0).to_pylist(), batch.column(2)
-            for number, data, cell in zip(numbers, binary_cells(batch, "block"), cells, strict=True):
-                block, shared = Block.decode(data), _shared_of(cell.as_py())
-                if shared is not None:
-                    block = replace(block, ids=self._ids(block.ids, shared))
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array([number], pa.int64()), binary_array(block.encode()), pa.array([None], pa.binary())],
-                    names=["number", "block", "summary"],
-                )
+    shared: SharedOf
 
-    def _ids(self, ids: np.ndarray, shared: dict[str, np.ndarray]) -> np.ndarray:
-        at = np.minimum(np.searchsorted(shared["ids"], ids), len(shared["ids"]) - 1)
-        rows = np.flatnonzero(shared["ids"][at] == ids)
-        if not np.array_equal(np.bincount(at[rows], minlength=len(shared["ids"])), shared["count"]):
-            raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
-        here = occurrences(ids[rows])
-        times = shared["earlier"][at[rows]] + (0 if here is None else here)
-        out = ids.copy()
-        out[rows] = occurrence_ids(ids[rows], times)
-        return out
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        last: Shared | None = None
+        for number, block, shared in self.shared.beside(batches):
+            if last is not None and shared is not last:
+                last.check()
+            last = shared
+            if shared is not None:
+                block = replace(block, ids=shared.renumbered(block.ids))
+            yield block_row(number, block.encode(), None)
+        if last is not None:
+            last.check()
 
 
 @dataclass(frozen=True)
 class ContentOfShared:
     """Id and content hash of every row whose id another row has, too."""
 
+    shared: SharedOf
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for data, cell in zip(binary_cells(batch, "block"), batch.column(2), strict=True):
-                block, shared = Block.decode(data), _shared_of(cell.as_py())
-                rows = block.take(np.flatnonzero(np.isin(block.ids, shared["ids"])))
-                yield pa.RecordBatch.from_arrays(
-                    [pa.array(rows.ids, pa.int64()), pa.array(content_hashes(rows).view(np.int64), pa.int64())],
-                    names=["id", "content"],
-                )
+        for _, block, shared in self.shared.beside(batches):
+            rows = block.take(np.flatnonzero(np.isin(block.ids, [] if shared is None else shared.ids)))
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(rows.ids, pa.int64()), pa.array(content_hashes(rows).view(np.int64), pa.int64())],
+                names=["id", "content"],
+            )

@@ -16,9 +16,9 @@ from pyspark.sql import functions as F
 from ..blocks.block import Block, in_order_of_ids
 from ..blocks.codec import Buffer, State, decode
 from ..blocks.coding import Coding
-from ..blocks.pack import Packed, at_once, persist
+from ..blocks.pack import Packed, at_once, collected, persist
 from ..blocks.renumber import identified
-from ..errors import BudgetError, worker_errors
+from ..errors import BudgetError
 from ..kernels.information import CountLogs
 from ..statistics import cells
 from ..statistics.base import Ended, Statistic, paste
@@ -189,8 +189,7 @@ class SparkEngine(Engine):
     def _collect(self, states: DataFrame, shuffled: bool) -> list[Row]:
         """The states of one job over the data, and what they cost."""
         started = time.perf_counter()
-        with worker_errors():
-            rows = at_once(states).collect() if shuffled else states.collect()
+        rows = collected(at_once(states) if shuffled else states)
         self.cost.jobs += 1
         self.cost.scans += 1
         self.cost.driver_bytes += sum(len(row.state) for row in rows)
@@ -225,8 +224,7 @@ class SparkEngine(Engine):
     def gathered(self) -> Block:
         self.unweighted("a method that goes over the rows themselves")
         self._must_fit("one process")
-        with worker_errors():
-            rows = self.identified().collect()
+        rows = collected(self.identified())
         self.cost.jobs += 1
         self.cost.scans += 1
         self.cost.driver_bytes += sum(len(row.block) for row in rows)
@@ -241,8 +239,7 @@ class SparkEngine(Engine):
             self.identified().withColumn("task", F.explode(F.array(*(F.lit(i) for i in range(tasks))))).select("task", "block")
         )
         rows = spread.repartitionByRange(tasks, "task").mapInArrow(OverLabels(work, q, tasks), "state binary")
-        with worker_errors():
-            states = at_once(rows).collect()
+        states = collected(at_once(rows))
         self.cost.jobs += 1
         self.cost.scans += 1
         return [decode(bytes(row.state)) for row in states]
@@ -254,8 +251,7 @@ class SparkEngine(Engine):
             SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary"
         )
         gathered = spread.repartition(self.parallelism, "position").sortWithinPartitions("position")
-        with worker_errors():
-            rows = at_once(gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary")).collect()
+        rows = collected(at_once(gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary")))
         self.cost.jobs += 1
         self.cost.scans += 1
         return np.concatenate([decode(bytes(row.block))["result"] for row in sorted(rows, key=lambda r: r.position)])

@@ -30,7 +30,7 @@ from pyspark.sql import functions as F
 from ..blocks.block import Block, LabelledRows, concatenate_labels
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
-from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, collect_profile, persist
+from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, collect_profile, collected, persist
 from ..blocks.profile import Profile, profile_block
 from ..blocks.renumber import identified
 from ..blocks.rowhash import mix, normal, uniform
@@ -155,8 +155,7 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
 def collect_labels(packed: Packed) -> tuple[np.ndarray, sp.csr_matrix]:
     """Row ids and (n, q) positive labels of all rows: one job."""
     rows = identified(packed).frame.where("block is not null").select("block").mapInArrow(_label_lists, "state binary")
-    with worker_errors():
-        states = [decode(bytes(row.state)) for row in rows.collect()]
+    states = [decode(bytes(row.state)) for row in collected(rows)]
     lists = [_Labels(len(s["ids"]), s["lp"], s["li"]) for s in states]
     indptr, indices, *_ = concatenate_labels(lists)
     ids = np.concatenate([s["ids"] for s in states])

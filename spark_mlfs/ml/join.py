@@ -3,6 +3,9 @@
 The rows travel in chunks, whole (their Arrow bytes) and as a feature matrix. Every chunk meets every block of the training set,
 a pair a row of a cross join, and keeps its k best; the partial results of a chunk come together by its key, and its rows leave
 with what follows from them. So a task holds one chunk and one block, whatever the sizes.
+
+A chunk must be the same whenever its rows are read, or a task that is run again would pair one chunk with some blocks and another
+with the rest: the rows are laid out by their hash first.
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from pyspark.sql import types as T
 
 from ..blocks.codec import State, binary_array, decode, encode
 from ..engine.base import one_thread
-from ..errors import ParameterError
+from ..errors import DataError, ParameterError
 from ..kernels.knn import Nearest, Rows, nearest
 from .rows import lists_of, model_rows
 
@@ -86,15 +89,16 @@ def map_against(
         raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
     extra = "__spark_mlfs_features__"
     whole = dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>"))
+    whole = by_hash(whole)
     chunks = whole.mapInArrow(RowChunks(extra if not vectors else features, vectors, width, positions, not vectors), KEYED)
     chunks = chunks.repartition("key").withColumnRenamed("data", "chunk").withColumnRenamed("first", "nothing")
-    start = blocks.agg(F.min("first").alias("start"))
+    start = blocks.agg(F.min("first").alias("start"), F.count("first").alias("blocks"))
     pairs = chunks.crossJoin(blocks.crossJoin(start)).select(
         "key",
         "first",
         "chunk",
         "block",
-        (F.col("first") == F.col("start")).alias("carries"),
+        F.when(F.col("first") == F.col("start"), F.col("blocks")).alias("carries"),
     )
     partial = pairs.mapInArrow(NearestInBlock(points, training, k), KEYED)
     schema = T.StructType(list(dataset.schema.fields))
@@ -109,6 +113,15 @@ def map_against(
         if field.metadata:
             out = out.withMetadata(field.name, field.metadata)
     return out
+
+
+def by_hash(rows: DataFrame) -> DataFrame:
+    """The rows in an order that is theirs, whatever order they come in."""
+    key = "__spark_mlfs_hash__"
+    kinds = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
+    names = [name for name, kind in kinds.items() if not any(unhashed in kind for unhashed in ("map<", "variant"))]
+    spread = rows.withColumn(key, F.xxhash64(*("`" + name.replace("`", "``") + "`" for name in names))).repartition(key)
+    return spread.sortWithinPartitions(key).drop(key)
 
 
 @dataclass(frozen=True)
@@ -168,8 +181,9 @@ class NearestInBlock:
                     rows = self.points(x, -1 - np.arange(x.shape[0]))
                     reference = self.training(z, first + np.arange(z.shape[0]))
                     state: State = nearest(rows, reference, self.k, features=max(1, reference.width)).state()
-                    if batch.column(4)[i].as_py():
-                        state["rows"] = chunk["rows"]
+                    blocks = batch.column(4)[i].as_py()
+                    if blocks:
+                        state["rows"], state["blocks"] = chunk["rows"], blocks
                     yield _row(key, first, encode(state))
 
 
@@ -198,7 +212,9 @@ class FinishedRows:
     def _rows(self, parts: list[State]) -> Iterator[pa.RecordBatch]:
         carriers = [part["rows"] for part in parts if "rows" in part]
         count = len(carriers)  # equal chunks share a key: each of them leaves
-        own = parts[:: max(1, count)]
+        if not count or len(parts) != count * next(part["blocks"] for part in parts if "blocks" in part):
+            raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
+        own = parts[::count]
         nearest = (Nearest.from_state({name: part[name] for name in ("keys", "ids", "squares")}) for part in own)
         columns = self.finish(functools.reduce(Nearest.merge, nearest))
         for data in carriers:
