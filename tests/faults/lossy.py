@@ -7,6 +7,7 @@ the answer is the one without a loss, to the last bit.
 
     worker     the Python worker is killed in the middle of the stage
     executor   the executor is killed there, with the cached blocks and shuffle files it holds
+    late       the same in the last task of the stage that begins: others have delivered what they made of the rows
     task       the task fails, and must be tried again on the other executor
     slow       one partition takes seconds: Spark starts a second copy of the task
     cache      both executors are killed between packing and the rest: no cached block is left
@@ -32,11 +33,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from spark_mlfs import pipeline, read
+from spark_mlfs.blocks import pack as packing
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine import spark as cluster
 from spark_mlfs.evaluate import metrics, split
 from spark_mlfs.methods import counting
-from spark_mlfs.ml import classifiers
+from spark_mlfs.ml import classifiers, join
 from spark_mlfs.ml import rows as row_tasks
 from spark_mlfs.ml.classifiers import ESTIMATORS
 from spark_mlfs.pipeline import Request
@@ -44,11 +46,13 @@ from spark_mlfs.scoring.corpus import score
 from spark_mlfs.scoring.scorer import Scorer
 from spark_mlfs.session.local import local_session
 
-IN_A_STAGE = ("worker", "executor", "task", "slow")
+IN_A_STAGE = ("worker", "executor", "late", "task", "slow")
 BETWEEN = ("cache", "skew")
-SLOW_SECONDS, COPY_SECONDS = 10, 5  # of the slow task, and when a second copy starts
+SLOW_SECONDS, COPY_SECONDS = 6, 2  # of the slow task, and when a second copy starts
 
-Plan = dict[str, Any]  # stage, loss, driver (its process), note (a file that says what was struck)
+# stage, loss, driver (its process), note (a file that says what was struck), begun (a folder of how many tasks of each stage have
+# begun), last (which of them is struck late)
+Plan = dict[str, Any]
 struck: Plan = {"stage": None, "loss": None}  # of the case under way
 seen: list[str] = []  # stages of the run under way
 
@@ -57,8 +61,19 @@ def executor_of(process: psutil.Process) -> psutil.Process:
     return next(p for p in process.parents() if "java" in p.name())
 
 
-def strike(plan: Plan) -> None:
+def begin(plan: Plan, stage: str) -> int:
+    """Which of the stage's tasks in this run begins here, from 1."""
+    handle = os.open(f"{plan['begun']}/{stage}", os.O_CREAT | os.O_APPEND | os.O_WRONLY)
+    os.write(handle, b".")
+    turn = os.fstat(handle).st_size
+    os.close(handle)
+    return turn
+
+
+def strike(plan: Plan, turn: int = 0) -> None:
     """Does the case's damage, once; never to a process that is not the driver's descendant."""
+    if plan["loss"] is None or (plan["loss"] == "late" and turn < plan["last"]):
+        return
     me = psutil.Process()
     context = TaskContext.get()
     if plan["loss"] == "task" and os.path.exists(plan["note"]):
@@ -86,16 +101,20 @@ def strike(plan: Plan) -> None:
 
 
 class LossyBatches:
-    """A stage over batches that is struck after its first batch."""
+    """A stage over batches that is struck after its first batch, late also where none comes."""
 
-    def __init__(self, function: Callable, plan: Plan) -> None:
-        self.function, self.plan = function, plan
+    def __init__(self, function: Callable, plan: Plan, stage: str) -> None:
+        self.function, self.plan, self.stage = function, plan, stage
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        turn = begin(self.plan, self.stage)
+
         def watched() -> Iterator[Any]:
             for batch in batches:
                 yield batch
-                strike(self.plan)
+                strike(self.plan, turn)
+            if self.plan["loss"] == "late":
+                strike(self.plan, turn)
 
         return self.function(watched())
 
@@ -104,11 +123,12 @@ class LossyRows:
     """A stage over rows that is struck after its first batch."""
 
     def __init__(self, function: Callable, plan: Plan) -> None:
-        self.function, self.plan = function, plan
+        self.function, self.plan, self.turn = function, plan, 0
 
     def __call__(self, rows: Any) -> Any:
+        self.turn = self.turn or begin(self.plan, "rows")
         out = self.function(rows)
-        strike(self.plan)
+        strike(self.plan, self.turn)
         return out
 
 
@@ -125,11 +145,12 @@ def watch() -> None:
     def map_in_arrow(self: DataFrame, function: Callable, *schema: Any, **more: Any) -> DataFrame:
         name = name_of(function)
         seen.append(name)
-        return whole(self, LossyBatches(function, dict(struck)) if name == struck["stage"] else function, *schema, **more)
+        watched = struck["loss"] is None or name == struck["stage"]
+        return whole(self, LossyBatches(function, dict(struck), name) if watched else function, *schema, **more)
 
     def row_udf(self: Any, schema: str) -> Any:
         seen.append("rows")
-        if struck["stage"] == "rows":
+        if struck["loss"] is None or struck["stage"] == "rows":
             self.function = LossyRows(self.function, dict(struck))
         return udf(self, schema)
 
@@ -225,7 +246,7 @@ def scored(name: str) -> Callable[[DataFrame], str]:
         folder = Path(tempfile.mkdtemp())
         if not known:
             struck_then = dict(struck)
-            struck.update(stage=None, loss=None)
+            struck.update(stage=None, loss=None, begun=tempfile.mkdtemp())
             known["model"], known["corpus"] = ESTIMATORS[name]().fit(frame), str(folder / "corpus")
             corpus = frame.withColumn("doc", F.monotonically_increasing_id()).select("doc", "features")
             corpus.repartition(4).write.parquet("file://" + known["corpus"])
@@ -264,10 +285,13 @@ def skewed(frame: DataFrame) -> DataFrame:
 
 
 def main(families: list[str], losses: list[str], some: list[str] | None = None) -> None:
+    # as the tests' own session (`conftest`): what lives for seconds does not repay a compiler
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+    os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).resolve().parents[1] / "conf"))
     conf = {
         "spark.master": "local-cluster[2,1,1024]",
         "spark.executor.memory": "1024m",
-        "spark.executor.extraJavaOptions": os.environ.get("SPARK_SUBMIT_OPTS", ""),  # they live for seconds, too
+        "spark.executor.extraJavaOptions": os.environ["SPARK_SUBMIT_OPTS"],
         "spark.ui.enabled": "false",
         "spark.log.level": "FATAL",
         "spark.sql.shuffle.partitions": "4",
@@ -286,6 +310,8 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
     }
     spark = local_session("faults", conf)
     cluster.DIRECT_BYTES = 1 << 10  # states of any size are merged on the executors
+    packing.BLOCK_BYTES, packing.ENOUGH_BYTES = 1 << 14, 1 << 13  # several blocks a partition, whose rows change with their order
+    join.BLOCK_BYTES = 1 << 16
     driver = next(p for p in psutil.Process().children(recursive=True) if "java" in p.name()).pid
     notes = Path(tempfile.mkdtemp())
     once = read.planted(spark, 1500, 24, 4, seed=2, num_partitions=4).drop("id")
@@ -295,8 +321,11 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
     watch()
     for family in families:
         run = FAMILIES[family]
+        struck.update(begun=tempfile.mkdtemp())
         run(frame) if family == "scoring" else None  # its model
         seen.clear()
+        counted = Path(tempfile.mkdtemp())
+        struck.update(begun=str(counted))
         expected = run(frame)
         stages = [stage for stage in dict.fromkeys(seen) if some is None or stage in some]
         print(json.dumps({"family": family, "stages": stages}), flush=True)
@@ -304,14 +333,19 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
         between = () if family == "scoring" else BETWEEN
         for number, (stage, loss) in enumerate([*cases, *((None, loss) for loss in losses if loss in between)]):
             note = notes / f"{family}-{loss}-{number}"
-            struck.update(stage=stage, loss=loss, driver=driver, note=str(note))
+            last = (counted / stage).stat().st_size if loss == "late" else 0
+            struck.update(stage=stage, loss=loss, driver=driver, note=str(note), begun=tempfile.mkdtemp(), last=last)
             started = time.time()
-            same = run(skewed(frame) if loss == "skew" else frame) == expected
+            error = None
+            try:
+                same = run(skewed(frame) if loss == "skew" else frame) == expected
+            except Exception as raised:  # the other cases are tried all the same
+                same, error = False, " ".join(str(raised).split())[:600]
             struck.update(stage=None, loss=None)
             said = note.read_text() if note.exists() else ""
             seconds = round(time.time() - started, 1)
             case = {"family": family, "stage": stage, "loss": loss, "struck": said, "same": same, "seconds": seconds}
-            print(json.dumps(case), flush=True)
+            print(json.dumps(case | ({"error": error} if error else {})), flush=True)
     spark.stop()
 
 
