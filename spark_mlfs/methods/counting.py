@@ -19,7 +19,7 @@ from ..statistics.base import Statistic
 from ..statistics.contingency import (
     CHUNK_BYTES,
     Counts,
-    LabelPairSums,
+    LabelPairNumbers,
     PairInformation,
     PairNumbers,
     Reduction,
@@ -28,7 +28,7 @@ from ..statistics.contingency import (
     group_totals,
 )
 from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target
+from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Target
 from .base import Method, Scores
 from .labels import labels_of, refuse_with_labelsets
 
@@ -44,7 +44,6 @@ COUNTING = (NUM_BINS, BINNING, CORRECTION)
 
 WIDE_BYTES = 32 << 20  # of two-way counts that are brought together
 LINK_COPIES = 5  # of two-way counts: what they, their cells laid out for links, and a pick's own counts take together
-PAIR_BYTES = 64 << 20
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
 
@@ -218,20 +217,9 @@ class Counting:
                 f"the {target.size} pairs of {len(labels)} labels need {table >> 20} MB for each feature, more than {name} = "
                 f"{budget >> 20} MB: raise {name}, lower numBins, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
             )
-        two_way, logs = self.two_way, self.logs
-        if self.engine.profile.has_unknown:  # both labels of a pair must be known: over the rows without unknown labels
-            (two_way,) = self.engine.run(TwoWay(self.coding, Labels(self.engine.profile.q, only_known=True)))
-            if not two_way.totals[0]:
-                raise DataError("every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr")
-            logs = info.CountLogs(int(two_way.totals[0]), 8 * (self.engine.profile.q + 2), self.correction)
-        step = max(1, PAIR_BYTES // (8 * self.coding.width * target.size))
-        step = -(-step // self.coding.per_byte) * self.coding.per_byte
-        parts = []
-        for first in range(0, self.engine.num_features, step):
-            last = min(self.engine.num_features, first + step)
-            wanted = LabelPairSums(self.coding, target, first, last, logs, two_way)
-            parts += self.engine.run(wanted, keep=False)
-        return np.concatenate(parts, axis=1)
+        profile = self.engine.profile
+        wanted = LabelPairNumbers(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)
+        return self.engine.run(wanted, keep=False)[0]
 
     def select(
         self,

@@ -22,11 +22,12 @@ import scipy.sparse as sp
 from ..blocks.codec import State, envelope
 from ..blocks.coding import CodedBlock, Coding
 from ..blocks.profile import Profile
+from ..errors import DataError
 from ..kernels import information as info
 from ..kernels.counts import count_dense, count_slots, count_sparse, members, rows_by_group, slots_first
 from ..kernels.links import LinkCells, column_of_rows
 from .base import Ended, Statistic, cuts
-from .targets import Classes, Everything, LabelPairs, Labels, Target, groups_of
+from .targets import Classes, Everything, LabelPairs, Labels, SomeLabels, Target, groups_of
 
 CHUNK_BYTES = 32 << 20
 
@@ -537,64 +538,64 @@ class PairNumbers(Ended):
 
 
 @dataclass
-class LabelPairSums(Statistic):
-    """Per feature, over pairs a < b of the listed labels: Σ co(f, a, b) and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)], in nats.
+class LabelPairNumbers(Ended):
+    """(2, v) over pairs a < b of the listed labels: Σ co(f, a, b) and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)], in nats, of the rows
+    whose labels are all known.
 
-    co(f, a, b) = I(f; Y_a) − I(f; Y_a | Y_b). State: N(f = v, a, b) of a range of features; the caller asks range by range.
-    Result: (2, last - first).
+    co(f, a, b) = I(f; Y_a) − I(f; Y_a | Y_b). State: N(f = v, a, b) and N(f = v, a) of a range of features. `unknown` says
+    whether any label is; `terms` and `correction` are those of `kernels.information.CountLogs`.
     """
 
     coding: Coding
     target: LabelPairs
-    first: int
-    last: int
-    logs: info.CountLogs | None = None
-    two_way: Counts | None = None
+    unknown: bool
+    terms: int
+    correction: str = "none"
     weighted = True
 
     def key(self) -> Hashable:
-        return "label pairs", self.coding.key, self.target.key(), self.first, self.last
+        return "label pairs", self.coding.key, self.target.key(), self.correction
 
-    def lean(self) -> LabelPairSums:
-        return LabelPairSums(self.coding, self.target, self.first, self.last)
+    @property
+    def _targets(self) -> tuple[LabelPairs, SomeLabels]:
+        return self.target, SomeLabels(self.target.labels, self.unknown)
 
-    def partial(self, block: CodedBlock, profile: Profile) -> State:
-        rows, groups = groups_of(block, self.target)
-        size, mass = self.target.size, block.masses(profile)
-        if block.onehot is None:
-            return {"table": dense_table(block, self.coding, rows, groups, size, (self.first, self.last), mass)}
-        a, z = self.coding.offsets[self.first], self.coding.offsets[self.last]
-        return {
-            "table": count_sparse(block.onehot[:, a:z], rows, groups, size, mass),
-            "totals": rows_by_group(rows, groups, size, mass),
-        }
+    def edges(self, profile: Profile, size: int) -> np.ndarray:
+        sizes = sum(range_bytes(self.coding, target, profile) for target in self._targets)
+        return cuts(sizes, size, 1 if self.coding.sparse else self.coding.per_byte)
 
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        first, last = self.first, self.last
-        both = state["table"]
-        if sp.issparse(both):
-            both = Counts(self.coding, state["totals"], self._among_all_slots(both.tocsc())).dense(first, last)
-        groups = np.concatenate([[0], 1 + np.array(self.target.labels)])
+    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+        slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
+        tables = sum(table_bytes(self.coding, t, profile, first=first, last=last) + 8 * slots for t in self._targets)
+        return tables + 8 * sum(t.size for t in self._targets) + envelope(8)
+
+    def pieces(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+        groupings, totals = [], {}
+        for name, target in zip(("pair", "label"), self._targets, strict=True):
+            rows, groups = in_blocks(blocks, lambda block, target=target: groups_of(block, target))
+            groupings.append(((rows, groups), target.size, False))
+            totals[f"{name} totals"] = rows_by_group(rows, groups, target.size, masses_of(blocks, profile))
+        for pairs, labels in range_tables(blocks, self.coding, profile, groupings, edges):
+            yield {"pairs": pairs, "labels": labels, **totals}
+
+    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+        both = piece_counts(state["pairs"], self.coding, state["pair totals"], first, last)
+        single = piece_counts(state["labels"], self.coding, state["label totals"], first, last)
+        if not single.totals[0]:
+            raise DataError("every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr")
+        logs = info.CountLogs(int(single.totals[0]), self.terms, self.correction)
         out = np.zeros((2, last - first))
-        step = max(1, CHUNK_BYTES // (8 * both.shape[1] * both.shape[2] + 1))
         ia, ib = self.target.pairs
-        for at in range(0, last - first, step):
-            part = slice(at, min(last - first, at + step))
-            single = self.two_way.dense(first + part.start, first + part.stop, groups)
-            every, positive = single[:, :, :1], single[:, :, 1:]
-            relevance = info.label_information(self.logs, single, positive.shape[2])
+        step = max(1, CHUNK_BYTES // (8 * self.coding.width * self.target.size + 1))
+        for at in range(first, last, step):
+            part = at, min(last, at + step)
+            counts, pairs = single.dense(*part), both.dense(*part)
+            every, positive = counts[:, :, :1], counts[:, :, 1:]
+            relevance = info.label_information(logs, counts, positive.shape[2])
             one, two = positive[:, :, ia], positive[:, :, ib]
-            a_given_b = info.label_pair_information(self.logs, both[part], one, two, every)
-            b_given_a = info.label_pair_information(self.logs, both[part], two, one, every)
-            out[0, part] = (relevance[:, ia] - a_given_b).sum(axis=1)
-            out[1, part] = (a_given_b + b_given_a).sum(axis=1)
+            a_given_b = info.label_pair_information(logs, pairs, one, two, every)
+            b_given_a = info.label_pair_information(logs, pairs, two, one, every)
+            place = slice(part[0] - first, part[1] - first)
+            out[0, place] = (relevance[:, ia] - a_given_b).sum(axis=1)
+            out[1, place] = (a_given_b + b_given_a).sum(axis=1)
         return out
-
-    def _among_all_slots(self, table: sp.csc_matrix) -> sp.csc_matrix:
-        """The table of the slots of some features, as columns among those of all features."""
-        before, after = self.coding.offsets[self.first], self.coding.offsets[-1] - self.coding.offsets[self.last]
-        indptr = np.concatenate([np.zeros(before, np.int64), table.indptr, np.full(after, table.nnz)])
-        return sp.csc_matrix((table.data, table.indices, indptr), shape=(table.shape[0], self.coding.offsets[-1]))
-
-    def state_bytes(self, profile: Profile) -> int:
-        return table_bytes(self.coding, self.target, profile, first=self.first, last=self.last) + envelope(4)

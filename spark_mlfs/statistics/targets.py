@@ -201,6 +201,31 @@ class LabelPairs:
         return labels * (labels - 1) // 2, profile.met * max(labels - 1, 0) // 2
 
 
+@dataclass(frozen=True)
+class SomeLabels:
+    """Group 0: all rows; 1 + i: rows with label `labels`[i]. `only_known` leaves out the rows with any unknown label."""
+
+    labels: tuple[int, ...]
+    only_known: bool = False
+
+    @property
+    def size(self) -> int:
+        return 1 + len(self.labels)
+
+    def key(self) -> Hashable:
+        return "some labels", self.labels, self.only_known
+
+    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        rows, groups = groups_of(block, Labels(0, only_known=self.only_known))
+        place = np.full(2 + max(max(self.labels, default=0), int(block.label_indices.max(initial=0))), -1, np.int64)
+        place[0], place[1 + np.array(self.labels, np.int64)] = 0, np.arange(1, self.size)
+        listed = place[groups] >= 0
+        return rows[listed], place[groups[listed]]
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        return 1 + min(profile.most_labels, len(self.labels)), profile.nonzero + profile.met
+
+
 def groups_of(block: CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
     """(rows, groups) of a target in a block, kept on the block: every count of a job asks for the same ones."""
     cache = block.__dict__.setdefault("_groups", {})

@@ -33,7 +33,7 @@ from spark_mlfs.extract import base as extract_base
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
 from spark_mlfs.params import check
-from spark_mlfs.select import knockoffs
+from spark_mlfs.select import knockoffs, portrait
 from spark_mlfs.select.rules import Rule
 from spark_mlfs.statistics import cells, contingency, gram, graph, labelsets, moments, neighbours, quantiles, sample, targets
 from spark_mlfs.statistics.base import Ended, Statistic, compact, cut, paste
@@ -263,13 +263,12 @@ EXAMPLES = {
     contingency.TwoWayNumbers: (EVERY, on(numbers)),
     contingency.PairInformation: (EVERY, on(pairs)),
     contingency.PairNumbers: (EVERY, on(pair_numbers)),
-    contingency.LabelPairSums: (
+    contingency.LabelPairNumbers: (
         EVERY,
         on(
             lambda p, name: [
-                contingency.LabelPairSums(c, targets.LabelPairs(tuple(range(min(p.q, 12)))), 0, last)
+                contingency.LabelPairNumbers(c, targets.LabelPairs(tuple(range(min(p.q, 12)))), p.has_unknown, 8 * (p.q + 2))
                 for c in codings(p)
-                for last in (len(c.features), min(c.per_byte, len(c.features)))
             ]
         ),
     ),
@@ -280,6 +279,10 @@ EXAMPLES = {
     csfs.FilledSums: (FEW, on(lambda p, name: [csfs.FilledSums(None, None), csfs.FilledSums(*weights(p))])),
     csfs.AllRowsGram: (FEW, on(lambda p, name: [csfs.AllRowsGram()])),
     gram.GroupGrams: (FEW, on(lambda p, name: [gram.GroupGrams()])),
+    portrait.PortraitGrams: (
+        FEW,
+        on(lambda p, name: [portrait.PortraitGrams(shown=tuple(range(p.q - 1, -1, -2)), rows=rows) for rows in (p.n, p.n // 2)]),
+    ),
     knockoffs.KnockoffGram: (FEW, lambda name: of(knockoffs.KnockoffGram, asked_by_rule(name))),
     labelsets.LabelsetSums: (
         (*FEW, "many_sets", "wide", "wide_dense"),

@@ -93,7 +93,7 @@ def test_partial_states_merge(sparse, first, second, seed):
     found = [
         contingency.TwoWay(coding, labels),
         contingency.PairInformation(coding, labels, selected, (0, 0), None, None),
-        contingency.LabelPairSums(coding, targets.LabelPairs((0, 1, 3)), 0, len(profile.varying)),
+        contingency.LabelPairNumbers(coding, targets.LabelPairs((0, 1, 3)), False, 48),
         cells.CellCounts(coding, labels, selected, logs),
         labelsets.LabelsetCounts(),
     ]
