@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from . import params
+from .blocks.grades import Grades
 from .blocks.prepared import Held, Prepared
 from .blocks.profile import Profile
 from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine, one_thread
@@ -126,6 +127,24 @@ def check_weights(requests: Sequence[Request]) -> None:
                 raise ParameterError(
                     f"{name} takes no row weights: what it compares are rows, not sums over them; leave weightCol out, or choose "
                     "a method of counts or moments, such as jmi or ridge"
+                )
+
+
+def check_grades(requests: Sequence[Request]) -> None:
+    """`ParameterError` for the first request that cannot take labels that are grades, saying which methods can."""
+    for request in requests:
+        asked = [(request.method, request.implementation.takes_grades(request.parameters))]
+        if request.screen:
+            filtered = Request.of_filter(request.screen)
+            asked.append((request.screen.method, request.screen.filter.takes_grades(filtered.parameters)))
+        asked += [(getattr(extra, "mode", type(extra).__name__), extra.graded) for extra in request.extras]
+        for name, can in asked:
+            if not can:
+                able = ", ".join(n for n in METHODS if getattr(METHODS[n], "graded", False))
+                able = able.replace("mrmr", "mrmr (relevance='f')")
+                raise ParameterError(
+                    f"{name} takes labels of 0 and 1, not grades: give labelCuts (--label-cuts), such as 0.5, a label being "
+                    f"positive where its grade is at least that; or choose a method that takes grades: {able}"
                 )
 
 
@@ -339,9 +358,10 @@ def rank(
     driver_bytes: int = DRIVER_BYTES,
     worker_bytes: int = WORKER_BYTES,
     weight: str | None = None,
+    grades: Grades | None = None,
 ) -> list[Result]:
     """Rankings of the features of `frame` by each requested method; statistics they share are computed once. `weight` names the
-    column of the rows' weights.
+    column of the rows' weights; `grades` says how labels that are grades are read.
 
     A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than `worker_bytes`; a larger one
     job by job, the driver taking no state above `driver_bytes`, no worker one above `worker_bytes`. Give a `Packed` to rank the
@@ -350,14 +370,18 @@ def rank(
     started = time.perf_counter()
     if weight is not None:
         check_weights(requests)
+    if grades is not None and not grades.cuts:
+        check_grades(requests)
     if isinstance(frame, Prepared):
         packed = frame
         if packed.profile.weighted:
             check_weights(requests)
+        if packed.profile.graded:
+            check_grades(requests)
     else:
         from .blocks.pack import pack
 
-        packed = pack(frame, features, labels, row_id, labels_form, weight)
+        packed = pack(frame, features, labels, row_id, labels_form, weight, grades)
     prepared = time.perf_counter()
     if progress:
         progress(f"packed {packed.profile.n} rows x {packed.profile.d} features", 1, 1)
@@ -507,7 +531,9 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
 
 def portrait(packed: Prepared, result: Result, kept: int, **budgets: int) -> tuple[Portrait | None, Cost]:
     """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
-    None where none of them varies, or there are more labels than that is worth."""
+    None where none of them varies, there are more labels than that is worth, or these are graded."""
+    if packed.profile.graded:
+        return None, Cost()
     ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]
     picks = ranking["index"].to_numpy()[:MOST_PICKS]
     picks = picks[np.isin(picks, packed.profile.varying)]

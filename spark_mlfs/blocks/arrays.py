@@ -14,6 +14,8 @@ import scipy.sparse as sp
 
 from ..errors import DataError
 from .block import Block
+from .grades import Grades
+from .grades import fixed as fixed_grades
 from .identity import profiled
 from .prepared import Held, check_and_name
 from .weights import fixed, wrong_weight
@@ -33,17 +35,17 @@ def narrowest(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x, np.float64)
 
 
-def hold(X: Any, Y: Any, weights: Any = None) -> tuple[Held, Labelled]:
+def hold(X: Any, Y: Any, weights: Any = None, grades: Grades | None = None) -> tuple[Held, Labelled]:
     """The rows of X (n, d) with their labels Y, and their weights (n,), as one block of this process, profiled, their ids the
-    hashes of their content; and the labels as they were read. `DataError` for what is wrong with them."""
+    hashes of their content; and the labels as they were read, as `grades` say. `DataError` for what is wrong with them."""
     x, names = features_of(X)
     wrong_value(x, names)
-    labels = labels_of(Y)
+    labels = labels_of(Y, grades)
     if labels.rows != x.shape[0]:
         raise DataError(
             f"X has {x.shape[0]} samples, Y has {labels.rows}: inconsistent numbers of samples; give every row its labels"
         )
-    block = Block(x, np.zeros(x.shape[0], np.int64), *labels.lists)
+    block = Block(x, np.zeros(x.shape[0], np.int64), *labels.lists, grades=labels.grades)
     if weights is not None:
         block.weights = weights_of(weights, block.n)
         if not block.weights.any():
@@ -151,7 +153,7 @@ def _first(values: np.ndarray) -> Any:
     return None
 
 
-def _numbers_of_frame(X: Any, kind: str) -> np.ndarray:
+def _numbers_of_frame(X: Any, kind: str, what: str = "X") -> np.ndarray:
     """The columns of a pandas or Polars frame as float64; `DataError` names a column that holds something else."""
     columns = []
     for place, name in enumerate(X.columns):
@@ -159,8 +161,8 @@ def _numbers_of_frame(X: Any, kind: str) -> np.ndarray:
         if kind == "pandas" and X.dtypes.iloc[place].kind in "biuf" and column.dtype == object:  # nullable
             column = X.iloc[:, place].to_numpy(np.float64, na_value=np.nan)
         if column.dtype.kind in "mM":
-            raise DataError(f"column {name!r} of X holds {column.dtype} values; give numbers")
-        columns.append(numbers(column, f"column {name!r} of X"))
+            raise DataError(f"column {name!r} of {what} holds {column.dtype} values; give numbers")
+        columns.append(numbers(column, f"column {name!r} of {what}"))
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 
 
@@ -199,20 +201,23 @@ def weights_of(weights: Any, rows: int) -> np.ndarray:
 @dataclass(frozen=True)
 class Labelled:
     """Labels of rows. `lists` CSR of the positive and of the unknown ones, and the rows without any label information, as a
-    `Block` takes them; `names` of the labels; `classes` where Y gave one class a row."""
+    `Block` takes them; `names` of the labels; `classes` where Y gave one class a row; `grades` of the positive ones where not all
+    are 1."""
 
     lists: tuple
     names: list[str]
     classes: np.ndarray | None = None
+    grades: np.ndarray | None = None
 
     @property
     def rows(self) -> int:
         return len(self.lists[0]) - 1
 
 
-def labels_of(Y: Any) -> Labelled:
+def labels_of(Y: Any, grades: Grades | None = None) -> Labelled:
     """The labels of Y: an indicator matrix (array, SciPy sparse or frame; 1 positive, 0 negative, NaN or None unknown), one class
-    a row (each class becomes a label), or a list of tags a row (None: nothing is known; labels in alphabetical order)."""
+    a row (each class becomes a label), or a list of tags a row (None: nothing is known; labels in alphabetical order). With
+    `grades` a matrix of numbers, or one label's (n,)."""
     if Y is None:
         raise DataError("the labels are missing: this requires y to be passed, but the target y is None")
     kind = kind_of(Y)
@@ -221,6 +226,8 @@ def labels_of(Y: Any) -> Labelled:
     names = [str(name) for name in Y.columns] if kind else None
     if not kind and hasattr(Y, "to_list"):  # a pandas or Polars series
         Y = Y.to_list()
+    if grades is not None:
+        return _graded(Y, names, grades)
     if _are_tags(Y):
         return _tags(Y)
     matrix = _indicators(Y)
@@ -288,8 +295,53 @@ def _wrong_label(matrix: np.ndarray | sp.csr_matrix, names: list[str] | None) ->
     row, column = np.argwhere(~((dense == 0) | (dense == 1) | np.isnan(dense)))[0]
     called = repr(names[column]) if names else column
     return DataError(
-        f"row {row} of Y: label {called} is {dense[row, column]:g}; labels are 0, 1 or unknown (NaN), or give lists of tags"
+        f"row {row} of Y: label {called} is {dense[row, column]:g}; labels are 0, 1 or unknown (NaN), with "
+        "graded_labels=True grades, or give lists of tags"
     )
+
+
+def _graded(Y: Any, names: list[str] | None, grades: Grades) -> Labelled:
+    """Labels that are grades, of a matrix (n, q), or of one label (n,)."""
+    if sp.issparse(Y):
+        matrix = _indicators(Y).tocoo()
+        rows, labels, values = matrix.row.astype(np.int64), matrix.col.astype(np.int64), matrix.data
+        short = len(values) < matrix.shape[0] * matrix.shape[1]
+        if grades.zero_is_one and short:
+            raise DataError("Y is sparse, and a grade of 0, which it does not store, would not be the lowest; give it dense")
+    else:
+        if _are_tags(Y):
+            raise DataError("Y holds lists of tags, which have no grades: give a matrix of numbers, or leave graded_labels out")
+        kind = kind_of(Y)
+        matrix = _numbers_of_frame(Y, kind, "Y") if kind else numbers(Y, "Y")
+        if matrix.ndim not in (1, 2):
+            raise DataError(f"Y has {matrix.ndim} dimension(s); give a matrix of grades of rows by labels")
+        matrix = matrix.reshape(len(matrix), -1)
+        rows, labels = (each.ravel() for each in np.indices(matrix.shape))
+        values = matrix.ravel()
+    n, q = matrix.shape
+    if not q:
+        raise DataError("Y has no labels (0 columns); give at least one")
+    wrong = np.flatnonzero(grades.wrong(values))
+    if len(wrong):
+        at = wrong[0]
+        called = repr(names[labels[at]]) if names else labels[at]
+        said = grades.why(float(values[at])).replace("gradeRange", "grade_range").replace(" (--grade-range)", "")
+        raise DataError(f"row {rows[at]} of Y: label {called} is {said}")
+    unknown = np.isnan(values)
+    at, of, units = grades.entries(rows[~unknown], labels[~unknown], values[~unknown])
+    order = np.lexsort((of, at))
+    shape = n, q * grades.width
+    lists = [*_of_pairs(at[order], of[order], shape), None, None, None]
+    if unknown.any():
+        lists[2:4] = _of_pairs(*grades.unknown(rows[unknown], labels[unknown]), shape)
+    return Labelled(tuple(lists), grades.names(names or [f"y{j}" for j in range(q)]), grades=fixed_grades(units[order]))
+
+
+def _of_pairs(rows: np.ndarray, labels: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """CSR (indptr, indices) of pairs (row, label)."""
+    out = sp.csr_matrix((np.ones(len(rows), np.int8), (rows, labels)), shape=shape)
+    out.sort_indices()
+    return out.indptr.astype(np.int32), out.indices.astype(np.int32)
 
 
 def _classes(y: np.ndarray) -> Labelled:

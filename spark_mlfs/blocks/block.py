@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .codec import Buffer, State, decode, encode
+from .grades import BITS, ONE
 from .rowhash import mix
 from .weights import in_units
 
@@ -100,7 +101,8 @@ def concatenate_labels(blocks: Sequence[LabelledRows]) -> tuple:
 
 @dataclass
 class Block(LabelledRows):
-    """Some rows. `x` is (n, d), dense or CSR; labels are CSR lists over the rows."""
+    """Some rows. `x` is (n, d), dense or CSR; labels are CSR lists over the rows, `grades` (uint16, `blocks.grades`) those of
+    `label_indices` where not all are 1."""
 
     x: np.ndarray | sp.csr_matrix
     ids: np.ndarray
@@ -110,6 +112,7 @@ class Block(LabelledRows):
     unknown_indices: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
     weights: np.ndarray | None = None
+    grades: np.ndarray | None = None
 
     @staticmethod
     def empty(d: int) -> Block:
@@ -132,7 +135,7 @@ class Block(LabelledRows):
     def nbytes(self) -> int:
         x = self.x
         size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes if sp.issparse(x) else x.nbytes
-        size += 0 if self.weights is None else self.weights.nbytes
+        size += sum(each.nbytes for each in (self.weights, self.grades) if each is not None)
         return size + self.ids.nbytes + self.label_indices.nbytes + self.label_indptr.nbytes
 
     def dense(self) -> np.ndarray:
@@ -144,9 +147,13 @@ class Block(LabelledRows):
         return self.x if self.sparse else sp.csr_matrix(self.x)
 
     def labels(self, q: int) -> sp.csr_matrix:
-        """(n, q) 0/1 matrix of the positive labels, float64."""
-        ones = np.ones(len(self.label_indices))
-        return sp.csr_matrix((ones, self.label_indices, self.label_indptr), shape=(self.n, q))
+        """(n, q) 0/1 matrix of the positive labels, or of their grades, float64."""
+        values = np.ones(len(self.label_indices)) if self.grades is None else np.ldexp(self.grades.astype(np.float64), -BITS)
+        return sp.csr_matrix((values, self.label_indices, self.label_indptr), shape=(self.n, q))
+
+    def grade_units(self) -> np.ndarray:
+        """(k,) int64 grades of the entries of `label_indices`, in units of 2⁻¹⁵."""
+        return np.full(len(self.label_indices), ONE) if self.grades is None else self.grades.astype(np.int64)
 
     def unknown(self, q: int) -> sp.csr_matrix | None:
         """(n, q) 0/1 matrix of the unknown labels, or None where every label is known."""
@@ -170,17 +177,26 @@ class Block(LabelledRows):
 
     def take(self, rows: np.ndarray) -> Block:
         """The block of some of the rows, in the order of `rows`."""
-        return Block(self.x[rows], self.ids[rows], *self.take_labels(rows))
+        return Block(self.x[rows], self.ids[rows], *self.take_labels(rows), self._take_grades(rows))
 
     def part(self, first: int, last: int) -> Block:
         """The block of a run of rows; dense features are not copied."""
         rows = np.arange(first, last)
-        return Block(self.x[first:last], self.ids[first:last], *self.take_labels(rows))
+        return Block(self.x[first:last], self.ids[first:last], *self.take_labels(rows), self._take_grades(rows))
+
+    def _take_grades(self, rows: np.ndarray) -> np.ndarray | None:
+        """The grades of some of the rows, in the order of `rows`."""
+        if self.grades is None:
+            return None
+        lengths = np.diff(self.label_indptr)[rows]
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return self.grades[np.repeat(self.label_indptr[rows], lengths) + within]
 
     def encode(self) -> bytearray:
         """The block as bytes."""
         state: State = {"x": self.x, "ids": self.ids, "lp": self.label_indptr, "li": self.label_indices}
         optional = {"up": self.unknown_indptr, "ui": self.unknown_indices, "ul": self.unlabelled, "w": self.weights}
+        optional["g"] = self.grades
         return encode(state | {name: value for name, value in optional.items() if value is not None})
 
     @staticmethod
@@ -189,7 +205,7 @@ class Block(LabelledRows):
 
     @staticmethod
     def from_state(s: State) -> Block:
-        return Block(s["x"], s["ids"], s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"), s.get("w"))
+        return Block(s["x"], s["ids"], s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"), s.get("w"), s.get("g"))
 
 
 def concatenate(blocks: list[Block]) -> Block:
@@ -202,7 +218,10 @@ def concatenate(blocks: list[Block]) -> Block:
         x = sp.vstack([b.csr() for b in blocks], format="csr")
     else:
         x = np.concatenate([b.x for b in blocks])  # promotes to the widest type among them
-    return Block(x, np.concatenate([b.ids for b in blocks]), *concatenate_labels(blocks))
+    grades = None
+    if any(b.grades is not None for b in blocks):
+        grades = np.concatenate([b.grade_units().astype(np.uint16) for b in blocks])
+    return Block(x, np.concatenate([b.ids for b in blocks]), *concatenate_labels(blocks), grades)
 
 
 def in_order_of_ids(blocks: list[Block]) -> Block:

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from ..errors import DataError
 from ..kernels.hashing import GOLDEN
 from .block import Block
+from .grades import ONE
 from .profile import Profile, profile_block
 from .rowhash import mix
 
@@ -49,8 +50,8 @@ def occurrences(ids: np.ndarray) -> np.ndarray | None:
 
 
 def content_hashes(block: Block) -> np.ndarray:
-    """(n,) uint64 hash of each row's features, labels and weight, the same for a dense and a sparse row and whatever type holds
-    the values.
+    """(n,) uint64 hash of each row's features, labels, grades and weight, the same for a dense and a sparse row and whatever type
+    holds the values.
 
     Multilinear over the cells, modulo 2⁶⁴: Σ_j r_j·g(x_j), r_j an odd number drawn for the column, g the bits of the float64
     multiplied and folded, g(0) = 0; and Σ over the labels of their hashes.
@@ -70,6 +71,9 @@ def content_hashes(block: Block) -> np.ndarray:
             total = total + _row_sums(mix(block.unknown_indices.astype(np.int64), 2), block.unknown_indptr)
         if block.unlabelled is not None:
             total[block.unlabelled] += np.uint64(GOLDEN)
+        if block.grades is not None:  # a grade of 1 is none
+            short = (block.grades.astype(np.int64) - ONE).view(np.uint64)
+            total = total + _row_sums(mix(block.label_indices.astype(np.int64), 4) * short, block.label_indptr)
         if block.weights is not None:  # a weight of 1 is none
             total = total + np.where(block.weights == 1, np.uint64(0), mix(block.weights.view(np.int64), 3))
     return mix(total.view(np.int64), CONTENT)

@@ -15,6 +15,7 @@ from pyspark.sql import types as T
 
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names
+from .grades import Grades, fixed
 
 FORMS = ("auto", "tags", "ids", "multihot")
 MAX_TAGS = 1_000_000
@@ -27,12 +28,14 @@ class LabelSource:
     `kind`        "vector" (``VectorUDT``), "multihot" (array of 0/1), "ids" (array of label numbers), "tags" (array of strings)
     `vocabulary`  tags only: the tags in label order
     `names`       the labels' names, where the column tells them
+    `grades`      vector and multihot only: entries are grades
     """
 
     kind: str
     vocabulary: tuple[str, ...] | None = None
     names: tuple[str, ...] | None = None
     told: bool = False  # whether the column's metadata named the tags
+    grades: Grades | None = None  # how values between 0 and 1 are read
 
     @cached_property
     def tags(self) -> pa.Array:
@@ -40,7 +43,9 @@ class LabelSource:
         return pa.array(self.vocabulary, pa.string())
 
 
-def label_source(frame: DataFrame, column: str, form: str = "auto") -> tuple[LabelSource, Column]:
+def label_source(
+    frame: DataFrame, column: str, form: str = "auto", grades: Grades | None = None
+) -> tuple[LabelSource, Column]:
     """How `column` holds its labels, and the Spark expression the packer reads.
 
     ``VectorUDT``            multi-hot; NaN is unknown
@@ -51,16 +56,25 @@ def label_source(frame: DataFrame, column: str, form: str = "auto") -> tuple[Lab
                              multi-hot where they hold 0, 1 and null only and some row repeats an entry or holds a null;
                              ``"ids"`` and ``"multihot"`` decide without looking
 
-    A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem of its row.
+    A label number repeated in a row is one label; one below 0, or from `MAX_TAGS` on, is a problem of its row. Where labels are
+    `grades`, an array of numbers of any type holds one for every label.
     """
     if form not in FORMS:
         raise ParameterError(f"labelsForm must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
     kind = frame.schema[column].dataType
     if isinstance(kind, VectorUDT):
         names = attribute_names(frame, column)
-        return LabelSource("vector", names=tuple(names) if names else None), F.col(column)
+        return LabelSource("vector", names=tuple(names) if names else None, grades=grades), F.col(column)
+    if grades is not None and (form not in ("auto", "multihot") or not _holds_numbers(kind)):
+        form = f", labelsForm={form!r}" if form in ("tags", "ids") else ""
+        raise ParameterError(
+            f"gradedLabels: labels column {column!r} is {kind.simpleString()}{form}; grades are a vector or an array of numbers, "
+            "one for every label (gather columns with F.array)"
+        )
     if isinstance(kind, T.ArrayType):
         element = kind.elementType
+        if grades is not None:
+            return LabelSource("multihot", grades=grades), F.col(column).cast("array<double>")
         if isinstance(element, T.StringType):
             named = attribute_names(frame, column)
             tags = tuple(named) if named else _vocabulary(frame, column)
@@ -77,6 +91,10 @@ def label_source(frame: DataFrame, column: str, form: str = "auto") -> tuple[Lab
         f"labels column {column!r} is {kind.simpleString()}; give a multi-hot vector, array<string> tags, array<int> label "
         "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
     )
+
+
+def _holds_numbers(kind: T.DataType) -> bool:
+    return isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.NumericType, T.BooleanType))
 
 
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
@@ -103,7 +121,8 @@ def _looks_multihot(frame: DataFrame, column: str) -> bool:
 
 @dataclass
 class LabelLists:
-    """Labels of some rows: CSR of the positive ones, CSR of the unknown ones, rows without any label information."""
+    """Labels of some rows: CSR of the positive ones, CSR of the unknown ones, rows without any label information; `grades` of the
+    positive ones where they are not all 1."""
 
     indptr: np.ndarray
     indices: np.ndarray
@@ -112,6 +131,7 @@ class LabelLists:
     unlabelled: np.ndarray | None  # positions of rows whose label cell is null: every label is unknown
     width: int  # number of labels the rows themselves tell, 0 where they do not
     problem: tuple[str, int] | None  # what is wrong, at which position
+    grades: np.ndarray | None = None
 
 
 def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
@@ -162,15 +182,55 @@ def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
                 where = int(np.flatnonzero(lengths != width)[0])
                 problem = (f"its multi-hot label array has {lengths[where]} entries where others have {width}", where)
             labels = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    positive = values == 1
     unknown = np.isnan(values)
+    if source.grades is not None:
+        return _graded(source.grades, rows, positions, labels, values, unknown, unlabelled, width, problem)
+    positive = values == 1
     wrong = ~(positive | unknown | (values == 0))
     if problem is None and wrong.any():
         at = int(np.flatnonzero(wrong)[0])
-        problem = (f"label {int(labels[at])} is {values[at]:g}; labels are 0, 1 or unknown (null or NaN)", int(positions[at]))
+        said = f"label {int(labels[at])} is {values[at]:g}; labels are 0, 1 or unknown (null or NaN)"
+        problem = (f"{said}, with gradedLabels (--graded-labels) grades", int(positions[at]))
     indptr, indices = _lists(rows, positions[positive], labels[positive])
     more = _lists(rows, positions[unknown], labels[unknown]) if unknown.any() else (None, None)
     return LabelLists(indptr, indices, *more, unlabelled, width, problem)
+
+
+def _graded(
+    grades: Grades,
+    rows: int,
+    positions: np.ndarray,
+    labels: np.ndarray,
+    values: np.ndarray,
+    unknown: np.ndarray,
+    unlabelled: np.ndarray | None,
+    width: int,
+    problem: tuple[str, int] | None,
+) -> LabelLists:
+    """The label cells of a batch whose entries (position, label, value) are grades."""
+    wrong = np.flatnonzero(grades.wrong(values))
+    if problem is None and len(wrong):
+        at = int(wrong[0])
+        problem = (f"label {int(labels[at])} is {grades.why(float(values[at]))}", int(positions[at]))
+    if problem is None and grades.zero_is_one:
+        short = np.bincount(positions, minlength=rows) < width
+        if unlabelled is not None:
+            short[unlabelled] = False
+        if short.any():
+            problem = (
+                "its label vector is sparse, and a 0, which it does not store, would not be the lowest grade; give dense vectors",
+                int(np.flatnonzero(short)[0]),
+            )
+    fit = ~unknown if problem is None else np.zeros(len(values), bool)
+    at, of, units = grades.entries(positions[fit], labels[fit], values[fit])
+    order = np.lexsort((of, at))
+    again = order[1:][(at[order][1:] == at[order][:-1]) & (of[order][1:] == of[order][:-1])]
+    if problem is None and len(again):
+        problem = ("its label vector names an entry twice; correct it", int(at[again[0]]))
+    indptr, indices = _lists(rows, at, of)
+    more = _lists(rows, *grades.unknown(positions[unknown], labels[unknown])) if unknown.any() else (None, None)
+    kept = None if problem is not None else fixed(units[order])
+    return LabelLists(indptr, indices, *more, unlabelled, width * grades.width, problem, kept)
 
 
 def vector_entries(column: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, tuple[str, int] | None]:

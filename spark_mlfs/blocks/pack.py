@@ -28,6 +28,7 @@ from ..schema import attribute_names, packed_from
 from .block import Block, concatenate
 from .codec import binary_array
 from .features import read_features
+from .grades import Grades
 from .identity import profiled
 from .labels import LabelSource, label_source, read_labels
 from .prepared import Prepared, check_and_name
@@ -97,7 +98,7 @@ class Pack:
             return
         labels = read_labels(batch.column(1), self.source)
         lists = labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled
-        block = Block(x, ids, *lists, None if weights is None else fixed(weights))
+        block = Block(x, ids, *lists, None if weights is None else fixed(weights), labels.grades)
         if weights is not None and not weights.all():
             if labels.problem is not None:
                 what, row = labels.problem
@@ -234,9 +235,11 @@ def pack(
     row_id: str | None = None,
     labels_form: str = "auto",
     weight: str | None = None,
+    grades: Grades | None = None,
 ) -> Packed:
     """Pack and profile `frame` in one job (one more for tags whose column does not name them, and undecided ``array<int>``).
-    `weight` names the column of the rows' weights (`blocks.weights`); a row of weight 0 is left out.
+    `weight` names the column of the rows' weights (`blocks.weights`); a row of weight 0 is left out. `grades`: how labels that
+    are no 0 and 1 are read (`blocks.grades`).
 
     Raises `ParameterError` for a column that is absent or of the wrong type, `DataError` for values that cannot be used,
     naming the feature and the row: by what its id column holds, or without one as "row 17 of part 3".
@@ -247,8 +250,9 @@ def pack(
         raise ParameterError(f"weight column {weight!r} is {frame.schema[weight].dataType.simpleString()}; give numbers")
     given, frame = frame, packed_from(frame) or frame
     vectors = _are_vectors(frame, features)
-    source, label_column = label_source(frame, labels, labels_form)
-    jobs = (source.kind == "tags" and not source.told) + (source.kind in ("ids", "multihot") and labels_form == "auto")
+    source, label_column = label_source(frame, labels, labels_form, grades)
+    looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
+    jobs = (source.kind == "tags" and not source.told) + looked
     x = F.col(features) if vectors else F.col(features).cast("array<double>")
     columns, origin = [x.alias("x"), label_column.alias("y")], None
     if row_id is not None:
@@ -265,7 +269,10 @@ def pack(
         profile, more = collect_profile(blocks)
     names = attribute_names(given, features)
     profile.named_ids = row_id is not None
-    packed = Packed(blocks, profile, names or [], list(source.names or []), names is not None, persisted, jobs + more, origin)
+    label_names = list(source.names or [])
+    if grades is not None and grades.width > 1:
+        label_names = grades.names(label_names or [f"{labels}_{index}" for index in range(profile.q // grades.width)])
+    packed = Packed(blocks, profile, names or [], label_names, names is not None, persisted, jobs + more, origin)
     try:
         if profile.problem is not None and given is not frame:
             with worker_errors():  # the reader says it better: it knows files and columns

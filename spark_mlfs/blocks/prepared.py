@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..errors import DataError
 from .block import Block
+from .grades import MOST as MOST_GRADED
 from .profile import Profile
 
 
@@ -65,11 +64,16 @@ def check_and_name(rows: Prepared, features: str, labels: str) -> None:
     if rows.label_names and p.q > len(rows.label_names):
         raise DataError(f"label number {p.q - 1} occurs but the metadata of {labels!r} names {len(rows.label_names)} labels")
     q = max(p.q, len(rows.label_names))
-    if q > p.q:
-        p.positive, p.unknown, p.q = np.pad(p.positive, (0, q - p.q)), np.pad(p.unknown, (0, q - p.q)), q
+    p.with_labels(q)
+    if p.graded and p.total >= MOST_GRADED:
+        raise DataError(
+            f"graded labels take weights of at most 2^46 together, in units of the finest, {p.weight_unit:g}: round the weights"
+        )
     if not p.positive.any():
         raise DataError(f"no row has a label in {labels!r}; check the column and the labels' coding")
-    if not ((p.positive > 0) & (p.positive < p.observed)).any():
+    if not p.label_varies.any():
+        if p.graded:
+            raise DataError(f"no label in {labels!r} takes several grades; a ranking needs rows of different ones")
         raise DataError(f"no label in {labels!r} takes both values; a ranking needs positive and negative rows")
     if not len(p.varying):
         raise DataError(f"every feature in {features!r} is constant; there is nothing to rank")

@@ -12,6 +12,8 @@ import scipy.sparse as sp
 
 from .block import Block
 from .codec import Buffer, decode, encode
+from .grades import BITS, ONE
+from .grades import MOST as MOST_GRADED
 from .weights import MOST, TOO_FAR, exponent_of, in_units
 
 THIN = 0.3  # share of a dense block's cells that are not zero, from which it counts as full
@@ -34,6 +36,9 @@ class Profile:
 
     Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent` (None: no weights); `weight`
     of all rows, `heaviest` of one, `weight_positive`, `weight_unknown` (q,) and `weight_unlabelled` of those counted above.
+
+    Where some grades are not 1 (`graded`; `blocks.grades`), in units of 2⁻¹⁵: `grade` (q,) their sums, `grade_low` and
+    `grade_high` (q,) the least and the largest above 0, `weight_grade` (q,) their sums times the weights.
     """
 
     n: int = 0
@@ -68,6 +73,11 @@ class Profile:
     weight_positive: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     weight_unknown: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     weight_unlabelled: int = 0
+    graded: bool = False
+    grade: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    grade_low: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    grade_high: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    weight_grade: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -106,6 +116,19 @@ class Profile:
         return self.weight_positive if self.weighted else self.positive
 
     @property
+    def label_mass(self) -> np.ndarray:
+        """(q,) the sum of the grades of each label over the rows, by weight: `positive_total` where labels are 0 and 1."""
+        if not self.graded:
+            return self.positive_total
+        return np.ldexp((self.weight_grade if self.weighted else self.grade).astype(np.float64), -BITS)
+
+    @property
+    def label_varies(self) -> np.ndarray:
+        """(q,) whether a label has several values over the rows in which it is known."""
+        varies = (self.positive > 0) & (self.positive < self.observed)
+        return varies | (self.grade_high > self.grade_low) if self.graded else varies
+
+    @property
     def unknown_total(self) -> np.ndarray:
         """(q,) rows whose label is unknown, or their units of weight."""
         return self.weight_unknown + self.weight_unlabelled if self.weighted else self.unknown + self.unlabelled
@@ -140,6 +163,7 @@ class Profile:
     def rows_bytes(self, rows: int) -> int:
         """How many bytes so many rows have as blocks at most, headers and alignment of a block aside."""
         features = 12 * min(self.widest, self.d) + 4 if self.sparse else 8 * self.d
+        features += 2 * self.most_labels if self.graded else 0
         unknown = 4 * self.most_unknown + 4 + (8 if self.unlabelled else 0)
         return min(rows, self.n) * (features + 8 + 4 * self.most_labels + 4 + unknown)
 
@@ -188,9 +212,34 @@ class Profile:
             self.unlabelled_stored + other.unlabelled_stored,
             told=max(self.told, other.told),
         )
+        if self.graded or other.graded:
+            out._add_grades(self._grades(q), other._grades(q))
         if self.weight_exponent is not None and other.weight_exponent is not None:
             out._add_weights(self, other, longer)
         return out
+
+    def _grades(self, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(q,) sum, least and largest of the grades above 0 of the first `q` labels."""
+        if self.graded:
+            ends = ((self.grade, 0), (self.grade_low, ONE), (self.grade_high, 0))
+        else:
+            ones = np.full(len(self.positive), ONE)
+            ends = ((self.positive << BITS, 0), (ones, ONE), (np.where(self.positive > 0, ones, 0), 0))
+        return tuple(np.pad(each, (0, q - len(each)), constant_values=none) for each, none in ends)  # type: ignore[return-value]
+
+    def _add_grades(self, left: tuple[np.ndarray, ...], right: tuple[np.ndarray, ...]) -> None:
+        """The grades of two sets of rows."""
+        self.graded = True
+        self.grade = left[0] + right[0]
+        self.grade_low, self.grade_high = np.minimum(left[1], right[1]), np.maximum(left[2], right[2])
+
+    def with_labels(self, q: int) -> None:
+        """The first of `q` labels are those there were; no row has the others."""
+        if q > self.q:
+            if self.graded:
+                self.grade, self.grade_low, self.grade_high = self._grades(q)
+            more = (0, q - self.q)
+            self.positive, self.unknown, self.q = np.pad(self.positive, more), np.pad(self.unknown, more), q
 
     def _add_weights(self, left: Profile, right: Profile, longer: Callable[[np.ndarray], np.ndarray]) -> None:
         """The weights of two sets of rows in the finer of their units; a problem where they take too many of them."""
@@ -206,6 +255,9 @@ class Profile:
         self.weight_positive = (longer(left.weight_positive) << one) + (longer(right.weight_positive) << two)
         self.weight_unknown = (longer(left.weight_unknown) << one) + (longer(right.weight_unknown) << two)
         self.weight_unlabelled = (left.weight_unlabelled << one) + (right.weight_unlabelled << two)
+        if self.graded and self.weight < MOST_GRADED:  # else the run is refused
+            parts = [p.weight_grade if p.graded else p.weight_positive << BITS for p in (left, right)]
+            self.weight_grade = (longer(parts[0]) << one) + (longer(parts[1]) << two)
 
     def without_weights_of_one(self) -> None:
         """Weights that are all 1 are none."""
@@ -311,9 +363,21 @@ def profile_block(block: Block, width: int) -> Profile:
         unlabelled_stored=0 if block.unlabelled is None else int(in_row[block.unlabelled].sum()),
         told=width,
     )
+    if block.grades is not None and (block.grades != ONE).any():
+        _grade(profile, block)
     if block.weights is not None:
         _weigh(profile, block)
     return profile
+
+
+def _grade(profile: Profile, block: Block) -> None:
+    """Enters the grades of the block whose profile it is."""
+    label, units = block.label_indices, block.grade_units()
+    profile.graded = True
+    profile.grade = np.bincount(label, units, minlength=profile.q).astype(np.int64)
+    profile.grade_low, profile.grade_high = np.full(profile.q, ONE), np.zeros(profile.q, np.int64)
+    np.minimum.at(profile.grade_low, label, units)
+    np.maximum.at(profile.grade_high, label, units)
 
 
 def _weigh(profile: Profile, block: Block) -> None:
@@ -328,6 +392,10 @@ def _weigh(profile: Profile, block: Block) -> None:
     profile.heaviest = int(mass.max(initial=0))
     positive = np.bincount(block.label_indices, mass[block.label_rows()], minlength=q)
     profile.weight_positive = positive.astype(np.int64)  # whole numbers below 2⁵³
+    if profile.graded:
+        profile.weight_grade = np.zeros(q, np.int64)
+        if profile.weight < MOST_GRADED:  # else the run is refused
+            np.add.at(profile.weight_grade, block.label_indices, block.grade_units() * mass[block.label_rows()])
     if block.unknown_indices is not None:
         rows = np.repeat(np.arange(block.n), np.diff(block.unknown_indptr))
         profile.weight_unknown = np.bincount(block.unknown_indices, mass[rows], minlength=q).astype(np.int64)

@@ -1,6 +1,6 @@
 """Configuration of a run: a TOML file, flags laid over it, and one line for whatever is wrong with either.
 
-    [data]       path, format, options     what `spark_mlfs.read.load` takes
+    [data]       path, format, options     what `spark_mlfs.read.load` takes; graded_labels, grade_range, label_cuts
     [method]     name, parameters          a registered method and its own parameters
     [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold; order
     [constraints] include, exclude, groups, costs, budget; include_from, exclude_from: a file of names, or the folder of a
@@ -18,6 +18,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from .. import params
+from ..blocks.grades import SETTINGS as GRADING
+from ..blocks.grades import Grades
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError
 from ..methods import METHODS
@@ -25,12 +27,31 @@ from ..params import Choice, Integer
 from ..pipeline import Request
 from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
+from ..read.tables import FORMATS
 from ..read.toml import Data, explain, read_toml, reader_option
 from ..select import Constraints, CrossValidation, Rule
 from ..select.modes import KEYS, LEVELS, RATES, RULES, SETTINGS, Setting, either, level_setting
 from .shared import mapping_in, names_in
 
 DEFAULT_FEATURES = SETTINGS["num_top_features"].parameter.default
+
+
+class DataChoice(Data):
+    """What to read, and whether its labels are grades."""
+
+    graded_labels: bool = Field(False, description="labels are grades, numbers from 0 to 1 or in grade_range")
+    grade_range: list[float] | None = Field(None, description="what grades go from and to")
+    label_cuts: list[float] | None = Field(None, description="a label is positive where its grade is at least this")
+
+    def grades(self) -> Grades | None:
+        """How labels that are grades are read; `ParameterError` where that makes no sense, or the format has none."""
+        grades = Grades.of({p.name: getattr(self, p.name) for p in GRADING})
+        if grades is not None and self.format not in FORMATS:
+            raise ParameterError(
+                f"graded labels are read of tables ({', '.join(FORMATS)}), not of format {self.format!r}: convert the data, or "
+                "leave gradedLabels (--graded-labels) out"
+            )
+        return grades
 
 
 class MethodChoice(Section):
@@ -152,7 +173,7 @@ class RunSettings(Section):
 class RunConfig(Section):
     """A run of `select`."""
 
-    data: Data = Field(default_factory=Data)
+    data: DataChoice = Field(default_factory=DataChoice)
     method: MethodChoice = Field(default_factory=MethodChoice)
     selection: Selection = Field(default_factory=Selection)
     constraints: Held = Field(default_factory=Held)
@@ -203,6 +224,8 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
             if in_file
             else "--classifier-set needs a --classifier to belong to"
         )
+    if config.data.grades() is not None:
+        config.data.options["graded"] = True
     config.data.options = {k: reader_option(config.data.format, k, v) for k, v in config.data.options.items()}
     return config
 

@@ -37,7 +37,8 @@ def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
             frame = load(spark, config.data.path, config.data.format or "", **config.data.options)
             rows = count_rows(spark, config.data.path, config.data.format or "", config.data.options, frame)
         with stages.stage("sample"):
-            packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=WEIGHT if WEIGHT in frame.columns else None)
+            weight = WEIGHT if WEIGHT in frame.columns else None
+            packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
             try:
                 found = outlook(packed.profile, rows, config, config.requests()[0].width(packed.feature_names))
             finally:

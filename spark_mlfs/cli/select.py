@@ -225,6 +225,17 @@ def run(args: argparse.Namespace) -> int:
                 f"classifier {config.classifier.name} takes no row weights: select with them, then fit it on what is selected "
                 "(spark-mlfs transform)"
             )
+    grades = config.data.grades()
+    if grades is not None:
+        from ..pipeline import check_grades
+
+        if not grades.cuts:
+            check_grades(requests)
+        if config.classifier.name:
+            raise ParameterError(
+                f"classifier {config.classifier.name} takes labels of 0 and 1, not grades: select with them, then fit it on what "
+                "is selected (spark-mlfs transform)"
+            )
     if config.classifier.name:
         config.classifier.checked()
     output = Output(config.run.output or "", config.run.overwrite)
@@ -276,7 +287,8 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
     if names is not None:  # too many features are refused before the rows are read
         config.selection.count(requests[0].width(names))
     with stages.stage("prepare"):
-        packed = pack(frame, FEATURES, LABELS, ID, weight=WEIGHT if WEIGHT in frame.columns else None)
+        weight = WEIGHT if WEIGHT in frame.columns else None
+        packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
     try:
         width = requests[0].width(packed.feature_names)
         kept, rule = config.selection.count(width, requests[0].budgeted), config.selection.rule(width, config.run.seed)

@@ -33,7 +33,7 @@ SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 
 
 def data_arguments(parser: argparse.ArgumentParser, weights: bool = False) -> None:
-    """The flags of what is read; of a command that takes row `weights`."""
+    """The flags of what is read; of a command that takes row `weights` and grades."""
     group = parser.add_argument_group("data")
     group.add_argument(
         "--data",
@@ -69,6 +69,20 @@ def data_arguments(parser: argparse.ArgumentParser, weights: bool = False) -> No
             "--weight-col",
             metavar="COLUMN",
             help="column of the rows' weights, for methods of counts and moments; same as --option weight=",
+        )
+        group.add_argument(
+            "--graded-labels",
+            action="store_true",
+            help="labels are grades, numbers from 0 to 1 or in --grade-range, for methods of moments; of a table's columns",
+        )
+        group.add_argument(
+            "--grade-range", nargs=2, metavar=("LOW", "HIGH"), help="what grades go from and to, such as 1 5 of ratings"
+        )
+        group.add_argument(
+            "--label-cuts",
+            nargs="+",
+            metavar="GRADE",
+            help="for all other methods: a label is positive where its grade is at least this; several make a label each",
         )
 
 
@@ -131,6 +145,10 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
         data["format"] = args.format
     if options:
         data["options"] = options
+    for name in ("graded_labels", "grade_range", "label_cuts"):
+        value = getattr(args, name, None)
+        if value:
+            data[name] = value
     return data
 
 

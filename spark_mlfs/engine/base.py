@@ -98,6 +98,11 @@ class Engine:
         for statistic in fresh.values():
             if not statistic.weighted:
                 self.unweighted(type(statistic).__name__)
+            if self.profile.graded and not statistic.takes_grades():
+                raise ParameterError(
+                    f"{type(statistic).__name__} takes labels of 0 and 1, not grades: give labelCuts, or choose a method of "
+                    "moments, such as ridge"
+                )
         computed = self._compute(fresh) if fresh else {}
         if keep:
             self._results.update(computed)

@@ -13,6 +13,7 @@ from .. import params as spec
 from .. import pipeline
 from ..blocks.arrays import Labelled, hold
 from ..blocks.codec import State
+from ..blocks.grades import SETTINGS, Grades
 from ..blocks.prepared import Held
 from ..errors import BudgetError, ParameterError
 from ..params import Choice, Integer, Optional, Parameter, Text
@@ -54,7 +55,7 @@ def snake(text: str) -> str:
     return text
 
 
-SELECTION, CONSTRAINTS = _selection(), constraints.PARAMETERS
+SELECTION, CONSTRAINTS, GRADING = _selection(), constraints.PARAMETERS, SETTINGS
 
 
 def cut_of(values: Mapping[str, Any]) -> Cut:
@@ -83,6 +84,9 @@ def rank(
     budget: float | None = None,
     memory_bytes: int | None = None,
     sample_weight: Any = None,
+    graded_labels: bool = False,
+    grade_range: Any = None,
+    label_cuts: Any = None,
     **parameters: Any,
 ) -> pd.DataFrame:
     """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name, score and relevance, best first.
@@ -106,6 +110,9 @@ def rank(
 
     sample_weight : (n,) how much each row counts (`spark_mlfs.blocks.weights`): one of weight 2 counts as two, one of 0 not at
         all; for methods of counts and moments
+    graded_labels : whether the labels are grades, numbers from 0 to 1 (`spark_mlfs.blocks.grades`); for methods of moments
+    grade_range : what grades go from and to where that is not 0 and 1, such as [1, 5] of ratings
+    label_cuts : for all other methods: a label is positive where its grade is at least the cut, [4]; several cuts: a label each
 
     Raises `DataError` for what is wrong with the data, `ParameterError` for an unknown method or parameter, `BudgetError` where
     the memory does not suffice. For a Spark frame call an estimator: ``spark_mlfs.MultiLabelSelector(method="jmi").fit(frame)``.
@@ -113,16 +120,28 @@ def rank(
     own = {**(method_params or {}), **parameters}
     held_to = Constraints.of({"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget})
     request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen), constraints=held_to)
-    held, _ = weighed(X, Y, sample_weight, request)
+    grades = grades_of({"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}, request)
+    held, _ = weighed(X, Y, sample_weight, request, grades)
     return selected(held, request, memory_bytes).kept.reset_index(drop=True)
 
 
-def weighed(X: Any, Y: Any, weights: Any, request: pipeline.Request) -> tuple[Held, Labelled]:
+def grades_of(values: Mapping[str, Any], request: pipeline.Request) -> Grades | None:
+    """How labels that are grades are read, by the values of `GRADING`, where the request takes such."""
+    with said_in_python():
+        grades = Grades.of(values)
+        if grades is not None and not grades.cuts:
+            pipeline.check_grades([request])
+    return grades
+
+
+def weighed(
+    X: Any, Y: Any, weights: Any, request: pipeline.Request, grades: Grades | None = None
+) -> tuple[Held, Labelled]:
     """`hold`, where the request takes weights if there are any."""
     if weights is not None:
         with said_in_python():
             pipeline.check_weights([request])
-    return hold(X, Y, weights)
+    return hold(X, Y, weights, grades)
 
 
 def selected(held: Held, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
@@ -162,6 +181,8 @@ def said_in_python() -> Iterator[None]:
         for theirs, ours in (
             ("workerBytes", "memory_bytes"), ("driverBytes", "memory_bytes"), ("numBins", "num_bins"),
             ("weightCol", "sample_weight"),
+            ("labelCuts (--label-cuts)", "label_cuts"), ("gradedLabels (--graded-labels)", "graded_labels"),
+            ("labelCuts", "label_cuts"), ("gradeRange", "grade_range"), ("gradedLabels", "graded_labels"),
             ("--screen chi2:5000", 'screen="chi2:5000"'), ("numTopFeatures (--num-features)", COUNT),
         ):  # fmt: skip
             text = text.replace(theirs, ours)

@@ -120,8 +120,8 @@ def second_moments(
     wide: bool = False,
     mass: np.ndarray | None = None,
 ) -> State:
-    """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1; of some of the rows.
-    `mass` (n,) int64: how many times each row counts."""
+    """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1, or of whole numbers up
+    to 2¹⁵ (of 2²⁷ rows at most without `mass`); of some of the rows. `mass` (n,) int64: how many times each row counts."""
     if rows is not None:
         coarse, fine, y = coarse[rows], None if fine is None else fine[rows], y[rows]
         mass = None if mass is None else mass[rows]
@@ -148,7 +148,8 @@ def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.
         a, b, c = coarse[part], None if fine is None else fine[part], y[part]
         upper, lower = _split(_rows_times(a, m))
         one: State = {"n": np.array([int(m.sum())], np.int64), "y": _whole(c.T @ m).ravel()}
-        one["yy"] = _whole(c.T @ _rows_times(c, m))
+        label_upper, label_lower = _split(_rows_times(c, m))
+        one |= _linear("yy", ((c.T @ label_upper), (c.T @ label_lower)))
         one |= _linear("h", m @ a, v) | _linear("hy", ((c.T @ upper).T, (c.T @ lower).T))
         middle, top = [(a, lower)], _whole(a.T @ upper)
         low: list[tuple[Any, Any]] = []
@@ -177,6 +178,19 @@ def _mass_parts(mass: np.ndarray) -> Iterator[tuple[slice, np.ndarray, int]]:
         while raised == 0 or rest.any():
             yield slice(first, first + ROWS), (rest & _LOW).astype(np.float64), raised
             rest, raised = rest >> BITS, raised + 1
+
+
+def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix, int]]:
+    """(rows, part, k) of products' worth of rows that count part·2^(20k) times in each group, part (g, rows) below 2²⁰; at least
+    one, of no rows."""
+    for first in range(0, max(member.shape[1], 1), ROWS):
+        some = slice(first, first + ROWS)
+        rest, raised = member[:, some], 0
+        while raised == 0 or rest.data.any():
+            digits = (rest.data & _LOW).astype(np.float64)
+            yield some, sp.csr_matrix((digits, rest.indices, rest.indptr), shape=rest.shape), raised
+            rest.data >>= BITS
+            raised += 1
 
 
 def _raised(state: State, times: int) -> State:
@@ -271,12 +285,14 @@ def group_moments(
     mass: np.ndarray | None = None,
 ) -> State:
     """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group has. Parts are (g, v). `mass`
-    (n,) int64: how many times each row counts."""
+    (n,) int64: how many times each row counts; or `member` itself says how many times each row counts in a group, int64."""
     state: State = {}
-    if mass is not None:
-        for part, m, raised in _mass_parts(mass):
+    if mass is not None or member.dtype == np.int64:
+        member = sp.csr_matrix(member, dtype=np.int64, copy=True)
+        if mass is not None:
+            member.data *= mass[member.indices]
+        for part, each, raised in _member_parts(member):
             a, b = coarse[part], None if fine is None else fine[part]
-            each = sp.csr_matrix(member[:, part].astype(np.float64) @ sp.diags(m))
             one: State = {}
             for name, x, y in (("h", a, None), ("l", b, None), ("hh", a, a), ("hl", a, b), ("ll", b, b)):
                 if (b is None and "l" in name) or (y is not None and not squares):

@@ -100,7 +100,12 @@ class Method:
     conditions: ClassVar[bool] = False  # a greedy method whose `score` takes `terms`: what is picked first, and how
     row_norms: ClassVar[bool] = False  # scores are norms of rows of weights: a group's is the norm over all its rows
     weighted: ClassVar[bool] = False  # takes rows that have weights: one of weight w counts as w rows
+    graded: ClassVar[bool] = False  # takes labels that are grades (`blocks.grades`)
     stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
+
+    def takes_grades(self, p: Mapping[str, Any]) -> bool:
+        """Whether it takes labels that are grades, with these parameters."""
+        return self.graded
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""

@@ -55,6 +55,7 @@ class FilledSums(Statistic):
     intercept: np.ndarray | None
     layout = "rows"
     quantised = True
+    graded = True
 
     def key(self) -> Hashable:
         return "filled sums", None if self.weights is None else (self.weights.tobytes(), self.intercept.tobytes())

@@ -49,6 +49,7 @@ class FStatistic(Method):
     when = "numeric features without binning, one pass"
     cost = "one scan"
     weighted = True
+    graded = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if thin(engine.profile):

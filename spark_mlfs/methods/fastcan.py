@@ -45,6 +45,7 @@ class FastCan(Method):
     when = "numeric features, a linear model behind; the picks of the package fastcan"
     cost = "one scan"
     weighted = True
+    graded = True
     parameters = (
         Parameter(
             "tol",

@@ -31,15 +31,15 @@ LABEL_NOISE = Parameter(
 
 def label_weights(profile: Profile, p: Mapping[str, Any]) -> np.ndarray | None:
     """(q,) what the parameter ``label_weights`` comes to; None where every label counts once. H(l) is the entropy, in nats, of
-    label l over the rows in which it is known. `ParameterError` where the number of weights is not that of the labels, or all
-    are 0."""
+    label l over the rows in which it is known; of a graded one that of its mean grade. `ParameterError` where the
+    number of weights is not that of the labels, or all are 0."""
     asked, q = p.get("label_weights", "uniform"), profile.q
     if asked == "uniform":
         return None
     if asked == "size":
         return np.full(q, 1 / q)
     if asked == "entropy":
-        share = profile.positive_total / np.maximum(profile.observed_total, 1)
+        share = profile.label_mass / np.maximum(profile.observed_total, 1)
         shares = np.stack([share, 1 - share])
         entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=0)
         return np.divide(1, entropy, out=np.zeros(q), where=entropy > 0)

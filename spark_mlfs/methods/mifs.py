@@ -49,6 +49,7 @@ class MIFS(Method):
     title = "joint label factorisation and selection"
     source = "Jian et al. 2016"
     row_norms = True
+    graded = True
     when = "noisy labels that a few factors stand behind"
     cost = "one scan; neighbours where β > 0"
     parameters = (

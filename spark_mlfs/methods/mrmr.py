@@ -61,6 +61,8 @@ class MRMR(Method):
     when = "the picks of the package mrmr_selection, by informations or correlations"
     cost = "one scan, or one pair count a pick"
     weighted = True
+    graded = True  # by F
+
     parameters = (
         *COUNTING,
         Parameter("relevance", "mi", Choice(("mi", "f")), "mutual information or F statistic, mean over the labels"),
@@ -69,6 +71,9 @@ class MRMR(Method):
     )
     greedy = True
     conditions = True
+
+    def takes_grades(self, p: Mapping[str, Any]) -> bool:
+        return p["relevance"] == "f"
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         wanted: list[Statistic] = []

@@ -43,6 +43,7 @@ class GramMethod(Method):
     row_norms = True
     centred: ClassVar[bool] = True
     weighted = True
+    graded = True
 
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
         scale = label_scale(profile, p)
@@ -52,6 +53,8 @@ class GramMethod(Method):
         """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
         if p.get("label_weights", "uniform") != "uniform":
             return no_sketch(p, "has no labels to weigh")
+        if profile.graded:
+            return no_sketch(p, "stands for labels of 0 and 1, not for grades")
         return sketch_width(profile, p)
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:

@@ -16,7 +16,8 @@ Source: Nie, Huang, Cai & Ding 2010.
 Deviations:
 - a d × d solve instead of the paper's n × n: with ``accelerate=False`` the same iterates, to rounding;
 - the intercept b, which the paper leaves to a constant column under the penalty, is not penalised;
-- residual norms are floored at 1e-8 of mean ‖y_i − ȳ‖, row norms of W at 1e-10 of the first iterate's largest.
+- residual norms are floored at 1e-8 of mean ‖y_i − ȳ‖ (of its root mean square, where labels are graded), row norms of W at
+  1e-10 of the first iterate's largest.
 """
 
 from __future__ import annotations
@@ -68,6 +69,7 @@ class ReweightedGram(Statistic):
     floor: float
     layout = "rows"
     quantised = True
+    graded = True
 
     def key(self) -> Hashable:
         return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor
@@ -143,6 +145,7 @@ class RFS(Method):
     title = "ℓ2,1 loss with ℓ2,1 penalty"
     source = "Nie et al. 2010"
     row_norms = True
+    graded = True
     when = "numeric features with outlying rows, whose loss grows linearly only"
     cost = "one scan an iteration; slow to converge: the rows once, if `driverBytes` allows"
     parameters = (
@@ -154,10 +157,10 @@ class RFS(Method):
     )
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        return [Gram(), LabelsetCounts()]
+        return [Gram()] if engine.profile.graded else [Gram(), LabelsetCounts()]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        plain, sets = engine.run(*self.needs(engine, p))
+        plain, *sets = engine.run(*self.needs(engine, p))
         view = labelled_view(engine, p["scaling"])
         n, v = view.n, len(view.varying)
         fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) <= engine.driver_bytes
@@ -167,7 +170,10 @@ class RFS(Method):
             out.details["scans"] = 0
             return out
         # rows that are labelled alike leave no residual beside the intercept: any floor will do
-        floor = residual_floor(sets.indicator(engine.profile.q), sets.counts) or 1.0
+        if sets:
+            floor = residual_floor(sets[0].indicator(engine.profile.q), sets[0].counts) or 1.0
+        else:  # of grades there are as many labelsets as rows
+            floor = 1e-8 * float(np.sqrt(np.trace(view.S) / n)) or 1.0
         scans = 0
 
         def scan(W: np.ndarray | None, b: np.ndarray | None) -> WeightedGram:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from .. import params as spec
 from .. import pipeline
 from ..blocks.codec import State
+from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError
@@ -110,7 +111,7 @@ class MultiLabelEstimator(
         checked = self._check(dataset)
         started = time.perf_counter()
         columns = self.getFeaturesCol(), self.getLabelsCol(), self.getIdCol()
-        packed = pack(dataset, *columns, self.getLabelsForm(), self._weight_col())
+        packed = pack(dataset, *columns, self.getLabelsForm(), self._weight_col(), self._grades())
         try:
             model = self._compute(packed, checked, started)
         finally:
@@ -119,6 +120,10 @@ class MultiLabelEstimator(
 
     def _weight_col(self) -> str | None:
         """The column of the rows' weights, of an estimator that takes them."""
+        return None
+
+    def _grades(self) -> Grades | None:
+        """How labels that are grades are read, of an estimator that takes them."""
         return None
 
     def _check(self, dataset: DataFrame) -> Checks:

@@ -20,7 +20,7 @@ from .classifiers import ESTIMATORS as CLASSIFIERS
 from .extractors import ESTIMATORS as EXTRACTORS
 from .pages import FOLDER, pages
 from .params import FITTING
-from .selectors import CONSTRAINTS, SCREENING, SELECTION, SELECTORS, WEIGHTING
+from .selectors import CONSTRAINTS, GRADING, SCREENING, SELECTION, SELECTORS, WEIGHTING
 
 PACKAGE = Path(__file__).resolve().parents[1]
 TOP = PACKAGE / "__init__.py"
@@ -30,6 +30,7 @@ SHARED = {
     "ScreeningAccessors": ("What runs before the method.", SCREENING),
     "ConstraintAccessors": ("What a selection is held to.", CONSTRAINTS),
     "WeightingAccessors": ("How much rows count.", WEIGHTING),
+    "GradingAccessors": ("What labels that are grades mean.", GRADING),
 }
 
 
@@ -90,7 +91,7 @@ def shared() -> str:
     head = HEAD.format(
         title="Params that many estimators have, with their getters and setters.",
         origin="the tables of parameters",
-        imports=TYPING.format(more=", Params", imports=""),
+        imports="from collections.abc import Sequence\n" + TYPING.format(more=", Params", imports=""),
     )
     classes = [f'class {name}(Params):\n    """{doc}"""\n\n{accessors(table)}\n' for name, (doc, table) in SHARED.items()]
     return head + "\n\n" + "\n\n".join(classes)

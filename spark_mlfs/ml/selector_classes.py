@@ -50,6 +50,14 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -101,6 +109,7 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
         labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -119,6 +128,7 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
         labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -182,6 +192,14 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -233,6 +251,7 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
         labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -251,6 +270,7 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
         labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -308,6 +328,14 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -358,7 +386,8 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -376,7 +405,8 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -434,6 +464,14 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -484,7 +522,8 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
         aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -502,7 +541,8 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
         aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -566,6 +606,14 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -617,6 +665,7 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         biasCorrection: Literal["none", "miller-madow"] = "none", criterion: Literal["cmi", "mim"] = "cmi",
         estimator: Literal["plug-in", "knn"] = "plug-in", minCount: int = 6, k: int = 6, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -635,6 +684,7 @@ class PPTCMISelector(SelectorEstimator, entry="ppt-cmi"):
         biasCorrection: Literal["none", "miller-madow"] = "none", criterion: Literal["cmi", "mim"] = "cmi",
         estimator: Literal["plug-in", "knn"] = "plug-in", minCount: int = 6, k: int = 6, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -693,6 +743,14 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -742,7 +800,8 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -759,7 +818,8 @@ class PMUSelector(SelectorEstimator, entry="pmu"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -812,6 +872,14 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -862,7 +930,8 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -880,7 +949,8 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -939,6 +1009,14 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -989,7 +1067,8 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1007,7 +1086,8 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1066,6 +1146,14 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1116,7 +1204,8 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1134,7 +1223,8 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1187,6 +1277,14 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1236,7 +1334,8 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1253,7 +1352,8 @@ class LRFSSelector(SelectorEstimator, entry="lrfs"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1302,6 +1402,14 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1352,6 +1460,7 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", numLabels: int = 10, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1369,6 +1478,7 @@ class FIMFSelector(SelectorEstimator, entry="fimf"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", numLabels: int = 10, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1424,6 +1534,14 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1474,7 +1592,8 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1492,7 +1611,8 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1545,6 +1665,14 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1594,7 +1722,8 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1611,7 +1740,8 @@ class GMMSelector(SelectorEstimator, entry="gmm"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1664,6 +1794,14 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1715,7 +1853,8 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         biasCorrection: Literal["none", "miller-madow"] = "none", relevance: Literal["mi", "f"] = "mi",
         redundancy: Literal["mi", "correlation"] = "mi", scheme: Literal["difference", "quotient"] = "difference",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1734,7 +1873,8 @@ class MRMRSelector(SelectorEstimator, entry="mrmr"):
         biasCorrection: Literal["none", "miller-madow"] = "none", relevance: Literal["mi", "f"] = "mi",
         redundancy: Literal["mi", "correlation"] = "mi", scheme: Literal["difference", "quotient"] = "difference",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1790,6 +1930,14 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1839,7 +1987,8 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1856,7 +2005,8 @@ class IGMFSelector(SelectorEstimator, entry="igmf"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1899,6 +2049,14 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -1947,7 +2105,8 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
     @keyword_only
     def __init__(
         self, *, tol: float = 0.01, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None, weightCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1963,7 +2122,8 @@ class FastCanSelector(SelectorEstimator, entry="fastcan"):
     @keyword_only
     def setParams(
         self, *, tol: float = 0.01, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None, weightCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1998,6 +2158,14 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2046,7 +2214,8 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
     @keyword_only
     def __init__(
         self, *, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None, weightCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2062,7 +2231,8 @@ class FStatisticSelector(SelectorEstimator, entry="f-statistic"):
     @keyword_only
     def setParams(
         self, *, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None, weightCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2098,6 +2268,14 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2147,7 +2325,8 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
     def __init__(
         self, *, labels: Literal["br", "overlap", "lp"] = "br", labelWeights: str | Sequence[float] = "uniform",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2164,7 +2343,8 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
     def setParams(
         self, *, labels: Literal["br", "overlap", "lp"] = "br", labelWeights: str | Sequence[float] = "uniform",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2208,6 +2388,14 @@ class SPECSelector(SelectorEstimator, entry="spec"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2257,7 +2445,8 @@ class SPECSelector(SelectorEstimator, entry="spec"):
     def __init__(
         self, *, criterion: Literal["phi1", "phi2", "phi3"] = "phi1", k: int | None = None,
         similarity: Literal["overlap", "jaccard"] = "overlap", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2274,7 +2463,8 @@ class SPECSelector(SelectorEstimator, entry="spec"):
     def setParams(
         self, *, criterion: Literal["phi1", "phi2", "phi3"] = "phi1", k: int | None = None,
         similarity: Literal["overlap", "jaccard"] = "overlap", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2337,6 +2527,14 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2388,7 +2586,8 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         beta: float = 0.9, similarity: Literal["overlap", "jaccard"] = "overlap",
         scaling: Literal["standard", "minmax", "none"] = "standard", numAnchors: int | None = None, shuffle: bool = True,
         seed: int = 0, maxIter: int = 100, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2407,7 +2606,8 @@ class GMBASelector(SelectorEstimator, entry="gmba"):
         beta: float = 0.9, similarity: Literal["overlap", "jaccard"] = "overlap",
         scaling: Literal["standard", "minmax", "none"] = "standard", numAnchors: int | None = None, shuffle: bool = True,
         seed: int = 0, maxIter: int = 100, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2480,6 +2680,14 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2529,7 +2737,8 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
     def __init__(
         self, *, mode: Literal["pairwise", "hamming"] = "pairwise", k: int = 3, numAnchors: int | None = None, seed: int = 0,
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2546,7 +2755,8 @@ class ReliefFSelector(SelectorEstimator, entry="relieff"):
     def setParams(
         self, *, mode: Literal["pairwise", "hamming"] = "pairwise", k: int = 3, numAnchors: int | None = None, seed: int = 0,
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2600,6 +2810,14 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2649,7 +2867,8 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     def __init__(
         self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", labelSketch: int | None = None,
         labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2666,7 +2885,8 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     def setParams(
         self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", labelSketch: int | None = None,
         labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2724,6 +2944,14 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2774,7 +3002,8 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2792,7 +3021,8 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2858,6 +3088,14 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -2908,7 +3146,8 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
         labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2926,7 +3165,8 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
         labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2989,6 +3229,14 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3039,6 +3287,7 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 500, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3056,6 +3305,7 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 500, featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3114,6 +3364,14 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3164,6 +3422,7 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 300,
         labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3181,6 +3440,7 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 300,
         labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3245,6 +3505,14 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3295,7 +3563,8 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3313,7 +3582,8 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3387,6 +3657,14 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3437,7 +3715,8 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         self, *, alpha: float = 1.0, beta: float = 0.1, gamma: float = 1.0, c: int | None = None, k: int = 5,
         constraint: Literal["orthonormal", "none"] = "orthonormal", scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 2000, tol: float = 1e-09, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3455,7 +3734,8 @@ class MIFSSelector(SelectorEstimator, entry="mifs"):
         self, *, alpha: float = 1.0, beta: float = 0.1, gamma: float = 1.0, c: int | None = None, k: int = 5,
         constraint: Literal["orthonormal", "none"] = "orthonormal", scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 2000, tol: float = 1e-09, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3526,6 +3806,14 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3576,7 +3864,8 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] = "nmf",
         solver: Literal["irls", "armijo"] = "irls", scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 10000, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None, weightCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3594,7 +3883,8 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] = "nmf",
         solver: Literal["irls", "armijo"] = "irls", scaling: Literal["standard", "minmax", "none"] = "standard",
         maxIter: int = 10000, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None, weightCol: str | None = None,
+        idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3669,6 +3959,14 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3720,7 +4018,8 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         walk: Literal["dfs", "bfs", "expected"] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, tol: float = 1e-09,
         labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3739,7 +4038,8 @@ class MSFSSelector(SelectorEstimator, entry="msfs"):
         walk: Literal["dfs", "bfs", "expected"] = "dfs", neighbors: int | None = 30, sigma: float | None = None, seed: int = 0,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, tol: float = 1e-09,
         labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3823,6 +4123,14 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -3872,7 +4180,8 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
     def __init__(
         self, *, hidden: int = 32, hidden2: int = 0, lam: float = 0.05, epochs: int = 100, batch: int = 64, rate: float = 0.01,
         sample: int = 10000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3889,7 +4198,8 @@ class DeepFSSelector(SelectorEstimator, entry="deepfs"):
     def setParams(
         self, *, hidden: int = 32, hidden2: int = 0, lam: float = 0.05, epochs: int = 100, batch: int = 64, rate: float = 0.01,
         sample: int = 10000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3955,6 +4265,14 @@ class AutoSelector(SelectorEstimator, entry="auto"):
         row id, unique and stable; without one a row is known by the hash of its content
     weightCol : str | None, default None
         weight of each row, a number of 0 or more: one of 2 counts as two rows; for methods of counts and moments
+    gradedLabels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    gradeRange : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    labelCuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     selectionMode : {"numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "numTopFeatures"
         how many features to keep
     numTopFeatures : int, default 50
@@ -4004,7 +4322,8 @@ class AutoSelector(SelectorEstimator, entry="auto"):
     def __init__(
         self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher", judge: Literal["both", "linear", "mlknn"] = "both",
         folds: int = 3, sample: int = 2000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -4021,7 +4340,8 @@ class AutoSelector(SelectorEstimator, entry="auto"):
     def setParams(
         self, *, methods: str = "fastcan,scls,lasso,enm,chi2,fisher", judge: Literal["both", "linear", "mlknn"] = "both",
         folds: int = 3, sample: int = 2000, seed: int = 0, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,

@@ -22,6 +22,8 @@ from pyspark.sql import types as T
 
 from .. import params as spec
 from .. import pipeline
+from ..blocks.grades import SETTINGS as GRADING
+from ..blocks.grades import Grades
 from ..blocks.pack import Packed
 from ..errors import DataError, ParameterError
 from ..faces import show
@@ -39,7 +41,7 @@ from .base import MultiLabelEstimator, Saved
 from .params import FITTING, declare
 from .persistence import SavedData, load_ranking
 from .rows import feature_positions
-from .shared import ConstraintAccessors, ScreeningAccessors, SelectionAccessors, WeightingAccessors
+from .shared import ConstraintAccessors, GradingAccessors, ScreeningAccessors, SelectionAccessors, WeightingAccessors
 from .slices import sliced
 
 if TYPE_CHECKING:
@@ -57,7 +59,7 @@ SCREENING = (
 OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
 CONSTRAINTS = constraints.PARAMETERS
 WEIGHTING = (WEIGHT,)
-COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *WEIGHTING, *SELECTION, *SCREENING, *CONSTRAINTS, *FITTING)
+COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *WEIGHTING, *GRADING, *SELECTION, *SCREENING, *CONSTRAINTS, *FITTING)
 
 
 class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
@@ -302,6 +304,7 @@ class SelectorEstimator(
     ScreeningAccessors,
     ConstraintAccessors,
     WeightingAccessors,
+    GradingAccessors,
     MultiLabelEstimator[MultiLabelSelectorModel, pipeline.Request],
     _Selection,
 ):
@@ -311,10 +314,13 @@ class SelectorEstimator(
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING, *CONSTRAINTS, *WEIGHTING)})
+        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING, *CONSTRAINTS, *WEIGHTING, *GRADING)})
 
     def _weight_col(self) -> str | None:
         return self.getWeightCol()
+
+    def _grades(self) -> Grades | None:
+        return Grades.of({p.name: self.getOrDefault(p.camel) for p in GRADING})
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         """The method and its parameters."""
@@ -330,6 +336,9 @@ class SelectorEstimator(
         request = self._request(self.getNumTopFeatures(), None)
         if self.getWeightCol() is not None:
             pipeline.check_weights([request])
+        grades = self._grades()
+        if grades is not None and not grades.cuts:
+            pipeline.check_grades([request])
         return request
 
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
@@ -345,7 +354,7 @@ class SelectorEstimator(
         return MultiLabelSelectorModel.of(result)
 
 
-declare(SelectorEstimator, (*SCREENING, *CONSTRAINTS, *WEIGHTING))
+declare(SelectorEstimator, (*SCREENING, *CONSTRAINTS, *WEIGHTING, *GRADING))
 
 
 def _registered(name: str) -> str:
@@ -373,6 +382,9 @@ class MultiLabelSelector(SelectorEstimator):
     groups : {name: features} that are picked or left together
     costs, budget : what features cost, {name or pattern: cost} or a list, and what the selection may cost
     weightCol : column of the rows' weights, numbers of 0 or more; for methods of counts and moments
+    gradedLabels, gradeRange : whether labels are grades, numbers from 0 to 1, and what they go from and to where it is not that;
+        for methods of moments
+    labelCuts : for all others: a label is positive where its grade is at least the cut; several cuts make a label each
     idCol, labelsForm, driverBytes, workerBytes : see `explainParams`
 
     Raises `ParameterError` for a wrong parameter or column, `DataError` for data that cannot be used, `BudgetError` where a

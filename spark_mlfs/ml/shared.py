@@ -7,6 +7,7 @@ Written by ``python -m spark_mlfs.ml.generate``: change the tables of parameters
 # ruff: noqa: E501, E701
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 from pyspark.ml.param import Param, Params
@@ -98,3 +99,17 @@ class WeightingAccessors(Params):
     weightCol: Param[str | None]
     def getWeightCol(self) -> str | None: return self.getOrDefault(self.weightCol)
     def setWeightCol(self, value: str | None) -> Self: return self._set(weightCol=value)
+
+
+class GradingAccessors(Params):
+    """What labels that are grades mean."""
+
+    gradedLabels: Param[bool]
+    def getGradedLabels(self) -> bool: return self.getOrDefault(self.gradedLabels)
+    def setGradedLabels(self, value: bool) -> Self: return self._set(gradedLabels=value)
+    gradeRange: Param[Sequence[float] | None]
+    def getGradeRange(self) -> Sequence[float] | None: return self.getOrDefault(self.gradeRange)
+    def setGradeRange(self, value: Sequence[float] | None) -> Self: return self._set(gradeRange=value)
+    labelCuts: Param[Sequence[float] | None]
+    def getLabelCuts(self) -> Sequence[float] | None: return self.getOrDefault(self.labelCuts)
+    def setLabelCuts(self, value: Sequence[float] | None) -> Self: return self._set(labelCuts=value)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..blocks.profile import Profile
 from ..pipeline import Result
 
 LIBRARIES = ("spark_mlfs", "pyspark", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn")
@@ -69,6 +70,7 @@ def selection_manifest(
             "features_that_vary": int((profile.high > profile.low).sum()),
             "labels": profile.q,
             "label_cardinality": float(profile.positive.sum() / profile.n),
+            **({"mean_grades": _mean_grades(profile)} if profile.graded else {}),
             **({"weight": profile.total * profile.weight_unit} if profile.weighted else {}),
             "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
             "density": profile.density,
@@ -90,6 +92,11 @@ def selection_manifest(
         },
         "versions": versions(spark_version),
     }
+
+
+def _mean_grades(profile: Profile) -> list[float]:
+    """The mean grade of each label over the rows in which it is known."""
+    return [float(mean) for mean in profile.label_mass / np.maximum(profile.observed_total, 1)]
 
 
 def _constraints(result: Result) -> dict[str, Any]:

@@ -73,6 +73,7 @@ def table(
     label_names: Sequence[str] | None = None,
     reader_options: dict[str, str] | None = None,
     weight: str | None = None,
+    graded: bool = False,
 ) -> DataFrame:
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`. `weight` names the column of
     the rows' weights, which becomes ``weight``.
@@ -80,12 +81,13 @@ def table(
     `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
     pandas'. `reader_options` go to Spark's reader (CSV: header and inferSchema are on unless given). `missing` says what a null
     or NaN feature becomes (see `missing`). `label_names` are the labels of one column, in order: tags are then not gathered by a
-    pass of their own, and another tag is refused. Raises `DataError` and `ParameterError`; what only the rows show is raised on
+    pass of their own, and another tag is refused. `graded` labels are numbers other than 0 and 1, which the estimator is told of
+    as well (``gradedLabels``). Raises `DataError` and `ParameterError`; what only the rows show is raised on
     an action.
     """
     check_policy(missing)
     source = source_of(spark, path, format, reader_options)
-    return assemble(source, features, labels, id, label_delimiter, missing, label_names, weight)
+    return assemble(source, features, labels, id, label_delimiter, missing, label_names, weight, graded)
 
 
 def source_of(spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None) -> DataFrame:
@@ -269,6 +271,7 @@ def assemble(
     missing: str = "error",
     label_names: Sequence[str] | None = None,
     weight: str | None = None,
+    graded: bool = False,
 ) -> DataFrame:
     """``id, features, labels``, and ``weight`` where it is named, out of the named columns of a DataFrame."""
     id_columns, weight_columns = (
@@ -291,7 +294,7 @@ def assemble(
             raise ParameterError(f"weight column {column!r} is {kinds[column].simpleString()}; give numbers")
 
     x = _features(source, feature_columns, kinds)
-    y = _labels(source, label_columns, kinds, label_delimiter)
+    y = _labels(source, label_columns, kinds, label_delimiter, graded)
     if label_names is not None:
         y = y.renamed(label_names)
     shown = F.lit(None).cast("string")
@@ -351,6 +354,7 @@ class Cells:
     said: str
     names: list[str] | None = None
     nulls: bool = False
+    grades: bool = False  # labels that are numbers other than 0 and 1
 
     def renamed(self, names: Sequence[str]) -> Cells:
         """The same labels by other names."""
@@ -432,13 +436,13 @@ def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str, nulls_only: bool
         label = y.called(y._slot_at("y", F.array_position(values, other)), f"{y.said!r}, position ")
         remedy = (
             "; labels are 0, 1 or null (unknown): correct it, or make it 0/1 first (value > 0), or leave the column out of the "
-            "labels"
+            "labels, or read grades (graded=True, --graded-labels)"
         )
         number = F.regexp_replace(other.cast("string"), r"\.0$", "")
         wrong += [
             (F.col("y").isNull(), null),
             (
-                F.coalesce(F.size(others) > 0, F.lit(False)),
+                F.lit(False) if y.grades else F.coalesce(F.size(others) > 0, F.lit(False)),
                 F.concat(named, F.lit("label "), label, F.lit(" is "), number, F.lit(remedy)),
             ),
         ]
@@ -484,20 +488,28 @@ def _gathered(columns: list[str]) -> Column:
     return F.array(*(F.coalesce(F.col(quoted(c)).cast("double"), F.lit(_NAN)) for c in columns))
 
 
-def _labels(source: DataFrame, columns: list[str], kinds: dict[str, DataType], delimiter: str | None) -> Cells:
+def _labels(
+    source: DataFrame, columns: list[str], kinds: dict[str, DataType], delimiter: str | None, graded: bool = False
+) -> Cells:
     first, column = kinds[columns[0]], F.col(quoted(columns[0]))
     if delimiter is not None and (len(columns) > 1 or not isinstance(first, StringType)):
         raise ParameterError(f"label_delimiter={delimiter!r} is for one string column; {columns[0]!r} is {first.simpleString()}")
     if len(columns) == 1:
         if isinstance(first, VectorUDT):
-            return Cells(column, "vector", columns[0], attribute_names(source, columns[0]))
+            return Cells(column, "vector", columns[0], attribute_names(source, columns[0]), grades=graded)
+        element = first.elementType if isinstance(first, ArrayType) else first
+        if graded and not _is_number(element):
+            raise ParameterError(
+                f"labels: column {columns[0]!r} is {first.simpleString()}, and grades are numbers: give numeric columns, a "
+                "vector or an array of numbers, or leave graded out"
+            )
         if isinstance(first, ArrayType):
             if isinstance(first.elementType, StringType):
                 return Cells(column, "asis", columns[0])
-            if isinstance(first.elementType, IntegralType):
+            if isinstance(first.elementType, IntegralType) and not graded:
                 return Cells(column.cast("array<bigint>"), "asis", columns[0])
-            if isinstance(first.elementType, FractionalType):
-                return Cells(column.cast("array<double>"), "array", columns[0], nulls=first.containsNull)
+            if isinstance(first.elementType, FractionalType) or graded:
+                return Cells(column.cast("array<double>"), "array", columns[0], nulls=first.containsNull, grades=graded)
         if isinstance(first, StringType):
             if not delimiter:
                 raise ParameterError(
@@ -511,7 +523,7 @@ def _labels(source: DataFrame, columns: list[str], kinds: dict[str, DataType], d
                 f"labels: column {name!r} is {kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}; labels are "
                 "0/1 columns, or one column of tags, label numbers or multi-hot vectors"
             )
-    return Cells(_gathered(columns), "array", columns[0], columns)
+    return Cells(_gathered(columns), "array", columns[0], columns, grades=graded)
 
 
 def _not_a_number(source: DataFrame, name: str, kind: DataType) -> str:

@@ -21,6 +21,7 @@ class Extra:
 
     key: ClassVar[str]
     weighted: ClassVar[bool] = False  # takes rows that have weights
+    graded: bool = False  # takes labels that are grades
 
     def check(self, method: Method, screened: bool) -> None:
         """`ParameterError` where the method, or one behind a filter (`screened`), cannot have it."""

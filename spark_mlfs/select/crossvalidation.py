@@ -22,6 +22,7 @@ class CrossValidation(Extra):
     folds: int
     key: ClassVar[str] = "cv_loss"
     weighted: ClassVar[bool] = True
+    graded = True
 
     def before(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> None:
         """One scan for the Gram matrix of every fold; the whole is their sum and needs no scan of its own."""

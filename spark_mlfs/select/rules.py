@@ -52,6 +52,11 @@ class Rule(Extra):
     seed: int = 0
     key: ClassVar[str] = "selection"
 
+    @property
+    def graded(self) -> bool:  # type: ignore[override]
+        """Half-samples are of the rows as they are; tests count them, and knockoffs are made for labels of 0 and 1."""
+        return self.mode == "stability"
+
     def check(self, method: Method, screened: bool = False) -> None:
         if self.mode not in RULES:
             raise ParameterError(f"selection {self.mode!r} is not known; choose one of {', '.join(RULES)}")

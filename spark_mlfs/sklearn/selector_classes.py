@@ -70,6 +70,14 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -84,7 +92,8 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -107,6 +116,9 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -167,6 +179,14 @@ class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -181,7 +201,8 @@ class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -204,6 +225,9 @@ class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -258,6 +282,14 @@ class CMISelector(WeightedSelectorOfArrays, entry="cmi"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -271,7 +303,8 @@ class CMISelector(WeightedSelectorOfArrays, entry="cmi"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -292,6 +325,9 @@ class CMISelector(WeightedSelectorOfArrays, entry="cmi"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -352,6 +388,14 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -366,7 +410,8 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -389,6 +434,9 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -449,6 +497,14 @@ class PPTCMISelector(WeightedSelectorOfArrays, entry="ppt-cmi"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -463,7 +519,8 @@ class PPTCMISelector(WeightedSelectorOfArrays, entry="ppt-cmi"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -487,6 +544,9 @@ class PPTCMISelector(WeightedSelectorOfArrays, entry="ppt-cmi"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -539,6 +599,14 @@ class PMUSelector(WeightedSelectorOfArrays, entry="pmu"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -552,7 +620,8 @@ class PMUSelector(WeightedSelectorOfArrays, entry="pmu"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -572,6 +641,9 @@ class PMUSelector(WeightedSelectorOfArrays, entry="pmu"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -630,6 +702,14 @@ class D2FSelector(WeightedSelectorOfArrays, entry="d2f"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -644,7 +724,8 @@ class D2FSelector(WeightedSelectorOfArrays, entry="d2f"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -666,6 +747,9 @@ class D2FSelector(WeightedSelectorOfArrays, entry="d2f"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -724,6 +808,14 @@ class MDMRSelector(WeightedSelectorOfArrays, entry="mdmr"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -738,7 +830,8 @@ class MDMRSelector(WeightedSelectorOfArrays, entry="mdmr"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -760,6 +853,9 @@ class MDMRSelector(WeightedSelectorOfArrays, entry="mdmr"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -818,6 +914,14 @@ class SCLSSelector(WeightedSelectorOfArrays, entry="scls"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -832,7 +936,8 @@ class SCLSSelector(WeightedSelectorOfArrays, entry="scls"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -854,6 +959,9 @@ class SCLSSelector(WeightedSelectorOfArrays, entry="scls"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -906,6 +1014,14 @@ class LRFSSelector(WeightedSelectorOfArrays, entry="lrfs"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -919,7 +1035,8 @@ class LRFSSelector(WeightedSelectorOfArrays, entry="lrfs"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -939,6 +1056,9 @@ class LRFSSelector(WeightedSelectorOfArrays, entry="lrfs"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -993,6 +1113,14 @@ class FIMFSelector(WeightedSelectorOfArrays, entry="fimf"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1006,7 +1134,8 @@ class FIMFSelector(WeightedSelectorOfArrays, entry="fimf"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -1027,6 +1156,9 @@ class FIMFSelector(WeightedSelectorOfArrays, entry="fimf"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1085,6 +1217,14 @@ class ENMSelector(WeightedSelectorOfArrays, entry="enm"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1099,7 +1239,8 @@ class ENMSelector(WeightedSelectorOfArrays, entry="enm"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -1121,6 +1262,9 @@ class ENMSelector(WeightedSelectorOfArrays, entry="enm"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1173,6 +1317,14 @@ class GMMSelector(WeightedSelectorOfArrays, entry="gmm"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1186,7 +1338,8 @@ class GMMSelector(WeightedSelectorOfArrays, entry="gmm"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -1206,6 +1359,9 @@ class GMMSelector(WeightedSelectorOfArrays, entry="gmm"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1264,6 +1420,14 @@ class MRMRSelector(WeightedSelectorOfArrays, entry="mrmr"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1278,7 +1442,8 @@ class MRMRSelector(WeightedSelectorOfArrays, entry="mrmr"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -1301,6 +1466,9 @@ class MRMRSelector(WeightedSelectorOfArrays, entry="mrmr"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1353,6 +1521,14 @@ class IGMFSelector(WeightedSelectorOfArrays, entry="igmf"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1366,7 +1542,8 @@ class IGMFSelector(WeightedSelectorOfArrays, entry="igmf"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
@@ -1386,6 +1563,9 @@ class IGMFSelector(WeightedSelectorOfArrays, entry="igmf"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1434,6 +1614,14 @@ class FastCanSelector(WeightedSelectorOfArrays, entry="fastcan"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1446,7 +1634,8 @@ class FastCanSelector(WeightedSelectorOfArrays, entry="fastcan"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.tol = tol
         self.selection_mode = selection_mode
@@ -1464,6 +1653,9 @@ class FastCanSelector(WeightedSelectorOfArrays, entry="fastcan"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1510,6 +1702,14 @@ class FStatisticSelector(WeightedSelectorOfArrays, entry="f-statistic"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1522,7 +1722,8 @@ class FStatisticSelector(WeightedSelectorOfArrays, entry="f-statistic"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
@@ -1539,6 +1740,9 @@ class FStatisticSelector(WeightedSelectorOfArrays, entry="f-statistic"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1590,6 +1794,14 @@ class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1602,7 +1814,8 @@ class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.labels = labels
         self.label_weights = label_weights
@@ -1621,6 +1834,9 @@ class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1673,6 +1889,14 @@ class SPECSelector(SelectorOfArrays, entry="spec"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1686,7 +1910,8 @@ class SPECSelector(SelectorOfArrays, entry="spec"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.k = k
@@ -1706,6 +1931,9 @@ class SPECSelector(SelectorOfArrays, entry="spec"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1774,6 +2002,14 @@ class GMBASelector(SelectorOfArrays, entry="gmba"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1789,7 +2025,8 @@ class GMBASelector(SelectorOfArrays, entry="gmba"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.mode = mode
         self.k = k
@@ -1817,6 +2054,9 @@ class GMBASelector(SelectorOfArrays, entry="gmba"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1871,6 +2111,14 @@ class ReliefFSelector(SelectorOfArrays, entry="relieff"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1883,7 +2131,8 @@ class ReliefFSelector(SelectorOfArrays, entry="relieff"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.mode = mode
         self.k = k
@@ -1904,6 +2153,9 @@ class ReliefFSelector(SelectorOfArrays, entry="relieff"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -1960,6 +2212,14 @@ class RidgeSelector(WeightedSelectorOfArrays, entry="ridge"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -1973,7 +2233,8 @@ class RidgeSelector(WeightedSelectorOfArrays, entry="ridge"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.scaling = scaling
@@ -1994,6 +2255,9 @@ class RidgeSelector(WeightedSelectorOfArrays, entry="ridge"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2054,6 +2318,14 @@ class LassoSelector(WeightedSelectorOfArrays, entry="lasso"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2067,7 +2339,8 @@ class LassoSelector(WeightedSelectorOfArrays, entry="lasso"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.group = group
@@ -2090,6 +2363,9 @@ class LassoSelector(WeightedSelectorOfArrays, entry="lasso"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2152,6 +2428,14 @@ class ElasticNetSelector(WeightedSelectorOfArrays, entry="elastic-net"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2166,7 +2450,8 @@ class ElasticNetSelector(WeightedSelectorOfArrays, entry="elastic-net"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.rho = rho
@@ -2190,6 +2475,9 @@ class ElasticNetSelector(WeightedSelectorOfArrays, entry="elastic-net"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2246,6 +2534,14 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2259,7 +2555,8 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.gamma = gamma
         self.accelerate = accelerate
@@ -2281,6 +2578,9 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2339,6 +2639,14 @@ class CSFSSelector(WeightedSelectorOfArrays, entry="csfs"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2352,7 +2660,8 @@ class CSFSSelector(WeightedSelectorOfArrays, entry="csfs"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.mu = mu
         self.scaling = scaling
@@ -2374,6 +2683,9 @@ class CSFSSelector(WeightedSelectorOfArrays, entry="csfs"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2438,6 +2750,14 @@ class MSSLSelector(WeightedSelectorOfArrays, entry="mssl"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2452,7 +2772,8 @@ class MSSLSelector(WeightedSelectorOfArrays, entry="mssl"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -2477,6 +2798,9 @@ class MSSLSelector(WeightedSelectorOfArrays, entry="mssl"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2541,6 +2865,14 @@ class MIFSSelector(SelectorOfArrays, entry="mifs"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2555,7 +2887,8 @@ class MIFSSelector(SelectorOfArrays, entry="mifs"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -2581,6 +2914,9 @@ class MIFSSelector(SelectorOfArrays, entry="mifs"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2639,6 +2975,14 @@ class OMFSSelector(WeightedSelectorOfArrays, entry="omfs"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2653,7 +2997,8 @@ class OMFSSelector(WeightedSelectorOfArrays, entry="omfs"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.gamma = gamma
         self.c = c
@@ -2676,6 +3021,9 @@ class OMFSSelector(WeightedSelectorOfArrays, entry="omfs"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2747,6 +3095,14 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2762,7 +3118,8 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.alpha = alpha
         self.beta = beta
@@ -2791,6 +3148,9 @@ class MSFSSelector(SelectorOfArrays, entry="msfs"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2853,6 +3213,14 @@ class DeepFSSelector(SelectorOfArrays, entry="deepfs"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2866,7 +3234,8 @@ class DeepFSSelector(SelectorOfArrays, entry="deepfs"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.hidden = hidden
         self.hidden2 = hidden2
@@ -2891,6 +3260,9 @@ class DeepFSSelector(SelectorOfArrays, entry="deepfs"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 
@@ -2947,6 +3319,14 @@ class AutoSelector(SelectorOfArrays, entry="auto"):
         list with one for every feature, or None)
     budget : float | None, default None
         what the selection may cost; num_top_features bounds it if set (a number above 0, or None)
+    graded_labels : bool, default False
+        labels are grades: numbers from 0 to 1, or in grade_range
+    grade_range : Sequence[float] | None, default None
+        what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1 (two numbers, the lowest grade and the highest,
+        or None)
+    label_cuts : Sequence[float] | None, default None
+        a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each
+        (grades, ascending, or None)
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory (a whole number, at
         least 1048576, or None)
@@ -2960,7 +3340,8 @@ class AutoSelector(SelectorOfArrays, entry="auto"):
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
         selection_seed: int = 0, screen: str | None = None, include: list[str | int] | None = None,
         exclude: list[str | int] | None = None, groups: dict[str, list[str | int]] | None = None,
-        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, memory_bytes: int | None = None,
+        costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
         self.methods = methods
         self.judge = judge
@@ -2982,6 +3363,9 @@ class AutoSelector(SelectorOfArrays, entry="auto"):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from .. import pipeline
 from ..blocks.arrays import wrong_value
 from ..faces import show
-from ..faces.arrays import CONSTRAINTS, MEMORY, SCREEN, SELECTION, cut_of, said_in_python, selected
+from ..faces.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, cut_of, grades_of, said_in_python, selected
 from ..faces.classes import EstimatorClasses
 from ..faces.source import array_estimator_source
 from ..methods import METHODS
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Self
 
-COMMON = (*SELECTION, SCREEN, *CONSTRAINTS, MEMORY)
+COMMON = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MEMORY)
 
 
 class SelectorOfArrays(TransformerMixin, ArrayEstimator):
@@ -74,7 +74,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         if weights is not None:
             with said_in_python():
                 pipeline.check_weights([checked])
-        held, _ = self._hold(X, y, weights)
+        grades = grades_of({p.name: getattr(self, p.name) for p in GRADING}, checked)
+        held, _ = self._hold(X, y, weights, grades)
         width = checked.width(held.feature_names)
         request = request_of(cut.keep(width, checked.budgeted), width)
         result = selected(held, request, self.memory_bytes)
@@ -161,6 +162,8 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         features that are picked or left together
     costs, budget : dict[str, float] | list[float] | None, float | None, default None
         what features cost by name or pattern, and what the selection may cost
+    graded_labels, grade_range, label_cuts : bool, default False, and two lists of numbers, default None
+        whether labels are grades, what these go from and to, and from which on a label is positive: as in `rank`
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory
 
@@ -188,6 +191,9 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         groups: Mapping[str, Any] | None = None,
         costs: Any = None,
         budget: float | None = None,
+        graded_labels: bool = False,
+        grade_range: Sequence[float] | None = None,
+        label_cuts: Sequence[float] | None = None,
         memory_bytes: int | None = None,
     ) -> None:
         self.method = method
@@ -207,6 +213,9 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         self.groups = groups
         self.costs = costs
         self.budget = budget
+        self.graded_labels = graded_labels
+        self.grade_range = grade_range
+        self.label_cuts = label_cuts
         self.memory_bytes = memory_bytes
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:

@@ -17,6 +17,7 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
+from .targets import Everything
 
 Value = np.ndarray | sp.csr_matrix | int
 
@@ -103,6 +104,7 @@ class Statistic:
     `quantised`    whether its integers are sums of quantised values (`kernels.exact`), which finish on the driver
     `by_labelset`  whether a state grows with the distinct labelsets, so that counting them first tells its size
     `weighted`     whether rows that have weights count by them; the engines refuse a statistic of weighted rows that does not
+    `graded`       whether it takes labels that are grades (`blocks.grades`), or does not look at labels; so with the engines, too
     """
 
     layout: ClassVar[str] = "coded"
@@ -111,6 +113,7 @@ class Statistic:
     by_labelset: ClassVar[bool] = False
     quantised: ClassVar[bool] = False
     weighted: ClassVar[bool] = False
+    graded: ClassVar[bool] = False
 
     def key(self) -> Hashable:
         """Equal keys mean equal results: the engines answer a repeated request from their cache."""
@@ -119,6 +122,10 @@ class Statistic:
     def lean(self) -> Statistic:
         """The statistic without what only `finish` needs: this is what travels to the workers."""
         return self
+
+    def takes_grades(self) -> bool:
+        """Whether it can be computed of labels that are grades."""
+        return self.graded or isinstance(getattr(self, "target", None), Everything)
 
     def partial(self, block: Block | CodedBlock, profile: Profile) -> State:
         """The state of one block of rows."""

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
+from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of
 from ..kernels import exact
@@ -22,12 +23,13 @@ from ..kernels.sketch import entries, sign_sketch
 from .base import Statistic
 from .moments import provisional_centre, unit_of
 
+MANY_GRADED = 1 << 27  # rows, from which sums with grades take a further word, as those with weights do
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
 
 
 def centre_of_labels(profile: Profile) -> np.ndarray:
-    """(q,) provisional centre of the labels: their share among the rows, by weight."""
-    return profile.positive_total / max(1, profile.total)
+    """(q,) provisional centre of the labels: their share among the rows, or their mean grade, by weight."""
+    return profile.label_mass / max(1, profile.total)
 
 
 def features_of(block: Block, profile: Profile) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray]:
@@ -51,6 +53,8 @@ def exact_statistics(
     with the `q` columns of their sketch, about 0."""
     own = {name[len(prefix) :]: value for name, value in state.items() if name.startswith(prefix)}
     m = exact.moments_of(own, unit_of(profile), q)
+    if profile.graded:
+        m |= {name: np.ldexp(m[name], -GRADE_BITS * order) for name, order in (("sum_y", 1), ("xy", 1), ("yy", 2))}
     if profile.weighted:
         m = {name: value * profile.weight_unit for name, value in m.items()}
     if sketch:
@@ -89,6 +93,7 @@ class Gram(Statistic):
     sketch: int = 0
     quantised = True
     weighted = True
+    graded = True
 
     @property
     def layout(self) -> str:  # type: ignore[override]
@@ -117,15 +122,21 @@ class Gram(Statistic):
             x, _ = features_of(part, profile)
             coarse, fine = exact.quantised(x, unit_of(profile))
             wide = profile.n >= exact.WIDE_ROWS
-            state = exact.second_moments(coarse, fine, self.labels(part, profile), wide=wide, mass=part.masses(profile))
+            mass = part.masses(profile)
+            if mass is None and _heavy(profile):
+                mass = np.ones(part.n, np.int64)
+            state = exact.second_moments(coarse, fine, self.labels(part, profile), wide=wide, mass=mass)
             out = exact.add(out, {prefix + name: value for name, value in state.items()})
         return out
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
-        """(n, q) 0/1, or (n, r) whole numbers."""
+        """(n, q) 0/1, or grades in units of 2⁻¹⁵; or (n, r) whole numbers."""
         if self.sketch:
             return sign_sketch(block.label_indptr, block.label_indices, self.sketch)
-        return block.labels(profile.q)
+        y = block.labels(profile.q)
+        if profile.graded:
+            y.data = np.ldexp(y.data, GRADE_BITS)
+        return y
 
     def outputs(self, profile: Profile) -> int:
         """How many columns `labels` has."""
@@ -148,9 +159,14 @@ class Gram(Statistic):
         one = bool(profile.binary[profile.varying].all())  # values that need one slice
         words = (1 if one else 2) * (2 if profile.n >= exact.WIDE_ROWS else 1)
         products = words * v * v + (1 if one else 2) * v * q + q * q
-        if profile.weighted:
-            products = (2 if one else 3) * v * v + (2 if one else 4) * v * q + q * q
+        if profile.weighted or _heavy(profile):
+            products = (2 if one else 3) * v * v + (2 if one else 4) * v * q + 2 * q * q
         return self.blocks * (8 * (1 + q + 4 * v + products) + envelope(16))
+
+
+def _heavy(profile: Profile) -> bool:
+    """Whether sums of features times grades would leave int64."""
+    return profile.graded and profile.n >= MANY_GRADED
 
 
 @dataclass

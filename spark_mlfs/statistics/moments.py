@@ -22,7 +22,7 @@ from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows
 from .base import Ended, Runner, Statistic, cuts
-from .targets import Labels, Target
+from .targets import Everything, Labels, Target
 
 WORD = 40  # bits of a lower word of `kernels.exact`
 
@@ -64,13 +64,18 @@ class Moments:
 
 @dataclass
 class GroupMoments(Statistic):
-    """`Moments` of every group of `target`, of weighted rows in units of their weight. State: 16·g·v bytes, 40 where values need
-    a second slice, twice that of weighted rows."""
+    """`Moments` of every group of `target`, of weighted rows in units of their weight. A row is in the group of a label to the
+    degree of its grade, all then in units of 2⁻¹⁵. State: 16·g·v bytes, 40 where values need a second slice, twice that of
+    weighted rows and of grades."""
 
     target: Target
     layout = "rows"
     quantised = True
     weighted = True
+    graded = True
+
+    def takes_grades(self) -> bool:
+        return isinstance(self.target, (Labels, Everything))
 
     def key(self) -> Hashable:
         return "moments", self.target.key()
@@ -81,10 +86,16 @@ class GroupMoments(Statistic):
         for first in range(0, max(block.n, 1), exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
             rows, groups = self.target.groups(part)
-            member = sp.csr_matrix((np.ones(len(rows)), (groups, rows)), shape=(size, part.n))
             coarse, fine = exact.quantised(shifted(part, profile), unit)
             mass = part.masses(profile)
-            state = {"count": rows_by_group(rows, groups, size, mass)}
+            if profile.graded:
+                times = self.target.grade_units(part) if mass is None else self.target.grade_units(part) * mass[rows]
+                member, mass, count = sp.csr_matrix((times, (groups, rows)), shape=(size, part.n)), None, np.zeros(size, np.int64)
+                np.add.at(count, groups, times)
+            else:
+                member = sp.csr_matrix((np.ones(len(rows)), (groups, rows)), shape=(size, part.n))
+                count = rows_by_group(rows, groups, size, mass)
+            state = {"count": count}
             out = exact.add(out, state | exact.group_moments(coarse, fine, member, wide=wide, mass=mass))
         return out
 
@@ -98,7 +109,7 @@ class GroupMoments(Statistic):
     def state_bytes(self, profile: Profile) -> int:
         one = bool(profile.binary[profile.varying].all())
         arrays = (2 if one else 5) + (0 if profile.n < exact.WIDE_ROWS else 1 if one else 3)
-        arrays = (4 if one else 10) if profile.weighted else arrays
+        arrays = (4 if one else 10) if profile.weighted or profile.graded else arrays
         return 8 * self.target.size * (arrays * len(profile.varying) + 1) + envelope(11)
 
 
@@ -145,8 +156,9 @@ class MomentsReduction(Protocol):
 
 def thin(profile: Profile) -> bool:
     """Whether the features are so sparse, however they are stored, that moments go by what is not zero. Sums of heavy rows would
-    leave int64 there."""
-    return profile.density < SPARSE_DENSITY and (not profile.weighted or profile.total < exact.WIDE_ROWS)
+    leave int64 there, as do those with grades."""
+    heavy = profile.graded or (profile.weighted and profile.total >= exact.WIDE_ROWS)
+    return profile.density < SPARSE_DENSITY and not heavy
 
 
 @dataclass
@@ -288,6 +300,7 @@ class KnownRows(Statistic):
     layout = "rows"
     divisible = False
     weighted = True  # a range; the rows are counted as they are
+    graded = True
 
     def key(self) -> Hashable:
         return "known rows"

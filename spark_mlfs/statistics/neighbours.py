@@ -174,6 +174,9 @@ class NearestRows(Statistic):
     layout = "identified"
     divisible = False
 
+    def takes_grades(self) -> bool:
+        return self.table is None
+
     def key(self) -> Hashable:
         return "nearest", id(self.queries), self.neighbourhoods
 
@@ -283,6 +286,7 @@ class RowsById(Statistic):
     ids: np.ndarray  # sorted
     layout = "identified"
     divisible = False
+    graded = True
 
     def key(self) -> Hashable:
         return "rows by id", self.ids.tobytes()

@@ -73,6 +73,7 @@ class CountsBelow(Statistic):
     edges: np.ndarray
     step: int
     layout = "rows"
+    graded = True
 
     def key(self) -> Hashable:
         return "counts below", self.step, self.edges.tobytes()

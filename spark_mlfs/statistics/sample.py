@@ -30,6 +30,7 @@ class SampledRows(Statistic):
     seed: int = 0
     layout = "identified"
     divisible = False
+    graded = True
 
     def key(self) -> Hashable:
         return "sample", self.count, self.seed

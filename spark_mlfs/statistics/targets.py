@@ -11,6 +11,7 @@ import numpy as np
 
 from ..blocks.block import Block
 from ..blocks.coding import CodedBlock
+from ..blocks.grades import ONE
 from ..blocks.profile import Profile
 
 NOISE_BITS = 16  # of a row: what counts without noise are rounded to
@@ -44,6 +45,10 @@ class Everything:
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         return np.arange(block.n), np.zeros(block.n, np.int64)
+
+    def grade_units(self, block: Block) -> np.ndarray:
+        """As `Labels.grade_units`."""
+        return np.full(block.n, ONE)
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         return 1, profile.nonzero
@@ -87,6 +92,15 @@ class Labels:
                 rows.append(np.repeat(block.unlabelled, len(watched)))
                 groups.append(np.tile(watched, len(block.unlabelled)))
         return np.concatenate(rows), np.concatenate(groups)
+
+    def grade_units(self, block: Block) -> np.ndarray:
+        """(k,) int64 how much each row of `groups` is of its group, in units of 2⁻¹⁵: its grade of a label, else all of it."""
+        whole, units = np.full(block.n, ONE), block.grade_units()
+        if self.only_known and block.complete is not None:
+            units = np.concatenate([whole, units])
+            return units[block.complete[np.concatenate([np.arange(block.n), block.label_rows()])]]
+        more = len(self.groups(block)[0]) - block.n - len(units)
+        return np.concatenate([whole, units, np.full(more, ONE)])
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         each, met = 1 + profile.most_labels, profile.nonzero + profile.met

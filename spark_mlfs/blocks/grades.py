@@ -1,0 +1,124 @@
+"""Graded labels in fixed point: a row has a label to a degree from 0 to 1, such as a share of a distribution or a rating.
+
+A grade v between the ends a < b of its range is g = (v − a)/(b − a), taken as the whole number rint(g · 2¹⁵) of 2⁻¹⁵ (off by at
+most 2⁻¹⁶), so that every sum of products with grades is a sum of whole numbers. Grades that are all 0 or 1 are labels as ever, to
+the bit. With `cuts` grades become labels of 0 and 1 where they are read: a label is positive where its grade is at least the cut,
+and with several cuts it becomes as many labels, the cuts of one label side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import ParameterError
+from ..params import Flag, Number, Numbers, Optional, Parameter
+from ..params import number as written
+
+BITS = 15
+ONE = 1 << BITS
+MOST = 1 << (61 - BITS)  # units of weight of all rows together: sums of them times grades fit int64
+SETTINGS = (
+    Parameter("graded_labels", False, Flag(), "labels are grades: numbers from 0 to 1, or in grade_range"),
+    Parameter(
+        "grade_range", None, Optional(Numbers(Number(), "two numbers, the lowest grade and the highest", 2)),
+        "what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1",
+    ),
+    Parameter(
+        "label_cuts", None, Optional(Numbers(Number(), "grades, ascending")),
+        "a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each",
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Grades:
+    """How grades are read: `low` and `high` the ends of their range (None: not told, which is 0 and 1, and with cuts any), and
+    the `cuts`, in the same numbers."""
+
+    low: float | None = None
+    high: float | None = None
+    cuts: tuple[float, ...] = ()
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Grades | None:
+        """What the values of `SETTINGS` come to: None for labels of 0 and 1. `ParameterError` where they make no sense."""
+        asked, ends, cuts = (p.accept(values.get(p.name, p.default)) for p in SETTINGS)
+        if not asked:
+            for name, value in (("gradeRange", ends), ("labelCuts", cuts)):
+                if value is not None:
+                    raise ParameterError(f"{name} is about grades: set gradedLabels (--graded-labels), too, or leave it out")
+            return None
+        if ends is not None and ends[0] >= ends[1]:
+            raise ParameterError(f"gradeRange goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}")
+        if cuts is not None and any(a >= b for a, b in zip(cuts[:-1], cuts[1:], strict=True)):
+            raise ParameterError(f"labelCuts ascend, not {', '.join(f'{c:g}' for c in cuts)}")
+        for cut in cuts or ():
+            if ends is not None and not ends[0] < cut <= ends[1]:
+                raise ParameterError(
+                    f"labelCuts: grades from {ends[0]:g} to {ends[1]:g} (gradeRange) are all on one side of {cut:g}; give a cut "
+                    "above the lowest, at most the highest"
+                )
+        return Grades(*(ends or (None, None)), tuple(cuts or ()))
+
+    @property
+    def width(self) -> int:
+        """How many labels become of one."""
+        return len(self.cuts) or 1
+
+    def names(self, names: Sequence[str]) -> list[str]:
+        """The names of the labels that become of labels of these names."""
+        if len(self.cuts) < 2:
+            return list(names)
+        return [f"{name}>={written(cut)}" for name in names for cut in self.cuts]
+
+    def wrong(self, values: np.ndarray) -> np.ndarray:
+        """Whether each value is no grade: neither unknown (NaN) nor in the range."""
+        low, high = self.low, self.high
+        if low is None or high is None:
+            low, high = (-np.finfo(float).max, np.finfo(float).max) if self.cuts else (0.0, 1.0)
+        return ~(np.isnan(values) | ((values >= low) & (values <= high)))
+
+    def why(self, value: float) -> str:
+        """What is said of a wrong value."""
+        if not np.isfinite(value):
+            return f"{value:g}; a grade is a finite number, or unknown (null or NaN)"
+        if self.low is None or self.high is None:
+            return f"{value:g}; grades are from 0 to 1: correct it, or say in gradeRange (--grade-range) what they go from and to"
+        ends = f"{self.low:g} to {self.high:g}"
+        return f"{value:g}; grades are from {ends} (gradeRange): correct it, or make it unknown (null or NaN)"
+
+    @property
+    def zero_is_one(self) -> bool:
+        """Whether an entry that a sparse row does not store would be more than no label."""
+        if self.cuts:
+            return self.cuts[0] <= 0
+        return bool(self.low)  # 0 is the low end, or it is not
+
+    def entries(self, rows: np.ndarray, labels: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, ...]:
+        """(rows, labels, units) of the grades above 0 among the entries (row, label, value), units (k,) of 2⁻¹⁵."""
+        if self.cuts:
+            rows, labels, values = (np.repeat(each, self.width) for each in (rows, labels, values))
+            which = np.arange(len(values)) % self.width
+            labels = labels * self.width + which
+            units = np.where(values >= np.array(self.cuts)[which], ONE, 0)
+        else:
+            low, high = (0.0, 1.0) if self.low is None or self.high is None else (self.low, self.high)
+            units = np.rint(np.ldexp((values - low) / (high - low), BITS)).astype(np.int64)
+        positive = units > 0
+        return rows[positive], labels[positive], units[positive]
+
+    def unknown(self, rows: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(rows, labels) that are unknown, of the entries (row, label) that are."""
+        if self.width > 1:
+            rows, labels = np.repeat(rows, self.width), np.repeat(labels * self.width, self.width)
+            labels = labels + np.arange(len(labels)) % self.width
+        return rows, labels
+
+
+def fixed(units: np.ndarray) -> np.ndarray | None:
+    """(k,) uint16 units of 2⁻¹⁵ of a block's labels; None where all grades are 1."""
+    return None if (units == ONE).all() else units.astype(np.uint16)
