@@ -8,6 +8,7 @@ the estimators (``numBins``), as pyspark.ml has them.
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -173,18 +174,32 @@ class Costs:
 @dataclass(frozen=True)
 class Numbers:
     """Several numbers, all of them accepted by `each`: a sequence of `length` of them (None: of any), or a text with commas; with
-    `words` one of these instead. `what` says what they are."""
+    `words` one of these instead; where `named`, or numbers by name, {"a": 2} or the text ``a=2,b=0.5``. `what` says what they
+    are."""
 
     each: Number
     what: str
     length: int | None = None
     words: tuple[str, ...] = ()
+    named: bool = False
 
     def accept(self, value: Any) -> Any:
         if isinstance(value, str):
             if value in self.words:
                 return value
-            value = value.split(",")
+            if self.named and value.lstrip().startswith("{"):
+                value = json.loads(value)
+            elif self.named and "=" in value:
+                pairs = [one.rpartition("=") for one in value.split(",")]
+                value = {name.strip(): number for name, _, number in pairs}
+                if len(value) < len(pairs):
+                    raise ValueError
+            else:
+                value = value.split(",")
+        if isinstance(value, Mapping):
+            if not self.named or not value or not all(isinstance(name, str) and name for name in value):
+                raise ValueError
+            return {name: self.each.accept(one.item() if hasattr(one, "item") else one) for name, one in value.items()}
         out = [self.each.accept(one.item() if hasattr(one, "item") else one) for one in value]
         if not out or len(out) != (self.length or len(out)):
             raise ValueError

@@ -32,6 +32,7 @@ from .engine.local import LocalEngine, Outline
 from .errors import ParameterError, WorkerBudgetError
 from .methods import METHODS
 from .methods.base import Method, Scores
+from .methods.labels import by_place
 from .select import Constraints, Evidence, Extra, Resolved, Rule, Screen
 from .select.constraints import whole_groups
 from .select.portrait import MOST_PICKS, Portrait, Portray
@@ -93,6 +94,10 @@ class Request:
     def rules(self) -> bool:
         """Whether a rule says which features are kept."""
         return any(isinstance(extra, Rule) for extra in self.extras)
+
+    def for_labels(self, names: Sequence[str]) -> Request:
+        """The same with parameters that go by the names of labels by their places."""
+        return dataclasses.replace(self, parameters=by_place(self.parameters, names))
 
     @property
     def budgeted(self) -> bool:
@@ -447,7 +452,8 @@ def _rank(
     pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:
         budgets = {**budgets, "small_bytes": 0}
-    solved, cost, distributed = compute(packed, Solve(tuple(solvable)), progress, **budgets)
+    placed = tuple(request.for_labels(packed.label_names) for request in solvable)
+    solved, cost, distributed = compute(packed, Solve(placed), progress, **budgets)
     done = time.perf_counter()
     results = []
     for request, outcomes, (scores, found, seconds) in zip(requests, known, solved, strict=True):

@@ -306,8 +306,8 @@ def _graded(Y: Any, names: list[str] | None, grades: Grades) -> Labelled:
         matrix = _indicators(Y).tocoo()
         rows, labels, values = matrix.row.astype(np.int64), matrix.col.astype(np.int64), matrix.data
         short = len(values) < matrix.shape[0] * matrix.shape[1]
-        if grades.zero_is_one and short:
-            raise DataError("Y is sparse, and a grade of 0, which it does not store, would not be the lowest; give it dense")
+        if grades.zero_matters and short:
+            raise DataError("Y is sparse, and a 0, which it does not store, would not be the lowest grade; give it dense")
     else:
         if _are_tags(Y):
             raise DataError("Y holds lists of tags, which have no grades: give a matrix of numbers, or leave graded_labels out")

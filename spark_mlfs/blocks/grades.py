@@ -92,11 +92,11 @@ class Grades:
         return f"{value:g}; grades are from {ends} (gradeRange): correct it, or make it unknown (null or NaN)"
 
     @property
-    def zero_is_one(self) -> bool:
-        """Whether an entry that a sparse row does not store would be more than no label."""
-        if self.cuts:
-            return self.cuts[0] <= 0
-        return bool(self.low)  # 0 is the low end, or it is not
+    def zero_matters(self) -> bool:
+        """Whether an entry that a sparse row does not store, a 0, would be more than no label, or no grade."""
+        if self.low is not None and self.high is not None and not self.low <= 0 <= self.high:
+            return True
+        return self.cuts[0] <= 0 if self.cuts else bool(self.low)
 
     def entries(self, rows: np.ndarray, labels: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, ...]:
         """(rows, labels, units) of the grades above 0 among the entries (row, label, value), units (k,) of 2⁻¹⁵."""

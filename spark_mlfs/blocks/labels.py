@@ -212,7 +212,7 @@ def _graded(
     if problem is None and len(wrong):
         at = int(wrong[0])
         problem = (f"label {int(labels[at])} is {grades.why(float(values[at]))}", int(positions[at]))
-    if problem is None and grades.zero_is_one:
+    if problem is None and grades.zero_matters:
         short = np.bincount(positions, minlength=rows) < width
         if unlabelled is not None:
             short[unlabelled] = False

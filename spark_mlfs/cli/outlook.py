@@ -40,7 +40,8 @@ def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
             weight = WEIGHT if WEIGHT in frame.columns else None
             packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
             try:
-                found = outlook(packed.profile, rows, config, config.requests()[0].width(packed.feature_names))
+                width = config.requests()[0].width(packed.feature_names)
+                found = outlook(packed.profile, rows, config, width, packed.label_names)
             finally:
                 packed.release()
     tell(args, _in_words(found, config), found)
@@ -63,7 +64,7 @@ def lines_of(found: Mapping[str, str | None]) -> str:
     return "\n".join(f"{name:<11} {text}" for name, text in found.items() if text is not None)
 
 
-def outlook(sample: Profile, rows: int, config: RunConfig, width: int) -> dict[str, Any]:
+def outlook(sample: Profile, rows: int, config: RunConfig, width: int, labels: list[str]) -> dict[str, Any]:
     """What ranking so many rows like those of a sample, and `width` of their features, would take; bytes are upper bounds as far
     as the sample is like the rest.
 
@@ -75,7 +76,7 @@ def outlook(sample: Profile, rows: int, config: RunConfig, width: int) -> dict[s
     from ..select.screen import Screen
 
     profile = scaled(sample, rows)
-    requests = config.requests()
+    requests = [request.for_labels(labels) for request in config.requests()]
     screen = Screen.of(config.method.screen) if config.method.screen else None
     if screen is not None:
         requests = [Request.of_filter(screen, requests[0].extras)]

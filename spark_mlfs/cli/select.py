@@ -407,6 +407,8 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
         f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; kept {kept}; "
         f"{sum(stages.seconds.values()):.1f} s, {jobs} Spark jobs"
     ]
+    if "verdict" in result.scores.details:  # of auto: what was chosen, and how sure that is
+        lines.append(result.scores.details["verdict"])
     if result.evidence is not None and not kept:
         return "\n".join([*lines, result.evidence.why_none()])
     lines.append("rank  score        relevance    name")

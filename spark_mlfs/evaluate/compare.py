@@ -143,7 +143,9 @@ def run(
         for position, numbers in left.items():
             split = frames[position][1]
             divided = [split] if split else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
-            behind = [candidate.behind(plan.data[position].screen) for candidate in candidates]
+            with _naming(plan, position):
+                labelled = [candidate.for_labels(packed[position].label_names) for candidate in candidates]
+            behind = [candidate.behind(plan.data[position].screen) for candidate in labelled]
             trials = _trials(plan, behind, divided, numbers)
             done = _Note(journal, plan.data[position].name, trials, progress)
             run_trials(packed[position], trials, done, parallelism, **budgets)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import params
+from ..blocks.grades import SETTINGS as GRADING
 from ..classify import CLASSIFIERS
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError
@@ -27,7 +28,7 @@ from ..pipeline import Request
 from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
 from ..read.toml import Data, explain, read_toml, reader_option
-from ..select import Screen
+from ..select import Screen, constraints
 from .metrics import KINDS
 from .split import Protocol
 from .summary import published
@@ -209,11 +210,31 @@ def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
     """A checked comparison of what a file or flags give; `ParameterError` with the file and key for whatever is wrong."""
+    _refuse_what_select_takes(layer, f"{file}: " if file else "")
     try:
         plan = Comparison.of(layer)
     except InvalidValue as error:
         raise ParameterError(explain(error, file, Comparison)) from None
     return plan.checked(file)
+
+
+def _refuse_what_select_takes(layer: Mapping[str, Any], at: str) -> None:
+    """`ParameterError` for settings of a selection that no comparison takes, saying what to do instead."""
+    constrained = ("constraints", *(p.name for p in constraints.PARAMETERS))
+    graded = tuple(p.name for p in GRADING)
+    for section, entries in layer.items():
+        for entry in entries if isinstance(entries, list) else [entries]:
+            keys = [section, *(entry if isinstance(entry, Mapping) else ())]
+            if (key := next((k for k in keys if k in constrained), None)) is not None:
+                raise ParameterError(
+                    f"{at}{key} is for spark-mlfs select: compared methods rank all features; leave it out, and excluded "
+                    "columns out of the data's features"
+                )
+            if (key := next((k for k in keys if k in graded), None)) is not None:
+                raise ParameterError(
+                    f"{at}{key} is for spark-mlfs select: classifiers are judged on labels of 0 and 1; cut the grades before, or "
+                    "leave it out"
+                )
 
 
 def read_comparison(file: str, over: Mapping[str, Any] | None = None) -> Comparison:

@@ -68,6 +68,10 @@ class Candidate:
             return self
         return replace(self, requests=tuple(r if r.screen else replace(r, screen=shared) for r in self.requests))
 
+    def for_labels(self, names: Sequence[str]) -> Candidate:
+        """The same for labels of these names."""
+        return replace(self, requests=tuple(r.for_labels(names) for r in self.requests))
+
     @property
     def grid(self) -> list[str]:
         """The parameters that differ between the requests."""

@@ -66,7 +66,7 @@ def annotation(constraint: Any) -> str:
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(literal, constraint.options))}]"
     if isinstance(constraint, Numbers):
-        return ("str | " if constraint.words else "") + "Sequence[float]"
+        return ("str | " if constraint.words else "") + ("dict[str, float] | " if constraint.named else "") + "Sequence[float]"
     return next(word for kind, word in _TYPES.items() if isinstance(constraint, kind))
 
 

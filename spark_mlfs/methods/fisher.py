@@ -5,7 +5,8 @@
     labels="lp"        s(f; the labelsets)
 
 Under "br" s = r²/(1 − r²), r the correlation with the label. Denominators are floored at 1e-12·(numerator + denominator):
-0/0 = 0, perfect separation 1e12. Scale invariant, so no scaling is applied.
+0/0 = 0, perfect separation 1e12. Scale invariant, so no scaling is applied. Where labels are graded a row of grade g is g of a
+row with the label and 1 − g of one without it.
 Symbols: f one of the v features that vary; n_c, μ_c, σ²_c rows, mean and population variance of f in class c; μ the mean of all
 n rows; L the labels of q that take both values; under "br" label l's rows are those where it is known, under "lp" those where
 all are. Score (v,), without unit.
@@ -63,10 +64,14 @@ class Fisher(Method):
     when = "numeric features without binning, one pass; overlapping labels by its parameter labels"
     cost = "one scan"
     weighted = True
+    graded = True
     parameters = (
         Parameter("labels", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets"),
         LABEL_WEIGHTS,
     )
+
+    def takes_grades(self, p: Mapping[str, Any]) -> bool:
+        return p["labels"] != "lp"
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if p["labels"] != "br":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,12 @@ from ..statistics.targets import NOISE_BITS, Labels
 LABEL_WEIGHTS = Parameter(
     "label_weights",
     "uniform",
-    Numbers(Number(0), "one number of 0 or more for each label, in their order", words=("uniform", "entropy", "size")),
+    Numbers(
+        Number(0),
+        "one number of 0 or more for each label, in their order, or {label: number}, others 1",
+        words=("uniform", "entropy", "size"),
+        named=True,
+    ),
     "how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given",
 )
 LABEL_NOISE = Parameter(
@@ -27,6 +33,20 @@ LABEL_NOISE = Parameter(
     Optional(Numbers(Number(0, 1), "two probabilities fp, fn below 1 together", 2)),
     "probability that an absent label is reported, and that a present one is missed: counts are corrected for it",
 )
+
+
+def by_place(p: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+    """The parameters with ``label_weights`` that go by name as a list, of labels of these names: those not named have 1.
+    `ParameterError` for a name that no label has."""
+    asked = p.get(LABEL_WEIGHTS.name)
+    if not isinstance(asked, Mapping):
+        return p
+    for name in asked:
+        if name not in names:
+            near = get_close_matches(name, names, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"the labels are {', '.join(names[:10])}{', …' * (len(names) > 10)}"
+            raise ParameterError(f"label_weights: there is no label {name!r}; {hint}")
+    return {**p, LABEL_WEIGHTS.name: [float(asked.get(name, 1.0)) for name in names]}
 
 
 def label_weights(profile: Profile, p: Mapping[str, Any]) -> np.ndarray | None:
@@ -43,6 +63,8 @@ def label_weights(profile: Profile, p: Mapping[str, Any]) -> np.ndarray | None:
         shares = np.stack([share, 1 - share])
         entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=0)
         return np.divide(1, entropy, out=np.zeros(q), where=entropy > 0)
+    if isinstance(asked, Mapping):
+        raise ParameterError("label_weights by name need the labels' names, which are not known here; give a list in their order")
     if len(asked) != q:
         raise ParameterError(f"label_weights has {len(asked)} numbers, the data have {q} labels; give every label one")
     if not any(asked):

@@ -34,9 +34,10 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         correction of the plug-in entropies for the number of cells
     labels : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     labelNoise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -107,9 +108,10 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
-        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -126,9 +128,10 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
-        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -153,9 +156,9 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     labels: Param[Literal["br", "lp"]]
     def getLabels(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labels)
     def setLabels(self, value: Literal["br", "lp"]) -> Self: return self._set(labels=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
     labelNoise: Param[Sequence[float] | None]
     def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
     def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
@@ -176,9 +179,10 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         correction of the plug-in entropies for the number of cells
     labels : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     labelNoise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -249,9 +253,10 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
-        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -268,9 +273,10 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
         biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        labelWeights: str | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
-        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -295,9 +301,9 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     labels: Param[Literal["br", "lp"]]
     def getLabels(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labels)
     def setLabels(self, value: Literal["br", "lp"]) -> Self: return self._set(labels=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
     labelNoise: Param[Sequence[float] | None]
     def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
     def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
@@ -448,9 +454,10 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     aggregate : {"sum", "mean", "max"}, default "sum"
         how the labels' statistics are combined (br only)
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     labelNoise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -520,7 +527,7 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
-        aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | Sequence[float] = "uniform",
+        aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
         outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
         gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
@@ -539,7 +546,7 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
-        aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | Sequence[float] = "uniform",
+        aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
         outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
         gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
@@ -567,9 +574,9 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
     aggregate: Param[Literal["sum", "mean", "max"]]
     def getAggregate(self) -> Literal["sum", "mean", "max"]: return self.getOrDefault(self.aggregate)
     def setAggregate(self, value: Literal["sum", "mean", "max"]) -> Self: return self._set(aggregate=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
     labelNoise: Param[Sequence[float] | None]
     def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
     def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
@@ -856,9 +863,10 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     labelNoise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -928,10 +936,11 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
-        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -947,10 +956,11 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
-        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -972,9 +982,9 @@ class D2FSelector(SelectorEstimator, entry="d2f"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
     labelNoise: Param[Sequence[float] | None]
     def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
     def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
@@ -993,9 +1003,10 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     labelNoise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -1065,10 +1076,11 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
-        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1084,10 +1096,11 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
-        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1109,9 +1122,9 @@ class MDMRSelector(SelectorEstimator, entry="mdmr"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
     labelNoise: Param[Sequence[float] | None]
     def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
     def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
@@ -1130,9 +1143,10 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     labelNoise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -1202,10 +1216,11 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
-        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1221,10 +1236,11 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
-        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1246,9 +1262,9 @@ class SCLSSelector(SelectorEstimator, entry="scls"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
     labelNoise: Param[Sequence[float] | None]
     def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
     def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
@@ -1518,9 +1534,10 @@ class ENMSelector(SelectorEstimator, entry="enm"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     labelNoise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -1590,10 +1607,11 @@ class ENMSelector(SelectorEstimator, entry="enm"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
-        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1609,10 +1627,11 @@ class ENMSelector(SelectorEstimator, entry="enm"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labelWeights: str | Sequence[float] = "uniform",
-        labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        biasCorrection: Literal["none", "miller-madow"] = "none",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -1634,9 +1653,9 @@ class ENMSelector(SelectorEstimator, entry="enm"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
     labelNoise: Param[Sequence[float] | None]
     def getLabelNoise(self) -> Sequence[float] | None: return self.getOrDefault(self.labelNoise)
     def setLabelNoise(self, value: Sequence[float] | None) -> Self: return self._set(labelNoise=value)
@@ -2255,9 +2274,10 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
     ----------
     labels : {"br", "overlap", "lp"}, default "br"
         mean over labels, overlapping labels, or labelsets
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2323,10 +2343,10 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
 
     @keyword_only
     def __init__(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br", labelWeights: str | Sequence[float] = "uniform",
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
-        labelCuts: Sequence[float] | None = None,
+        self, *, labels: Literal["br", "overlap", "lp"] = "br",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2341,10 +2361,10 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
 
     @keyword_only
     def setParams(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br", labelWeights: str | Sequence[float] = "uniform",
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
-        labelCuts: Sequence[float] | None = None,
+        self, *, labels: Literal["br", "overlap", "lp"] = "br",
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2360,9 +2380,9 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
     labels: Param[Literal["br", "overlap", "lp"]]
     def getLabels(self) -> Literal["br", "overlap", "lp"]: return self.getOrDefault(self.labels)
     def setLabels(self, value: Literal["br", "overlap", "lp"]) -> Self: return self._set(labels=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class SPECSelector(SelectorEstimator, entry="spec"):
@@ -2797,9 +2817,10 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -2866,9 +2887,9 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", labelSketch: int | None = None,
-        labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2884,9 +2905,9 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", labelSketch: int | None = None,
-        labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -2908,9 +2929,9 @@ class RidgeSelector(SelectorEstimator, entry="ridge"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class LassoSelector(SelectorEstimator, entry="lasso"):
@@ -2931,9 +2952,10 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -3000,7 +3022,7 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
+        maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
         labelCuts: Sequence[float] | None = None,
@@ -3019,7 +3041,7 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
+        maxIter: int = 10000, labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
         labelCuts: Sequence[float] | None = None,
@@ -3050,9 +3072,9 @@ class LassoSelector(SelectorEstimator, entry="lasso"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
@@ -3075,9 +3097,10 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -3145,9 +3168,9 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     def __init__(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
-        labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3164,9 +3187,9 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     def setParams(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
         scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 10000, labelSketch: int | None = None,
-        labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features", labelsCol: str = "labels",
-        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
-        gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3197,9 +3220,9 @@ class ElasticNetSelector(SelectorEstimator, entry="elastic-net"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class RFSSelector(SelectorEstimator, entry="rfs"):
@@ -3351,9 +3374,10 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -3420,9 +3444,10 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     @keyword_only
     def __init__(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 300,
-        labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
-        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3438,9 +3463,10 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     @keyword_only
     def setParams(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 300,
-        labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform", featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
-        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        labelSketch: int | None = None, labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3465,9 +3491,9 @@ class CSFSSelector(SelectorEstimator, entry="csfs"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class MSSLSelector(SelectorEstimator, entry="mssl"):
@@ -3492,9 +3518,10 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     labelSketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    labelWeights : str | Sequence[float], default "uniform"
+    labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -3561,10 +3588,10 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     @keyword_only
     def __init__(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
-        labelCuts: Sequence[float] | None = None,
+        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3580,10 +3607,10 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     @keyword_only
     def setParams(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None, labelWeights: str | Sequence[float] = "uniform",
-        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
-        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
-        labelCuts: Sequence[float] | None = None,
+        maxIter: int = 10000, tol: float = 1e-09, labelSketch: int | None = None,
+        labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
+        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
+        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3617,9 +3644,9 @@ class MSSLSelector(SelectorEstimator, entry="mssl"):
     labelSketch: Param[int | None]
     def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
     def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
-    labelWeights: Param[str | Sequence[float]]
-    def getLabelWeights(self) -> str | Sequence[float]: return self.getOrDefault(self.labelWeights)
-    def setLabelWeights(self, value: str | Sequence[float]) -> Self: return self._set(labelWeights=value)
+    labelWeights: Param[str | dict[str, float] | Sequence[float]]
+    def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
+    def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
 
 
 class MIFSSelector(SelectorEstimator, entry="mifs"):

@@ -390,6 +390,8 @@ def _labels(rows: Sequence[LabelRow], data: Mapping[str, Any]) -> str:
         f"{number(data['label_cardinality'], 3)} labels a row on average. Imbalance is the commonest label's rows over the "
         f"label's own; its mean is {number(sum(finite) / max(1, len(finite)), 3)}."
     )
+    if "mean_grades" in data:
+        text = f"Labels are graded: rows are those with a grade above the lowest. {text}"
     if never:
         text += " One label never occurs." if never == 1 else f" {number(never)} labels never occur."
     table = _folded(header, [line(r) for r in rows], "labels")

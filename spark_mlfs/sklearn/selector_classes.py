@@ -28,9 +28,10 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
         correction of the plug-in entropies for the number of cells
     labels : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     label_noise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -86,7 +87,7 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
         bias_correction: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        label_weights: str | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -137,9 +138,10 @@ class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
         correction of the plug-in entropies for the number of cells
     labels : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     label_noise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -195,7 +197,7 @@ class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
         bias_correction: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
-        label_weights: str | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -346,9 +348,10 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     aggregate : {"sum", "mean", "max"}, default "sum"
         how the labels' statistics are combined (br only)
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     label_noise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -403,7 +406,7 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
-        aggregate: Literal["sum", "mean", "max"] = "sum", label_weights: str | Sequence[float] = "uniform",
+        aggregate: Literal["sum", "mean", "max"] = "sum", label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
@@ -660,9 +663,10 @@ class D2FSelector(WeightedSelectorOfArrays, entry="d2f"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     label_noise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -717,8 +721,8 @@ class D2FSelector(WeightedSelectorOfArrays, entry="d2f"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none", label_weights: str | Sequence[float] = "uniform",
-        label_noise: Sequence[float] | None = None,
+        bias_correction: Literal["none", "miller-madow"] = "none",
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -766,9 +770,10 @@ class MDMRSelector(WeightedSelectorOfArrays, entry="mdmr"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     label_noise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -823,8 +828,8 @@ class MDMRSelector(WeightedSelectorOfArrays, entry="mdmr"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none", label_weights: str | Sequence[float] = "uniform",
-        label_noise: Sequence[float] | None = None,
+        bias_correction: Literal["none", "miller-madow"] = "none",
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -872,9 +877,10 @@ class SCLSSelector(WeightedSelectorOfArrays, entry="scls"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     label_noise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -929,8 +935,8 @@ class SCLSSelector(WeightedSelectorOfArrays, entry="scls"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none", label_weights: str | Sequence[float] = "uniform",
-        label_noise: Sequence[float] | None = None,
+        bias_correction: Literal["none", "miller-madow"] = "none",
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1175,9 +1181,10 @@ class ENMSelector(WeightedSelectorOfArrays, entry="enm"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     label_noise : Sequence[float] | None, default None
         probability that an absent label is reported, and that a present one is missed: counts are corrected for it (two
         probabilities fp, fn below 1 together, or None)
@@ -1232,8 +1239,8 @@ class ENMSelector(WeightedSelectorOfArrays, entry="enm"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none", label_weights: str | Sequence[float] = "uniform",
-        label_noise: Sequence[float] | None = None,
+        bias_correction: Literal["none", "miller-madow"] = "none",
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -1755,9 +1762,10 @@ class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
     ----------
     labels : {"br", "overlap", "lp"}, default "br"
         mean over labels, overlapping labels, or labelsets
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -1808,7 +1816,8 @@ class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
     """
 
     def __init__(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br", label_weights: str | Sequence[float] = "uniform",
+        self, *, labels: Literal["br", "overlap", "lp"] = "br",
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2173,9 +2182,10 @@ class RidgeSelector(WeightedSelectorOfArrays, entry="ridge"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2227,7 +2237,7 @@ class RidgeSelector(WeightedSelectorOfArrays, entry="ridge"):
 
     def __init__(
         self, *, alpha: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", label_sketch: int | None = None,
-        label_weights: str | Sequence[float] = "uniform",
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2279,9 +2289,10 @@ class LassoSelector(WeightedSelectorOfArrays, entry="lasso"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2333,7 +2344,8 @@ class LassoSelector(WeightedSelectorOfArrays, entry="lasso"):
 
     def __init__(
         self, *, alpha: float = 0.01, group: bool = False, scaling: Literal["standard", "minmax", "none"] = "standard",
-        max_iter: int = 10000, label_sketch: int | None = None, label_weights: str | Sequence[float] = "uniform",
+        max_iter: int = 10000, label_sketch: int | None = None,
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2389,9 +2401,10 @@ class ElasticNetSelector(WeightedSelectorOfArrays, entry="elastic-net"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2444,7 +2457,7 @@ class ElasticNetSelector(WeightedSelectorOfArrays, entry="elastic-net"):
     def __init__(
         self, *, alpha: float = 0.01, rho: float = 0.5, group: bool = False,
         scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 10000, label_sketch: int | None = None,
-        label_weights: str | Sequence[float] = "uniform",
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2600,9 +2613,10 @@ class CSFSSelector(WeightedSelectorOfArrays, entry="csfs"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2654,7 +2668,7 @@ class CSFSSelector(WeightedSelectorOfArrays, entry="csfs"):
 
     def __init__(
         self, *, mu: float = 1.0, scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 300,
-        label_sketch: int | None = None, label_weights: str | Sequence[float] = "uniform",
+        label_sketch: int | None = None, label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2711,9 +2725,10 @@ class MSSLSelector(WeightedSelectorOfArrays, entry="mssl"):
     label_sketch : int | None, default None
         columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
         least 0, or None)
-    label_weights : str | Sequence[float], default "uniform"
+    label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
-        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order)
+        ('uniform', 'entropy', 'size', or one number of 0 or more for each label, in their order, or {label: number}, others
+        1)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2766,7 +2781,7 @@ class MSSLSelector(WeightedSelectorOfArrays, entry="mssl"):
     def __init__(
         self, *, alpha: float = 0.1, beta: float = 1.0, k: int = 10, scaling: Literal["standard", "minmax", "none"] = "standard",
         max_iter: int = 10000, tol: float = 1e-09, label_sketch: int | None = None,
-        label_weights: str | Sequence[float] = "uniform",
+        label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,

@@ -311,6 +311,9 @@ def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
         ('name = "one"\n', "", "name is missing"),
         ('published = "paper.csv"', 'published = "none.csv"', "none.csv' cannot be read as CSV"),
         ('output = "OUTPUT"', "worker_bytes = 5", "[run] worker_bytes"),
+        ("[protocol]", '[constraints]\ninclude = ["a"]\n[protocol]', "constraints is for spark-mlfs"),
+        ('title = "Ridge"', "title = \"Ridge\"\nexclude = ['a']", "exclude is for spark-mlfs select"),
+        ('name = "one"\n', 'name = "one"\ngraded_labels = true\n', "graded_labels is for spark-mlfs select"),
     ],
 )
 def test_what_is_wrong_in_a_plan(tmp_path, old, new, told):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 
@@ -53,6 +54,29 @@ def test_weights_by_entropy_and_by_number():
     np.testing.assert_allclose(
         scores(x, constant, "mim", label_weights="entropy"), scores(x, y, "mim", label_weights="entropy"), rtol=1e-9
     )
+
+
+def test_weights_by_the_names_of_labels():
+    """The others have 1; a frame's names, the default ones, a text as on the command line, a saved one as JSON."""
+    x, y = example()
+    labels = pd.DataFrame(y, columns=["a.b", "c", "d", "e=f"])
+    listed = scores(x, labels, "mim", label_weights=[2, 1, 0, 0.5])
+    for given in ({"a.b": 2.0, "d": 0, "e=f": np.float64(0.5)}, "a.b=2,d=0,e=f=0.5", '{"a.b": 2, "d": 0, "e=f": 0.5}'):
+        assert scores(x, labels, "mim", label_weights=given).tobytes() == listed.tobytes()
+    for method in WEIGHTED:
+        by_name = scores(x, y, method, label_weights={"y2": 3})
+        assert by_name.tobytes() == scores(x, y, method, label_weights=[1, 1, 3, 1]).tobytes()
+    for given, told in (
+        ({"a.c": 2}, r"label_weights: there is no label 'a.c'; did you mean 'a.b'\?"),
+        ({"zzzz": 2}, r"there is no label 'zzzz'; the labels are a.b, c, d, e=f"),
+        ({name: 0 for name in labels}, "are all 0"),
+        ({"c": -1}, "label_weights must be"),
+        ({}, "label_weights must be"),
+        ("c=1,c=2", "label_weights must be"),
+        ("c=much", "label_weights must be"),
+    ):
+        with pytest.raises(ParameterError, match=told):
+            scores(x, labels, "mim", label_weights=given)
 
 
 def test_where_counts_are_too_many_for_one_process(monkeypatch):
