@@ -295,8 +295,8 @@ def _wrong_label(matrix: np.ndarray | sp.csr_matrix, names: list[str] | None) ->
     row, column = np.argwhere(~((dense == 0) | (dense == 1) | np.isnan(dense)))[0]
     called = repr(names[column]) if names else column
     return DataError(
-        f"row {row} of Y: label {called} is {dense[row, column]:g}; labels are 0, 1 or unknown (NaN), with "
-        "graded_labels=True grades, or give lists of tags"
+        f"row {row} of Y: label {called} is {dense[row, column]:g}; labels are 0, 1 or unknown (NaN), or "
+        "give lists of tags, or grades with graded_labels=True"
     )
 
 

@@ -9,7 +9,10 @@ import scipy.sparse as sp
 
 import spark_mlfs
 from spark_mlfs import METHODS, ParameterError
+from spark_mlfs.evaluate.trials import Candidate
 from spark_mlfs.methods import counting
+from spark_mlfs.pipeline import Request
+from spark_mlfs.sklearn import JMISelector
 from spark_mlfs.statistics.targets import NOISE_BITS, Labels
 from spark_mlfs.testing import example, thin
 
@@ -77,6 +80,18 @@ def test_weights_by_the_names_of_labels():
     ):
         with pytest.raises(ParameterError, match=told):
             scores(x, labels, "mim", label_weights=given)
+
+
+def test_weights_by_name_in_an_estimator_and_a_comparison():
+    x, y = example()
+    labels = pd.DataFrame(y, columns=["a.b", "c", "d", "e"])
+    named, listed = (JMISelector(num_top_features=4, label_weights=w).fit(x, labels) for w in ({"c": 5}, [1, 5, 1, 1]))
+    pd.testing.assert_frame_equal(named.ranking_, listed.ranking_, check_exact=True)
+    entry = Candidate("mim", (Request.of("mim", {"label_weights": {"c": 5}}), Request.of("jmi")))
+    placed = [r.parameters["label_weights"] for r in entry.for_labels(["a", "c"]).requests]
+    assert placed == [[1.0, 5.0], "uniform"]
+    with pytest.raises(ParameterError, match="there is no label 'c'; the labels are a"):
+        entry.for_labels(["a"])
 
 
 def test_where_counts_are_too_many_for_one_process(monkeypatch):

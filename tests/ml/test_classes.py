@@ -94,7 +94,8 @@ def test_types_are_those_of_the_constraints(key):
             assert set(typing.get_args(hint)) == set(constraint.options)
         elif isinstance(constraint, Numbers):
             words = (str,) if constraint.words else ()
-            assert hint == typing.Union[(*words, Sequence[float])]  # noqa: UP007
+            named = (dict[str, float],) if constraint.named else ()
+            assert hint == typing.Union[(*words, *named, Sequence[float])]  # noqa: UP007
         else:
             kinds = {Integer: int, Number: float, Flag: bool, Text: str}
             assert hint is next(made for kind, made in kinds.items() if isinstance(constraint, kind))
