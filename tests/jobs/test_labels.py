@@ -70,7 +70,8 @@ def test_grades_of_a_table(run, refused, tmp_path):
         x, labels, "mim", k=None, graded_labels=True, label_cuts=[3, 4], label_weights={"stars.1>=4": 2.0}
     )
     assert list(pd.read_csv(tmp_path / "cut" / "ranking.csv")["index"]) == list(cut["index"])
-    found = json.loads(run(*read, "--method", "lasso", "--graded-labels", "--grade-range", 1, 5, "--dry-run", "--json")[1])
+    rated = ["--graded-labels", "--grade-range", 1, 5, "--overwrite"]
+    found = json.loads(run(*read, "--method", "lasso", *rated, "--dry-run", "--json")[1])
     assert found["dry_run"] and found["labels"] == 4
 
 
