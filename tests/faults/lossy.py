@@ -238,8 +238,8 @@ def fitted(name: str) -> Callable[[DataFrame], str]:
     return run
 
 
-def scored(name: str) -> Callable[[DataFrame], str]:
-    """A corpus of four files by a model that was fitted without a loss."""
+def scored(name: str, broadcast: int = classifiers.BROADCAST_BYTES) -> Callable[[DataFrame], str]:
+    """A corpus of four files by a model that was fitted without a loss; what it learned from travels up to `broadcast` bytes."""
     known: dict[str, Any] = {}
 
     def run(frame: DataFrame) -> str:
@@ -252,7 +252,11 @@ def scored(name: str) -> Callable[[DataFrame], str]:
             corpus.repartition(4).write.parquet("file://" + known["corpus"])
             struck.update(struck_then)
         spark, out = frame.sparkSession, folder / "out"
-        manifest = score(spark, Scorer("", [known["model"]]), known["corpus"], "parquet", str(out), id="doc", all_scores=True)
+        before, classifiers.BROADCAST_BYTES = classifiers.BROADCAST_BYTES, broadcast
+        try:
+            manifest = score(spark, Scorer("", [known["model"]]), known["corpus"], "parquet", str(out), id="doc", all_scores=True)
+        finally:
+            classifiers.BROADCAST_BYTES = before
         rows = sorted(spark.read.parquet(f"file://{out}/data").drop("part").collect())
         assert manifest["rows"] == len(rows) == len({row.doc for row in rows}) == frame.count()
         assert [p.name for p in folder.iterdir() if p.name.startswith(".")] == []
@@ -276,6 +280,7 @@ FAMILIES: dict[str, Callable[[DataFrame], str]] = {
     "folds": folds,
     "evaluation": evaluated,
     "scoring": scored("mlknn"),
+    "scoring by blocks": scored("brknn", 0),
 }
 
 
@@ -322,7 +327,8 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
     for family in families:
         run = FAMILIES[family]
         struck.update(begun=tempfile.mkdtemp())
-        run(frame) if family == "scoring" else None  # its model
+        scoring = family.startswith("scoring")
+        run(frame) if scoring else None  # its model
         seen.clear()
         counted = Path(tempfile.mkdtemp())
         struck.update(begun=str(counted))
@@ -330,7 +336,7 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
         stages = [stage for stage in dict.fromkeys(seen) if some is None or stage in some]
         print(json.dumps({"family": family, "stages": stages}), flush=True)
         cases = [(stage, loss) for loss in losses if loss in IN_A_STAGE for stage in stages]
-        between = () if family == "scoring" else BETWEEN
+        between = () if scoring else BETWEEN
         for number, (stage, loss) in enumerate([*cases, *((None, loss) for loss in losses if loss in between)]):
             note = notes / f"{family}-{loss}-{number}"
             last = (counted / stage).stat().st_size if loss == "late" else 0

@@ -31,6 +31,7 @@ FAMILIES = {  # the stages that must be among those a family is seen to have
     "folds": {"Pack", "SpreadIds", "SharedIds", "Renumber", "_Hashes", "_Ends", "MapBlocks"},
     "evaluation": {"Pack", "InOneTask", "RowChunks", "NearestInBlock", "FinishedRows", "Batches"},
     "scoring": {"rows"},
+    "scoring by blocks": {"RowChunks", "NearestInBlock", "FinishedRows"},
 }
 IN_A_STAGE = ("worker", "executor", "late", "task", "slow")
 BETWEEN = ("cache", "skew")
@@ -52,7 +53,7 @@ def check(families: list[str], losses: list[str], some: list[str] | None = None)
     assert list(stages) == families
     for family in families:
         assert (FAMILIES[family] if some is None else FAMILIES[family] & set(some)) <= set(stages[family]), stages[family]
-        between = [] if family == "scoring" else [loss for loss in losses if loss in BETWEEN]
+        between = [] if family.startswith("scoring") else [loss for loss in losses if loss in BETWEEN]
         expected = {(s, loss) for s in stages[family] for loss in losses if loss in IN_A_STAGE} | {(None, b) for b in between}
         assert {(case["stage"], case["loss"]) for case in cases if case["family"] == family} == expected
     for case in cases:
@@ -80,7 +81,7 @@ def test_a_killed_worker_while_rows_are_scored():
     check(["scoring"], ["worker"])
 
 
-CASES = [(f, loss) for f in FAMILIES for loss in (*IN_A_STAGE, *(() if f == "scoring" else BETWEEN))]
+CASES = [(f, loss) for f in FAMILIES for loss in (*IN_A_STAGE, *(() if f.startswith("scoring") else BETWEEN))]
 
 
 @pytest.mark.slow
