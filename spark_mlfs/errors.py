@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
@@ -36,6 +37,16 @@ class WorkerBudgetError(BudgetError):
     """One process may not hold all rows and what is asked of them; several tasks may."""
 
 
+class RenamedNotice(FutureWarning):
+    """Something was asked for by a name that it had before, which is taken all the same."""
+
+
+def renamed(old: str, new: str) -> None:
+    """Warns that `old` is called `new` now, once a process."""
+    warnings.warn_explicit(RenamedNotice(f"{old} is called {new} now: write it so"), None, "spark-mlfs", 0, registry=_told)
+
+
+_told: dict = {}
 _RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError|PlatformError|WorkerBudgetError): (.*)")
 
 

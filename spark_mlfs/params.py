@@ -10,13 +10,13 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
-from .errors import ParameterError
+from .errors import ParameterError, renamed
 
 
 @dataclass(frozen=True)
@@ -237,6 +237,17 @@ def _range(low: float | None, high: float | None, prefix: str = "") -> str:
     return f", at most {number(high)}" if high is not None else ""
 
 
+def camel(name: str) -> str:
+    """A name as pyspark.ml writes it."""
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def former_names(parameters: Iterable[Parameter], spelled: Callable[[str], str] = camel) -> dict[str, Parameter]:
+    """The parameters that had another name before, by that name."""
+    return {spelled(p.former): p for p in parameters if p.former is not None}
+
+
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of a method: its snake_case name, default, constraint and a line of documentation."""
@@ -245,12 +256,12 @@ class Parameter:
     default: Any
     constraint: Choice | Integer | Number | Flag | Text | Numbers | Features | Groups | Costs | Optional
     doc: str
+    former: str | None = None  # the name it had before, which is still taken
 
     @property
     def camel(self) -> str:
         """The name as pyspark.ml writes it: ``num_bins`` becomes ``numBins``."""
-        head, *rest = self.name.split("_")
-        return head + "".join(word.capitalize() for word in rest)
+        return camel(self.name)
 
     def accept(self, value: Any) -> Any:
         """`value` in its proper type; `ParameterError` where the constraint does not hold."""
@@ -270,7 +281,7 @@ def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str)
     known = {p.name: p for p in parameters}
     by_camel = {p.camel: p.name for p in known.values()}
     values = {name: p.default for name, p in known.items()}
-    for name, value in given.items():
+    for name, value in current(known.values(), given, owner).items():
         snake = name if name in known else by_camel.get(name)
         if snake is None:
             near = get_close_matches(name, [*known, *by_camel], n=1)
@@ -278,6 +289,20 @@ def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str)
             raise ParameterError(f"{owner} has no parameter {name!r}; {hint}it takes: {', '.join(known) or 'none'}")
         values[snake] = known[snake].accept(value)
     return values
+
+
+def current(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
+    """`given` with today's names in place of former ones, of which a notice tells; `ParameterError` where both are given."""
+    before = {**former_names(parameters), **former_names(parameters, str)}
+    out: dict[str, Any] = {}
+    for name, value in given.items():
+        now = before[name].name if name in before else name
+        if now != name:
+            if now in given or before[name].camel in given:
+                raise ParameterError(f"{owner}: {name} is what {now} was called before; give {now} alone")
+            renamed(f"{owner}: {name}", now)
+        out[now] = value
+    return out
 
 
 def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -417,7 +417,7 @@ def _held_to(constraints: Constraints, requests: list[Request], packed: Prepared
         if request.count is not None and not request.rules and len(resolved.include) > request.count:
             raise ParameterError(
                 f"include lists {len(resolved.include)} features, more than the {request.count} that are kept: raise "
-                "numTopFeatures (--num-features), or include fewer"
+                "numTopFeatures (--num-top-features), or include fewer"
             )
     allowed = packed.profile.only(resolved.allowed(packed.profile.varying))
     return [dataclasses.replace(r, resolved=resolved) for r in requests], dataclasses.replace(packed, profile=allowed)
@@ -511,7 +511,7 @@ def _why_nothing(result: Result) -> str:
     name = result.ranking["group"].iloc[0]
     return (
         f"group {name!r} is the best and has {len(resolved.groups[name])} features, more than the {request.count} that are kept: "
-        "raise numTopFeatures (--num-features), or divide the group"
+        "raise numTopFeatures (--num-top-features), or divide the group"
     )
 
 

@@ -228,7 +228,7 @@ def environment() -> dict[str, str]:
 def _arguments(corpus: Corpus, paths: tuple[str, ...], output: str) -> list[str]:
     data = ["--data", str(Path(paths[0]).parent / "*.parquet"), "--format", "parquet", "--features", "features"]
     columns = ["--labels-col", "tags", "--id", "doc"]
-    kept = ["--method", "mim", "--num-features", str(min(500, corpus.d))]
+    kept = ["--method", "mim", "--num-top-features", str(min(500, corpus.d))]
     return [*data, *columns, *kept, "--output", output, "--overwrite"]
 
 

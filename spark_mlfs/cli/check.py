@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 SUMMARY = "measure a saved pipeline on rows whose labels are known"
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
-  spark-mlfs select --format numbers --method jmi --num-features 40 --classifier mlknn --output runs/numbers
+  spark-mlfs select --format numbers --method jmi --num-top-features 40 --classifier mlknn --output runs/numbers
   spark-mlfs check --model runs/numbers --format numbers --option seed=1
 
 more:

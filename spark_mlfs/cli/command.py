@@ -24,7 +24,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ..errors import DataError, ParameterError, from_worker
+from ..errors import DataError, ParameterError, RenamedNotice, from_worker
 from .shared import FAILED, INTERRUPTED, OK, USER_ERROR
 
 COMMANDS = (
@@ -41,7 +41,7 @@ COMMANDS = (
 )
 _EXAMPLE = """\
 example (data this library makes itself, nothing to download):
-  spark-mlfs select --format numbers --method jmi --num-features 50 --output runs/numbers
+  spark-mlfs select --format numbers --method jmi --num-top-features 50 --output runs/numbers
 """
 
 
@@ -104,12 +104,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not argv:
             top.print_help(sys.stderr)
             return USER_ERROR
-        args = top.parse_args(argv)
-        if args.help_without_arguments and len(argv) == 1:
-            args.parser.print_help(sys.stderr)
-            return USER_ERROR
-        args.argv = argv
-        with _notices_in_one_line(getattr(args, "quiet", False)), _sigterm_interrupts():
+        with _notices_in_one_line("--quiet" in argv), _sigterm_interrupts():
+            args = top.parse_args(argv)
+            if args.help_without_arguments and len(argv) == 1:
+                args.parser.print_help(sys.stderr)
+                return USER_ERROR
+            args.argv = argv
             return args.run(args)
     except SystemExit as done:  # --help, --version
         return int(done.code or 0)
@@ -197,7 +197,7 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
-        if issubclass(category, DataNotice):
+        if issubclass(category, DataNotice | RenamedNotice):
             if quiet:
                 return
             print("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr, flush=True)

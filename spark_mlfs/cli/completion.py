@@ -57,9 +57,10 @@ def script(top: argparse.ArgumentParser) -> str:
     named = _names()
     values, flags = [], []
     for command, sub in commands.choices.items():
-        options = [flag for action in sub._actions for flag in action.option_strings if flag.startswith("--")]
+        shown = [action for action in sub._actions if action.help != argparse.SUPPRESS]
+        options = [flag for action in shown for flag in action.option_strings if flag.startswith("--")]
         flags.append(f"        {command}) words={shlex.quote(' '.join(options))} ;;")
-        for action in sub._actions:
+        for action in shown:
             words = list(action.choices or named.get(action.dest, ()))
             if words and action.option_strings:
                 for flag in action.option_strings:
@@ -85,6 +86,6 @@ def _names() -> dict[str, Iterable[str]]:
         "classifier": CLASSIFIERS,
         "format": READERS,
         "kind": GENERATED,
-        "selection": RULES,
+        "selection_mode": RULES,
         "order": ("rank", "index"),
     }

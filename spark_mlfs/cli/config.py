@@ -2,7 +2,7 @@
 
     [data]       path, format, options     what `spark_mlfs.read.load` takes; graded_labels, grade_range, label_cuts
     [method]     name, parameters          a registered method and its own parameters
-    [selection]  num_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold; order
+    [selection]  num_top_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold; order
     [constraints] include, exclude, groups, costs, budget; include_from, exclude_from: a file of names, or the folder of a
                   selection; groups_from, costs_from: a file
     [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
@@ -21,7 +21,7 @@ from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
-from ..errors import ParameterError
+from ..errors import ParameterError, renamed
 from ..methods import METHODS
 from ..params import Choice, Integer
 from ..pipeline import Request
@@ -150,11 +150,12 @@ class Selection(Section, further=_SELECTION):
         stability, or how many a greedy method picks at most; with a `budget`, too."""
         if self.percentile is not None:
             return max(1, int(self.percentile * width))
-        if self.num_features is None:
+        if self.num_top_features is None:
             return width if budget else min(DEFAULT_FEATURES, width)
-        if self.num_features > width:
-            raise ParameterError(f"num_features = {self.num_features} but the data have {width} features; give at most {width}")
-        return self.num_features
+        if self.num_top_features > width:
+            count = self.num_top_features
+            raise ParameterError(f"num_top_features = {count} but the data have {width} features; give at most {width}")
+        return self.num_top_features
 
 
 class RunSettings(Section):
@@ -192,10 +193,11 @@ class RunConfig(Section):
         base = self.request()
         if not self.method.grid:
             return [base]
+        grid = params.current(METHODS.create(base.method).parameters, self.method.grid, f"method {base.method!r}")
         extras = (*base.extras, *((CrossValidation(self.method.folds),) if self.method.folds else ()))
         return [
             Request.of(base.method, {**base.parameters, **cell}, screen=base.screen, extras=extras, constraints=base.constraints)
-            for cell in params.grid_cells(self.method.grid)
+            for cell in params.grid_cells(grid)
         ]
 
 
@@ -205,7 +207,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
     `flags` has the sections of the file and holds only the keys that are set. Raises `ParameterError` naming the file and key, or
     the flag.
     """
-    below = _validated(read_toml(file), file) if file else {}
+    below = _validated(_by_todays_names(read_toml(file), file), file) if file else {}
     above = _validated(flags, None)
     merged = {section: laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.fields}
     merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
@@ -242,6 +244,21 @@ def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) 
     return merged
 
 
+def _by_todays_names(layer: dict[str, Any], file: str) -> dict[str, Any]:
+    """A file with the names that keys of [selection] have today, in place of those they had before."""
+    selection = layer.get("selection")
+    if not isinstance(selection, dict):
+        return layer
+    keys = dict(selection)
+    for key, setting in KEYS.items():
+        if setting.former in keys:
+            if key in keys:
+                raise ParameterError(f"{file}: [selection] {setting.former} is what {key} was called before; give {key} alone")
+            renamed(f"{file}: [selection] {setting.former}", key)
+            keys[key] = keys.pop(setting.former)
+    return {**layer, "selection": keys}
+
+
 def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     """What a layer gives, in its proper types."""
     try:
@@ -249,9 +266,9 @@ def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
     except InvalidValue as error:
         raise ParameterError(explain(error, file, RunConfig)) from None
     selection = values.get("selection", {})
-    if selection.get("num_features") is not None and selection.get("percentile") is not None:
-        where = f"{file}: [selection]" if file else "--num-features and --percentile"
-        raise ParameterError(f"{where}: give num_features or percentile, not both")
+    if selection.get("num_top_features") is not None and selection.get("percentile") is not None:
+        where = f"{file}: [selection]" if file else "--num-top-features and --percentile"
+        raise ParameterError(f"{where}: give num_top_features or percentile, not both")
     return values
 
 
@@ -259,7 +276,7 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     """The flags' selection laid over the file's. A rate without a mode means the mode of its name; flags that mean another way of
     selecting than the file's replace its whole section."""
 
-    counted_modes, combined_modes = KEYS["num_features"].modes, KEYS["combination"].modes
+    counted_modes, combined_modes = KEYS["num_top_features"].modes, KEYS["combination"].modes
 
     def mode(layer: Mapping[str, Any], default: str | None = None) -> str | None:
         if layer.get("mode") is not None:
@@ -267,19 +284,19 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
         for rate, modes in RATES.items():
             if layer.get(rate) is not None:
                 return default if default in modes else modes[0]
-        if layer.get("percentile") is not None or (layer.get("num_features") is not None and default not in counted_modes):
+        if layer.get("percentile") is not None or (layer.get("num_top_features") is not None and default not in counted_modes):
             return None
         return default
 
     first = mode(below)
     chosen = mode(above, first)
-    counted = "percentile" in above or ("num_features" in above and chosen is None)
+    counted = "percentile" in above or ("num_top_features" in above and chosen is None)
     merged = dict(above) if counted or chosen != first else {**below, **above}
     merged["mode"] = chosen
     if "order" in below:
         merged.setdefault("order", below["order"])
     in_file = bool(file and not above)
-    at, mode_is = (f"{file}: [selection] ", "mode ") if in_file else ("", "--selection ")
+    at, mode_is = (f"{file}: [selection] ", "mode ") if in_file else ("", "--selection-mode ")
 
     def named(key: str) -> str:
         return key if in_file else "--" + key.replace("_", "-")
@@ -292,6 +309,6 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
         raise ParameterError(f"{at}{named('combination')} goes with {mode_is}{', '.join(combined_modes)}, not {other}")
     if chosen is not None and merged.get("percentile") is not None:
         raise ParameterError(f"{at}give {named('percentile')} or {other}, not both")
-    if chosen not in (None, *counted_modes) and merged.get("num_features") is not None:
-        raise ParameterError(f"{at}{other} says itself how many features are kept; leave {named('num_features')} out")
+    if chosen not in (None, *counted_modes) and merged.get("num_top_features") is not None:
+        raise ParameterError(f"{at}{other} says itself how many features are kept; leave {named('num_top_features')} out")
     return merged

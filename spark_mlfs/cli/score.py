@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 SUMMARY = "give every row of a corpus its labels, by a saved pipeline"
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
-  spark-mlfs select --format numbers --method jmi --num-features 40 --classifier mlknn --output runs/numbers
+  spark-mlfs select --format numbers --method jmi --num-top-features 40 --classifier mlknn --output runs/numbers
   spark-mlfs score --model runs/numbers --format numbers --option seed=1 --top-n 3 --output runs/numbers-scored
 
 more:

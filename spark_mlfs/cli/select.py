@@ -22,6 +22,7 @@ from .shared import (
     data_arguments,
     data_flags,
     dry_run_argument,
+    former_flag,
     grid_pairs,
     inputs,
     load_model,
@@ -47,14 +48,15 @@ if TYPE_CHECKING:
 SUMMARY = "rank the features of a data set and keep the best"
 EPILOG = """\
 example (data this library makes itself, nothing to download):
-  spark-mlfs select --format numbers --method jmi --num-features 50 --output runs/numbers
+  spark-mlfs select --format numbers --method jmi --num-top-features 50 --output runs/numbers
 
 more:
-  spark-mlfs select --config conf/runs/quickstart.toml --num-features 20 --output runs/twenty
-  spark-mlfs select --data scene.arff --format arff --option labels=scene.xml --method jmi --set labels=lp --output runs/scene
+  spark-mlfs select --config conf/runs/quickstart.toml --num-top-features 20 --output runs/twenty
+  spark-mlfs select --data scene.arff --format arff --option labels=scene.xml --method jmi --set label_coding=lp \\
+      --output runs/scene
   spark-mlfs select --data s3://bucket/corpus --format parquet --features embedding --labels-col tags --id doc_id \\
       --method mim --percentile 0.05 --output s3://bucket/selection
-  spark-mlfs select --config conf/runs/quickstart.toml --selection fdr --fdr 0.01 --output runs/worth-keeping
+  spark-mlfs select --config conf/runs/quickstart.toml --selection-mode fdr --fdr 0.01 --output runs/worth-keeping
 
 `spark-submit jobs/select.py` takes the same arguments. `spark-mlfs methods` lists the methods and what --set takes.
 """
@@ -105,9 +107,13 @@ def _method_arguments(parser: argparse.ArgumentParser) -> None:
 def _selection_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("selection")
     rules = f"keep the features worth keeping instead of a number: {rules_help()}"
-    group.add_argument("--selection", metavar="RULE", help=rules)
+    group.add_argument("--selection-mode", metavar="RULE", help=rules)
+    former_flag(group, "--selection", "--selection-mode")
     for key, setting in KEYS.items():
-        group.add_argument("--" + key.replace("_", "-"), metavar=setting.metavar, help=flag_help(setting))
+        flag = "--" + key.replace("_", "-")
+        group.add_argument(flag, metavar=setting.metavar, help=flag_help(setting))
+        if setting.former is not None:
+            former_flag(group, "--" + setting.former.replace("_", "-"), flag)
     group.add_argument("--order", metavar="ORDER", help="order of the kept features: rank (default), or index as in the data")
 
 
@@ -135,7 +141,7 @@ def _constraint_arguments(parser: argparse.ArgumentParser) -> None:
         help="what features cost, picked by gain per cost: a .toml or .json of costs by name or pattern ('*' for all others), or "
         "a .csv with columns name and cost",
     )
-    group.add_argument("--budget", metavar="B", help="what the selection may cost; --num-features bounds it, too, where given")
+    group.add_argument("--budget", metavar="B", help="what the selection may cost; --num-top-features bounds it, too")
 
 
 def _classifier_arguments(parser: argparse.ArgumentParser) -> None:
@@ -165,7 +171,7 @@ def configuration(args: argparse.Namespace) -> RunConfig:
             grid=grid_pairs(args.grid) or None,
             folds=None if args.folds is None else int(args.folds) if args.folds.isdigit() else args.folds,
         ),
-        "selection": set_values(mode=args.selection, order=args.order, **{key: getattr(args, key) for key in KEYS}),
+        "selection": set_values(mode=args.selection_mode, order=args.order, **{key: getattr(args, key) for key in KEYS}),
         "constraints": set_values(
             include=args.include,
             include_from=args.include_from,

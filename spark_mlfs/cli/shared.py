@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, renamed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -107,6 +107,20 @@ def telling_arguments(group: Any) -> None:
         "--verbose", action="store_true", help="a line per stage on standard error, also where that is no terminal"
     )
     group.add_argument("--debug", action="store_true", help="show Spark's log and the traceback of every error")
+
+
+class _FormerFlag(argparse.Action):
+    """Takes the value of the flag that is called `const` now, and says so."""
+
+    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
+        renamed(str(option), self.const)
+        setattr(namespace, self.dest, values)
+
+
+def former_flag(group: Any, before: str, now: str) -> None:
+    """The name that a flag with a value had before; no help and no completion shows it."""
+    dest = now.removeprefix("--").replace("-", "_")
+    group.add_argument(before, action=_FormerFlag, const=now, dest=dest, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
 def dry_run_argument(group: Any, what: str) -> None:

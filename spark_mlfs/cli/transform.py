@@ -15,6 +15,7 @@ from .shared import (
     data_arguments,
     data_flags,
     dry_run_argument,
+    former_flag,
     inputs,
     load_model,
     number,
@@ -51,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(help_without_arguments=True)
     parser.add_argument("--model", metavar="DIR", help="the model/ folder a selection run wrote (or that run's folder)")
     data_arguments(parser)
-    parser.add_argument("--num-features", metavar="K", help="keep the K best instead of as many as the model was told")
+    parser.add_argument("--num-top-features", metavar="K", help="keep the K best instead of as many as the model was told")
+    former_flag(parser, "--num-features", "--num-top-features")
     parser.add_argument(
         "--order", choices=("rank", "index"), help="order of the features: as ranked, or as in the data (default: the model's)"
     )
@@ -84,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     data = data_flags(args)
     path, format = data.get("path"), args.format
     options = {k: reader_option(format, k, v) for k, v in data.get("options", {}).items()}
-    count = number("--num-features", args.num_features, int, 1)
+    count = number("--num-top-features", args.num_top_features, int, 1)
     _check_format(format)
     output = Output(args.output, args.overwrite) if args.output else None
     if output is not None:
@@ -202,7 +204,8 @@ def _check_format(format: str) -> None:
 def _cut_to(model: MultiLabelSelectorModel, count: int) -> None:
     """Has the model keep its `count` best features, whatever it kept."""
     if count > model.numFeatures:
-        raise ParameterError(f"--num-features {count} but the selection ranks {model.numFeatures} features; give at most that")
+        ranked = model.numFeatures
+        raise ParameterError(f"--num-top-features {count} but the selection ranks {ranked} features; give at most that")
     model._set(selectionMode="numTopFeatures", numTopFeatures=count)
 
 

@@ -204,8 +204,9 @@ class Comparison(Section):
 
 def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
     """A request for every cell of a method's grid, the last parameter running fastest."""
-    values = params.seeded(METHODS.create(entry.name).parameters, entry.parameters, seed)
-    return [Request.of(entry.name, {**values, **cell}, screen=entry.screen) for cell in params.grid_cells(entry.grid)]
+    parameters = METHODS.create(entry.name).parameters
+    values, grid = params.seeded(parameters, entry.parameters, seed), params.current(parameters, entry.grid, entry.name)
+    return [Request.of(entry.name, {**values, **cell}, screen=entry.screen) for cell in params.grid_cells(grid)]
 
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:

@@ -183,7 +183,7 @@ def said_in_python() -> Iterator[None]:
             ("weightCol", "sample_weight"),
             ("labelCuts (--label-cuts)", "label_cuts"), ("gradedLabels (--graded-labels)", "graded_labels"),
             ("labelCuts", "label_cuts"), ("gradeRange", "grade_range"), ("gradedLabels", "graded_labels"),
-            ("--screen chi2:5000", 'screen="chi2:5000"'), ("numTopFeatures (--num-features)", COUNT),
+            ("--screen chi2:5000", 'screen="chi2:5000"'), ("numTopFeatures (--num-top-features)", COUNT),
         ):  # fmt: skip
             text = text.replace(theirs, ours)
         raise type(error)(text) from None

@@ -2,14 +2,14 @@
 
     χ²(f, l) = Σ_{a,y} (O_ay − E_ay)²/E_ay,    E_ay = O_a· O_·y / O_··
 
-``labels="br"``: score Σ_l χ²(f, l), its mean over all q labels, or max_l, by ``aggregate``; ``"lp"``: χ² against the labelset
-as one class. Cells with E = 0 are skipped. For a 2 × 2 table χ² = n·r², r the correlation. The ranking is by the statistic,
-never by its p-value, which underflows.
+``label_coding="br"``: score Σ_l χ²(f, l), its mean over all q labels, or max_l, by ``aggregate``; ``"lp"``: χ² against the
+labelset as one class. Cells with E = 0 are skipped. For a 2 × 2 table χ² = n·r², r the correlation. The ranking is by the
+statistic, never by its p-value, which underflows.
 Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; a its value; y ∈ {0, 1} that
 of label l of q, or one of m labelsets, the empty one included; O_ay rows with both (of label l: of those where it is known), a
 dot sums. Score (v,), without unit.
 Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
-``labels="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
+``label_coding="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
 Source: Trohidis, Tsoumakas, Kalliris & Vlahavas 2008.
 Deviations: none known; the sum over the labels ranks as the mean does.
 """

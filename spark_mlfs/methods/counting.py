@@ -38,7 +38,11 @@ CORRECTION = Parameter(
     "bias_correction", "none", Choice(("none", "miller-madow")), "correction of the plug-in entropies for the number of cells"
 )
 LABELS = Parameter(
-    "labels", "br", Choice(("br", "lp")), "binary relevance (sum over labels) or label powerset (the labelset as one class)"
+    "label_coding",
+    "br",
+    Choice(("br", "lp")),
+    "binary relevance (sum over labels) or label powerset (the labelset as one class)",
+    "labels",
 )
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 
@@ -111,9 +115,9 @@ class Counting:
         self.engine, self.p = engine, p
         self.coding = engine.coding(p["num_bins"], p["binning"])
         self.totals: np.ndarray | None = None
-        if p.get("labels") == "lp":
+        if p.get("label_coding") == "lp":
             refuse_with_labelsets(p)
-        if target is None and p.get("labels") == "lp":
+        if target is None and p.get("label_coding") == "lp":
             sets = known_labelsets(engine)
             target, rows = Classes(sets.hashes), int(sets.counts.sum())
             self.totals = sets.counts.astype(np.int64)
@@ -256,7 +260,7 @@ class CountingMethod(Method):
     weighted = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        if p.get("labels") == "lp":
+        if p.get("label_coding") == "lp":
             refuse_with_labelsets(p)
             return [LabelsetCounts()]
         counting = Counting(engine, p)

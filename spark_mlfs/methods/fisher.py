@@ -1,8 +1,8 @@
 """Fisher score.
 
-    labels="br"        (1/|L|) Σ_{l∈L} s(f; l, not l),    s(f; classes) = Σ_c n_c (μ_c − μ)² / Σ_c n_c σ²_c
-    labels="overlap"   s(f; 1, …, q), the labels as classes that share rows
-    labels="lp"        s(f; the labelsets)
+    label_coding="br"        (1/|L|) Σ_{l∈L} s(f; l, not l),    s(f; classes) = Σ_c n_c (μ_c − μ)² / Σ_c n_c σ²_c
+    label_coding="overlap"   s(f; 1, …, q), the labels as classes that share rows
+    label_coding="lp"        s(f; the labelsets)
 
 Under "br" s = r²/(1 − r²), r the correlation with the label. Denominators are floored at 1e-12·(numerator + denominator):
 0/0 = 0, perfect separation 1e12. Scale invariant, so no scaling is applied. Where labels are graded a row of grade g is g of a
@@ -11,8 +11,8 @@ Symbols: f one of the v features that vary; n_c, μ_c, σ²_c rows, mean and pop
 n rows; L the labels of q that take both values; under "br" label l's rows are those where it is known, under "lp" those where
 all are. Score (v,), without unit.
 Raises: `BudgetError` where the sums (labels or labelsets × features) exceed ``driverBytes``, or a worker's share
-``workerBytes``; `DataError` where ``labels="lp"`` and no row has all its labels known; `ParameterError` where ``labels`` is
-none of the three.
+``workerBytes``; `DataError` where ``label_coding="lp"`` and no row has all its labels known; `ParameterError` where
+``label_coding`` is none of the three.
 Source: Gu, Li & Han 2011 (the score of one class label).
 Deviations: the three ways to many labels are ours: the source has one label.
 """
@@ -61,30 +61,32 @@ class Fisher(Method):
     name = "fisher"
     title = "Fisher score"
     source = "Gu, Li & Han 2011"
-    when = "numeric features without binning, one pass; overlapping labels by its parameter labels"
+    when = "numeric features without binning, one pass; overlapping labels by its parameter label_coding"
     cost = "one scan"
     weighted = True
     graded = True
     parameters = (
-        Parameter("labels", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets"),
+        Parameter(
+            "label_coding", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets", "labels"
+        ),
         LABEL_WEIGHTS,
     )
 
     def takes_grades(self, p: Mapping[str, Any]) -> bool:
-        return p["labels"] != "lp"
+        return p["label_coding"] != "lp"
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        if p["labels"] != "br":
+        if p["label_coding"] != "br":
             refuse_with_labelsets(p)
-        if p["labels"] == "lp":
+        if p["label_coding"] == "lp":
             return [LabelsetCounts()]
-        profile, single = engine.profile, p["labels"] == "br"
+        profile, single = engine.profile, p["label_coding"] == "br"
         if thin(profile) and not (single and (profile.has_unknown or p["label_weights"] != "uniform")):
-            return [MomentsNumbers(Labels(profile.q), profile.positive_total, StoredFisher(p["labels"]))]
+            return [MomentsNumbers(Labels(profile.q), profile.positive_total, StoredFisher(p["label_coding"]))]
         return [GroupMoments(engine.labels())]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        if p["labels"] == "lp":
+        if p["label_coding"] == "lp":
             sets = known_labelsets(engine)
             low, high = known_range(engine)
             varying = np.flatnonzero(high > low)
@@ -103,7 +105,7 @@ class Fisher(Method):
             return Scores.of_varying(m[0][varying], varying, engine.num_features)
         q = engine.profile.q
         part = slice(1, 1 + q)
-        if p["labels"] == "overlap":
+        if p["label_coding"] == "overlap":
             mean = m.total[0] / m.count[0]
             return Scores(floored_ratio(*overlapping_scatter(m.count[part], m.total[part], m.square[part], mean)))
         rows, total, square = (np.repeat(each[:1], q, axis=0) for each in (m.count, m.total, m.square))

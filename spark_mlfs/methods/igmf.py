@@ -66,7 +66,7 @@ class IGMF(CountingMethod):
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         sets = known_labelsets(engine)
-        counting = Counting(engine, {**p, "labels": "lp"})
+        counting = Counting(engine, {**p, "label_coding": "lp"})
         spread = counting.numbers(CodeEntropy(counting.logs))[0]
         spread += info.entropy(counting.logs, sets.counts)
         return Scores(np.divide(2 * counting.relevance, spread, out=np.zeros(engine.num_features), where=spread > 0))

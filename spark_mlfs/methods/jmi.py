@@ -1,7 +1,7 @@
 """JMI: joint mutual information.
 
-    labels="br"   J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l)
-    labels="lp"   J(f) = Σ_{s∈S} I((f, s); Y)
+    label_coding="br"   J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l)
+    label_coding="lp"   J(f) = Σ_{s∈S} I((f, s); Y)
 
 Greedy: the first pick maximises R(f) = Σ_l I(f; Y_l) or I(f; Y), as `mim`; each further one J. By the chain rule I((f, s);
 Y) = I(s; Y) + I(f; Y | s), so a pick adds one three-way count. Unpicked features follow by R.
@@ -11,7 +11,7 @@ Y_l ∈ {0, 1} label l of q; Y the labelset as one class of m, the empty one inc
 pick: R of the first, J of the others; where features have costs, of the others the mean over S of I(f; Y | s), which orders
 them as J does and is what f adds.
 Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
-``labels="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
+``label_coding="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
 Source: Sechidis, Nikolaou & Brown 2014, Eq. 8 (br) and Eq. 6 (lp); there "X: partial".
 Deviations: none. The paper leaves the first pick open; here it is that of MIM.
 """

@@ -101,5 +101,5 @@ def refuse_with_labelsets(p: Mapping[str, Any]) -> None:
     for parameter in (LABEL_WEIGHTS, LABEL_NOISE):
         if p.get(parameter.name, parameter.default) != parameter.default:
             raise ParameterError(
-                f"{parameter.name} goes with labels='br', which looks at label by label; leave one of the two out"
+                f"{parameter.name} goes with label_coding='br', which looks at label by label; leave one of the two out"
             )

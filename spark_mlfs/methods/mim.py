@@ -1,7 +1,7 @@
 """MIM: mutual information maximisation.
 
-    labels="br"   R(f) = Σ_l I(f; Y_l)
-    labels="lp"   R(f) = I(f; Y)
+    label_coding="br"   R(f) = Σ_l I(f; Y_l)
+    label_coding="lp"   R(f) = I(f; Y)
 
 Symbols: f ∈ {0, …, b − 1} one of the v features that vary, discretised into b ≤ ``num_bins`` bins; Y_l ∈ {0, 1} label l of q; Y
 the labelset as one class of m, the empty one a class, too. I(A; B) = Σ_ab p(a, b) ln p(a, b)/(p(a) p(b)), p the shares of the n
@@ -9,7 +9,7 @@ rows: the plug-in estimate, in nats, clipped at 0, or with the Miller–Madow co
 I(f; Y_l) is over the rows where label l is known, I(f; Y) over those where all are.
 Cost: one two-way count, n·d·(1 + labels a row).
 Raises: `BudgetError` where the counts exceed ``driverBytes``, or a worker's share ``workerBytes``; `DataError` where
-``labels="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
+``label_coding="lp"`` and no row has all its labels known; `ParameterError` where a parameter is out of its range.
 Source: Sechidis, Nikolaou & Brown 2014, Eq. 7 (br) and Eq. 5 (lp).
 Deviations: none; unknown labels and the correction are additions.
 """

@@ -127,7 +127,7 @@ On Spark `spark_mlfs.MultiLabelSelector(method="{name}")`; on the command line
 
 ```sh
 spark-mlfs select --data data/corpus.parquet --format parquet --option features=embedding --option labels=tags \\
-  --method {name}{set_one} --num-features 50 --output runs/{name}
+  --method {name}{set_one} --num-top-features 50 --output runs/{name}
 ```
 
 [All methods](README.md). Written by `python -m spark_mlfs.ml.generate`.

@@ -10,8 +10,8 @@ from pyspark.ml.param import Param, Params
 
 from ..blocks.labels import FORMS
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
-from ..errors import ParameterError
-from ..params import Choice, Integer, Parameter
+from ..errors import ParameterError, renamed
+from ..params import Choice, Integer, Parameter, former_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -30,9 +30,32 @@ def declare(owner: type, parameters: Sequence[Parameter]) -> None:
     for p in parameters:
         doc = f"{p.doc} ({p.constraint})"
         setattr(owner, p.camel, Param(Params._dummy(), p.camel, doc, typeConverter=p.accept))
-        head = p.camel[0].upper() + p.camel[1:]
+        head = _headed(p.camel)
         getattr(owner, f"get{head}").__doc__ = f"Value of `{p.camel}`: {doc}."
         getattr(owner, f"set{head}").__doc__ = f"Sets `{p.camel}`: {doc}."
+    for name, p in former_names(parameters).items():
+        _declare_former(owner, name, p.camel)
+
+
+def _declare_former(owner: type, name: str, now: str) -> None:
+    """The name that a Param had before, and its getter and setter: what was written or saved with them works."""
+
+    def param(self: Any) -> Param[Any]:
+        renamed(f"{type(self).__name__}: {name}", now)
+        return getattr(self, now)
+
+    def get(self: Any) -> Any:
+        return self.getOrDefault(param(self))
+
+    def set(self: Any, value: Any) -> Any:
+        return self._set(**{param(self).name: value})
+
+    for attribute, value in ((name, property(param)), (f"get{_headed(name)}", get), (f"set{_headed(name)}", set)):
+        setattr(owner, attribute, value)
+
+
+def _headed(name: str) -> str:
+    return name[0].upper() + name[1:]
 
 
 def keyword_only(method: Function) -> Function:
@@ -42,6 +65,8 @@ def keyword_only(method: Function) -> Function:
 
     @functools.wraps(method)
     def wrapper(self: Any, **values: Any) -> Any:
+        if values.keys() - known.keys():
+            values = {_current(self, name): value for name, value in values.items()}
         for name in values:
             if name not in known:
                 raise unknown_param(self, name, known)
@@ -49,6 +74,15 @@ def keyword_only(method: Function) -> Function:
         return method(self, **values)
 
     return wrapper  # type: ignore[return-value]
+
+
+def _current(stage: Any, name: str) -> str:
+    """Today's name of a param of an entry."""
+    former = former_names(stage.entry.parameters) if getattr(stage, "entry", None) is not None else {}
+    if name not in former:
+        return name
+    renamed(f"{type(stage).__name__}: {name}", former[name].camel)
+    return former[name].camel
 
 
 def unknown_param(stage: Any, name: str, known: Sequence[str] | Mapping[str, Any]) -> ParameterError:

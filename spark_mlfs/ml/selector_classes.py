@@ -32,7 +32,7 @@ class MIMSelector(SelectorEstimator, entry="mim"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labels : {"br", "lp"}, default "br"
+    labelCoding : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
@@ -107,7 +107,7 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelCoding: Literal["br", "lp"] = "br",
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
@@ -127,7 +127,7 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelCoding: Literal["br", "lp"] = "br",
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
@@ -153,9 +153,9 @@ class MIMSelector(SelectorEstimator, entry="mim"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
-    labels: Param[Literal["br", "lp"]]
-    def getLabels(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labels)
-    def setLabels(self, value: Literal["br", "lp"]) -> Self: return self._set(labels=value)
+    labelCoding: Param[Literal["br", "lp"]]
+    def getLabelCoding(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labelCoding)
+    def setLabelCoding(self, value: Literal["br", "lp"]) -> Self: return self._set(labelCoding=value)
     labelWeights: Param[str | dict[str, float] | Sequence[float]]
     def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
     def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
@@ -177,7 +177,7 @@ class JMISelector(SelectorEstimator, entry="jmi"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labels : {"br", "lp"}, default "br"
+    labelCoding : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
@@ -252,7 +252,7 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelCoding: Literal["br", "lp"] = "br",
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
@@ -272,7 +272,7 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelCoding: Literal["br", "lp"] = "br",
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", labelNoise: Sequence[float] | None = None,
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
@@ -298,9 +298,9 @@ class JMISelector(SelectorEstimator, entry="jmi"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
-    labels: Param[Literal["br", "lp"]]
-    def getLabels(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labels)
-    def setLabels(self, value: Literal["br", "lp"]) -> Self: return self._set(labels=value)
+    labelCoding: Param[Literal["br", "lp"]]
+    def getLabelCoding(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labelCoding)
+    def setLabelCoding(self, value: Literal["br", "lp"]) -> Self: return self._set(labelCoding=value)
     labelWeights: Param[str | dict[str, float] | Sequence[float]]
     def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
     def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)
@@ -322,7 +322,7 @@ class CMISelector(SelectorEstimator, entry="cmi"):
         equal-width or quantile bins
     biasCorrection : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labels : {"br", "lp"}, default "br"
+    labelCoding : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
@@ -390,7 +390,7 @@ class CMISelector(SelectorEstimator, entry="cmi"):
     @keyword_only
     def __init__(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelCoding: Literal["br", "lp"] = "br",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
         labelCuts: Sequence[float] | None = None,
@@ -409,7 +409,7 @@ class CMISelector(SelectorEstimator, entry="cmi"):
     @keyword_only
     def setParams(
         self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width",
-        biasCorrection: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        biasCorrection: Literal["none", "miller-madow"] = "none", labelCoding: Literal["br", "lp"] = "br",
         featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
         weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
         labelCuts: Sequence[float] | None = None,
@@ -434,9 +434,9 @@ class CMISelector(SelectorEstimator, entry="cmi"):
     biasCorrection: Param[Literal["none", "miller-madow"]]
     def getBiasCorrection(self) -> Literal["none", "miller-madow"]: return self.getOrDefault(self.biasCorrection)
     def setBiasCorrection(self, value: Literal["none", "miller-madow"]) -> Self: return self._set(biasCorrection=value)
-    labels: Param[Literal["br", "lp"]]
-    def getLabels(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labels)
-    def setLabels(self, value: Literal["br", "lp"]) -> Self: return self._set(labels=value)
+    labelCoding: Param[Literal["br", "lp"]]
+    def getLabelCoding(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labelCoding)
+    def setLabelCoding(self, value: Literal["br", "lp"]) -> Self: return self._set(labelCoding=value)
 
 
 class Chi2Selector(SelectorEstimator, entry="chi2"):
@@ -450,7 +450,7 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
         bins of a discretised feature (a whole number from 2 to 250)
     binning : {"width", "quantile"}, default "width"
         equal-width or quantile bins
-    labels : {"br", "lp"}, default "br"
+    labelCoding : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     aggregate : {"sum", "mean", "max"}, default "sum"
         how the labels' statistics are combined (br only)
@@ -526,7 +526,7 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
 
     @keyword_only
     def __init__(
-        self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
+        self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labelCoding: Literal["br", "lp"] = "br",
         aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
         outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
@@ -545,7 +545,7 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
 
     @keyword_only
     def setParams(
-        self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
+        self, *, numBins: int = 5, binning: Literal["width", "quantile"] = "width", labelCoding: Literal["br", "lp"] = "br",
         aggregate: Literal["sum", "mean", "max"] = "sum", labelWeights: str | dict[str, float] | Sequence[float] = "uniform",
         labelNoise: Sequence[float] | None = None, featuresCol: str = "features", labelsCol: str = "labels",
         outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
@@ -568,9 +568,9 @@ class Chi2Selector(SelectorEstimator, entry="chi2"):
     binning: Param[Literal["width", "quantile"]]
     def getBinning(self) -> Literal["width", "quantile"]: return self.getOrDefault(self.binning)
     def setBinning(self, value: Literal["width", "quantile"]) -> Self: return self._set(binning=value)
-    labels: Param[Literal["br", "lp"]]
-    def getLabels(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labels)
-    def setLabels(self, value: Literal["br", "lp"]) -> Self: return self._set(labels=value)
+    labelCoding: Param[Literal["br", "lp"]]
+    def getLabelCoding(self) -> Literal["br", "lp"]: return self.getOrDefault(self.labelCoding)
+    def setLabelCoding(self, value: Literal["br", "lp"]) -> Self: return self._set(labelCoding=value)
     aggregate: Param[Literal["sum", "mean", "max"]]
     def getAggregate(self) -> Literal["sum", "mean", "max"]: return self.getOrDefault(self.aggregate)
     def setAggregate(self, value: Literal["sum", "mean", "max"]) -> Self: return self._set(aggregate=value)
@@ -2272,7 +2272,7 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
 
     Parameters
     ----------
-    labels : {"br", "overlap", "lp"}, default "br"
+    labelCoding : {"br", "overlap", "lp"}, default "br"
         mean over labels, overlapping labels, or labelsets
     labelWeights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
@@ -2343,7 +2343,7 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
 
     @keyword_only
     def __init__(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br",
+        self, *, labelCoding: Literal["br", "overlap", "lp"] = "br",
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
@@ -2361,7 +2361,7 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
 
     @keyword_only
     def setParams(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br",
+        self, *, labelCoding: Literal["br", "overlap", "lp"] = "br",
         labelWeights: str | dict[str, float] | Sequence[float] = "uniform", featuresCol: str = "features",
         labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
         gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
@@ -2377,9 +2377,9 @@ class FisherSelector(SelectorEstimator, entry="fisher"):
         """Sets several params: those that are passed."""
         return self._set(**self._input_kwargs)
 
-    labels: Param[Literal["br", "overlap", "lp"]]
-    def getLabels(self) -> Literal["br", "overlap", "lp"]: return self.getOrDefault(self.labels)
-    def setLabels(self, value: Literal["br", "overlap", "lp"]) -> Self: return self._set(labels=value)
+    labelCoding: Param[Literal["br", "overlap", "lp"]]
+    def getLabelCoding(self) -> Literal["br", "overlap", "lp"]: return self.getOrDefault(self.labelCoding)
+    def setLabelCoding(self, value: Literal["br", "overlap", "lp"]) -> Self: return self._set(labelCoding=value)
     labelWeights: Param[str | dict[str, float] | Sequence[float]]
     def getLabelWeights(self) -> str | dict[str, float] | Sequence[float]: return self.getOrDefault(self.labelWeights)
     def setLabelWeights(self, value: str | dict[str, float] | Sequence[float]) -> Self: return self._set(labelWeights=value)

@@ -1,7 +1,7 @@
 """pyspark.ml Estimators and one Model over every method: fit, transform, copy, save, load, Pipeline, names in and out.
 
 `MultiLabelSelector(method="jmi", ...)` takes any registered method; for each there is also a class with the method's own
-parameters as pyspark.ml Params (`JMISelector(numBins=5, labels="br")`), written out in `ml.selector_classes`. All fit to a
+parameters as pyspark.ml Params (`JMISelector(numBins=5, labelCoding="br")`), written out in `ml.selector_classes`. All fit to a
 `MultiLabelSelectorModel`.
 """
 
@@ -368,7 +368,7 @@ class MultiLabelSelector(SelectorEstimator):
     Parameters
     ----------
     method : name of the method (`spark_mlfs.METHODS` lists them), default "jmi"
-    methodParams : dict of the method's own parameters; they may also be given as keywords (``labels="lp"``, ``numBins=10``)
+    methodParams : dict of the method's own parameters; they may also be given as keywords (``labelCoding="lp"``, ``numBins=10``)
     featuresCol : vector or array<number> column, sparse or dense
     labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
     outputCol : column of the selected features
@@ -406,8 +406,9 @@ class MultiLabelSelector(SelectorEstimator):
             self._set(method=own.pop("method"))
         further = {k: v for k, v in values.items() if not self.hasParam(k)}
         if further or "methodParams" in own:
-            merged = {**self.getMethodParams(), **own.pop("methodParams", {}), **further}
             registered = METHODS.create(self.getMethod())
+            further = spec.current(registered.parameters, further, f"method {registered.name!r}")
+            merged = {**self.getMethodParams(), **own.pop("methodParams", {}), **further}
             spec.check(registered.parameters, merged, f"method {registered.name!r}")
             self._set(methodParams=merged)
         return self._set(**own)

@@ -108,7 +108,7 @@ def explain(error: InvalidValue, file: str | None, root: type[Section]) -> str:
     return f"{where} {error.words}, not {shown}"
 
 
-_FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode": "--selection"}
+_FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode": "--selection-mode"}
 
 
 def _flag(section: str, keys: Sequence[str]) -> str:

@@ -440,7 +440,7 @@ def _parameters(manifest: Mapping[str, Any]) -> str:
         ("method", manifest["method"]["name"]),
         *manifest["method"]["parameters"].items(),
         ("kept", f"{chosen['kept']}" + (f" (percentile {chosen['percentile']})" if "percentile" in chosen else "")),
-        *((k.replace("_", " "), v) for k, v in chosen.items() if "mode" in chosen and k not in ("kept", "num_features")),
+        *((k.replace("_", " "), v) for k, v in chosen.items() if "mode" in chosen and k not in ("kept", "num_top_features")),
         ("seed", manifest["seed"]),
     ]
     command = f"<pre>{_e(shlex.join(manifest['command']))}</pre>" if manifest["command"] else ""

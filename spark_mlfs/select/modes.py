@@ -33,12 +33,14 @@ class Mode:
 @dataclass(frozen=True)
 class Setting:
     """Something modes go by: `parameter` as the estimators have it; `key` in [selection] and, with dashes, as a flag, None where
-    the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an estimator."""
+    the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an estimator; `former`, its key before,
+    which is still taken."""
 
     parameter: Parameter
     key: str | None
     metavar: str = "P"
     besides: str = ""
+    former: str | None = None
 
     @property
     def name(self) -> str:
@@ -83,7 +85,7 @@ MODES = {
         ),
         Mode(
             "stability", ("stability_threshold", "num_top_features", "selection_seed"), None, "frequency",
-            "among the --num-features best in most half-samples", "are chosen in most half-samples",
+            "among the --num-top-features best in most half-samples", "are chosen in most half-samples",
         ),
     )
 }  # fmt: skip
@@ -93,7 +95,7 @@ SETTINGS = {
     for setting in (
         Setting(
             Parameter("num_top_features", 50, Integer(1), "features to keep"),
-            "num_features", "K", "; K of stability; most picks of a greedy method; at most all",
+            "num_top_features", "K", "; K of stability; most picks of a greedy method; at most all", "num_features",
         ),
         Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),
         Setting(Parameter("fpr", 0.05, _RATE, "largest p-value of a kept feature"), "fpr"),
@@ -145,7 +147,7 @@ def parameters() -> tuple[Parameter, ...]:
 def flag_help(setting: Setting) -> str:
     """The line of a setting's flag. Without a rule K has a default, a percentile none."""
     p, counts = setting.parameter, setting.modes[0] not in RULES
-    rules = "" if counts else f", with --selection {either(setting.modes)}"
+    rules = "" if counts else f", with --selection-mode {either(setting.modes)}"
     others = "".join(f", {mode} {level:g}" for mode, level in setting.other_levels.items())
     default = "" if counts and setting.modes[0] != DEFAULT else f"; default {p.default}{others}"
     return f"{p.doc}{rules} ({p.constraint}{default})"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Generic, TypeVar
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,9 +20,28 @@ from ..classify.base import Classifier
 from ..extract.base import Extractor
 from ..faces.arrays import MEMORY, learned
 from ..faces.fit import Fit
+from ..params import former_names
 from ..registry import Registry
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
 Learner = TypeVar("Learner", Extractor, Classifier)
+
+
+def _current(cls: type[ArrayEstimator], given: dict[str, Any]) -> dict[str, Any]:
+    """Today's names in place of former ones."""
+    return spec.current(cls.entry.parameters, given, cls.__name__)
+
+
+def _by_former_names(init: Callable[..., None]) -> Callable[..., None]:
+    """A constructor that takes the former names of parameters, too; its signature has today's."""
+
+    @functools.wraps(init)
+    def wrapper(self: ArrayEstimator, *args: Any, **values: Any) -> None:
+        init(self, *args, **_current(type(self), values))
+
+    return wrapper
 
 
 class _Entry:
@@ -43,6 +64,15 @@ class ArrayEstimator(BaseEstimator):
         super().__init_subclass__(**further)
         if entry is not None:
             cls.entry_name = entry
+            if former_names(cls.entry.parameters):
+                cls.__init__ = _by_former_names(cls.__init__)  # type: ignore[method-assign]
+
+    def set_params(self, **params: Any) -> Self:
+        return super().set_params(**(params if self.entry is None else _current(type(self), params)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        before = {} if self.entry is None else former_names(self.entry.parameters, str)  # of what was pickled
+        super().__setstate__({before[name].name if name in before else name: value for name, value in state.items()})
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -26,7 +26,7 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labels : {"br", "lp"}, default "br"
+    label_coding : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
@@ -86,7 +86,7 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        bias_correction: Literal["none", "miller-madow"] = "none", label_coding: Literal["br", "lp"] = "br",
         label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
@@ -99,7 +99,7 @@ class MIMSelector(WeightedSelectorOfArrays, entry="mim"):
         self.num_bins = num_bins
         self.binning = binning
         self.bias_correction = bias_correction
-        self.labels = labels
+        self.label_coding = label_coding
         self.label_weights = label_weights
         self.label_noise = label_noise
         self.selection_mode = selection_mode
@@ -136,7 +136,7 @@ class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labels : {"br", "lp"}, default "br"
+    label_coding : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
@@ -196,7 +196,7 @@ class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        bias_correction: Literal["none", "miller-madow"] = "none", label_coding: Literal["br", "lp"] = "br",
         label_weights: str | dict[str, float] | Sequence[float] = "uniform", label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
@@ -209,7 +209,7 @@ class JMISelector(WeightedSelectorOfArrays, entry="jmi"):
         self.num_bins = num_bins
         self.binning = binning
         self.bias_correction = bias_correction
-        self.labels = labels
+        self.label_coding = label_coding
         self.label_weights = label_weights
         self.label_noise = label_noise
         self.selection_mode = selection_mode
@@ -246,7 +246,7 @@ class CMISelector(WeightedSelectorOfArrays, entry="cmi"):
         equal-width or quantile bins
     bias_correction : {"none", "miller-madow"}, default "none"
         correction of the plug-in entropies for the number of cells
-    labels : {"br", "lp"}, default "br"
+    label_coding : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
@@ -299,7 +299,7 @@ class CMISelector(WeightedSelectorOfArrays, entry="cmi"):
 
     def __init__(
         self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width",
-        bias_correction: Literal["none", "miller-madow"] = "none", labels: Literal["br", "lp"] = "br",
+        bias_correction: Literal["none", "miller-madow"] = "none", label_coding: Literal["br", "lp"] = "br",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -311,7 +311,7 @@ class CMISelector(WeightedSelectorOfArrays, entry="cmi"):
         self.num_bins = num_bins
         self.binning = binning
         self.bias_correction = bias_correction
-        self.labels = labels
+        self.label_coding = label_coding
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -344,7 +344,7 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
         bins of a discretised feature (a whole number from 2 to 250)
     binning : {"width", "quantile"}, default "width"
         equal-width or quantile bins
-    labels : {"br", "lp"}, default "br"
+    label_coding : {"br", "lp"}, default "br"
         binary relevance (sum over labels) or label powerset (the labelset as one class)
     aggregate : {"sum", "mean", "max"}, default "sum"
         how the labels' statistics are combined (br only)
@@ -405,7 +405,7 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
     """
 
     def __init__(
-        self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width", labels: Literal["br", "lp"] = "br",
+        self, *, num_bins: int = 5, binning: Literal["width", "quantile"] = "width", label_coding: Literal["br", "lp"] = "br",
         aggregate: Literal["sum", "mean", "max"] = "sum", label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         label_noise: Sequence[float] | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
@@ -418,7 +418,7 @@ class Chi2Selector(WeightedSelectorOfArrays, entry="chi2"):
     ) -> None:
         self.num_bins = num_bins
         self.binning = binning
-        self.labels = labels
+        self.label_coding = label_coding
         self.aggregate = aggregate
         self.label_weights = label_weights
         self.label_noise = label_noise
@@ -1760,7 +1760,7 @@ class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
 
     Parameters
     ----------
-    labels : {"br", "overlap", "lp"}, default "br"
+    label_coding : {"br", "overlap", "lp"}, default "br"
         mean over labels, overlapping labels, or labelsets
     label_weights : str | dict[str, float] | Sequence[float], default "uniform"
         how much each label counts in the sum over them: 1, 1/H(l) (0 for a label with one value), 1/q, or as given
@@ -1816,7 +1816,7 @@ class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
     """
 
     def __init__(
-        self, *, labels: Literal["br", "overlap", "lp"] = "br",
+        self, *, label_coding: Literal["br", "overlap", "lp"] = "br",
         label_weights: str | dict[str, float] | Sequence[float] = "uniform",
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
@@ -1826,7 +1826,7 @@ class FisherSelector(WeightedSelectorOfArrays, entry="fisher"):
         costs: dict[str, float] | list[float] | None = None, budget: float | None = None, graded_labels: bool = False,
         grade_range: Sequence[float] | None = None, label_cuts: Sequence[float] | None = None, memory_bytes: int | None = None,
     ) -> None:
-        self.labels = labels
+        self.label_coding = label_coding
         self.label_weights = label_weights
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features

@@ -165,7 +165,7 @@ def test_joint_cells_of_several_requests(spark, kit, monkeypatch):
     frame = kit.frame_of(spark, x, y).repartition(4)
     requests = [
         pipeline.Request.of(method, parameters, 5)
-        for method, parameters in [("cmi", {}), ("cmi", {"labels": "lp"}), ("ppt-cmi", {}), ("cmi", {"num_bins": 3})]
+        for method, parameters in [("cmi", {}), ("cmi", {"label_coding": "lp"}), ("ppt-cmi", {}), ("cmi", {"num_bins": 3})]
     ]
     together = pipeline.rank(frame, requests, row_id="id", small_bytes=0)
     assert len({tuple(r.scores.path.picks) for r in together}) > 1

@@ -162,10 +162,12 @@ EARLY = [
     flags("empty output", r"where should the results go\?", *select("d.csv", "csv", *TABLE)[:-1], ""),
     flags(
         "rate of another rule",
-        r"--fdr goes with --selection fdr or knockoffs, not --selection fwe",
-        *select("d.csv", "csv", *TABLE, "--selection", "fwe", "--fdr", "0.1"),
+        r"--fdr goes with --selection-mode fdr or knockoffs, not --selection-mode fwe",
+        *select("d.csv", "csv", *TABLE, "--selection-mode", "fwe", "--fdr", "0.1"),
     ),
-    flags("rule that is none", r"--selection must be 'fpr', .* not 'best'", *select("d.csv", "csv", "--selection", "best")),
+    flags(
+        "rule that is none", r"--selection-mode must be 'fpr', .* not 'best'", *select("d.csv", "csv", "--selection-mode", "best")
+    ),
     flags(
         "parameters of no classifier",
         r"--classifier-set needs a --classifier",
@@ -548,8 +550,8 @@ CASES = [
     flags("a path for made rows", r"takes no path \(it makes its rows\); leave --data out", *select("d.csv", "numbers")),
     flags(
         "more features than there are",
-        r"error: --num-features 9 but the data have 2 features; give at most 2",
-        *select("d.csv", "csv", *TABLE, "--num-features", "9"),
+        r"error: --num-top-features 9 but the data have 2 features; give at most 2",
+        *select("d.csv", "csv", *TABLE, "--num-top-features", "9"),
     ),
     flags(
         "SQL for a table",
@@ -884,7 +886,7 @@ def scorer(spark, tmp_path_factory) -> Path:
             "`doc.id`",
             "--method",
             "mim",
-            "--num-features",
+            "--num-top-features",
             "2",
             "--classifier",
             "br-svm",

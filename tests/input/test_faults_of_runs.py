@@ -326,7 +326,7 @@ def small_disk(tmp_path):
 def test_a_selection_onto_a_full_disk(spark, small_disk, capfd):
     folder = small_disk("64k")
     (folder / "full").write_bytes(b"x" * 40000)
-    command = ["select", "--format", "numbers", "--option", "num_rows=60", "--method", "mim", "--num-features", "3"]
+    command = ["select", "--format", "numbers", "--option", "num_rows=60", "--method", "mim", "--num-top-features", "3"]
     capfd.readouterr()
     assert main([*command, "--output", str(folder / "new" / "out")]) == 2
     said = capfd.readouterr()

@@ -242,7 +242,7 @@ TOML = (
         ".",
         "#",
         '"""',
-        "num_features",
+        "num_top_features",
         "percentile",
     ),
     *("seed", "output", "1979-05-27", "nan", "inf", "9" * 30, "mode", "'fdr'", "parameters", "grid", "\\u0041", '"', "'"),

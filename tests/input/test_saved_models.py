@@ -49,7 +49,8 @@ def home(spark, tmp_path_factory) -> Path:
     """A selection with a classifier, made by a command of six named columns."""
     folder = tmp_path_factory.mktemp("saved")
     data = csv_file(folder / "train.csv", NAMES, *numbers())
-    flags = ["--format", "csv", "--features", "x*", "--labels-col", "y*", "--id", "k", "--method", "mim", "--num-features", "4"]
+    flags = ["--format", "csv", "--features", "x*", "--labels-col", "y*", "--id", "k"]
+    flags += ["--method", "mim", "--num-top-features", "4"]
     assert cli.main(["select", "--data", str(data), *flags, "--classifier", "mlknn", "--output", str(folder / "run")]) == 0
     return folder
 
@@ -124,7 +125,7 @@ def test_evaluate_of_features_without_names_goes_by_width(spark, run, tmp_path):
         vectors(spark, width).write.parquet(str(tmp_path / name))
     table = ["--format", "parquet", "--features", "features", "--labels-col", "labels", "--id", "id"]
     out = ["--output", tmp_path / "run"]
-    assert run("select", "--data", tmp_path / "six", *table, "--method", "mim", "--num-features", 3, *out)[0] == 0
+    assert run("select", "--data", tmp_path / "six", *table, "--method", "mim", "--num-top-features", 3, *out)[0] == 0
     base = ["evaluate", "--model", tmp_path / "run", *table, "--sizes", 2, "--protocol", "60/40", "--output", tmp_path / "judged"]
     code, err = run(*base, "--data", tmp_path / "ten")
     assert code == 2 and re.search(r"ten: has 10 features, the selection was fitted on 6", err), err
@@ -182,8 +183,8 @@ def test_score_finds_the_features_of_a_vector_column_by_name(spark, run, tmp_pat
     train = corpus("train", NAMES, x)
     table = ["--format", "parquet", "--features", "features", "--labels-col", "labels", "--id", "id"]
     code, err = run(
-        "select", "--data", train, *table, "--method", "mim", "--num-features", 3, "--classifier", "mlknn", "--classifier-set",
-        "k=3", "--output", tmp_path / "run",
+        "select", "--data", train, *table, "--method", "mim", "--num-top-features", 3, "--classifier", "mlknn",
+        "--classifier-set", "k=3", "--output", tmp_path / "run",
     )  # fmt: skip
     assert code == 0, err
 
@@ -216,8 +217,8 @@ def test_score_of_libsvm_parts_that_do_not_reach_the_last_feature(spark, run, tm
     (tmp_path / "train.svm").write_text("\n".join(line(i) for i in range(40)) + "\n")
     (tmp_path / "new.svm").write_text("\n".join(line(i) for i in range(40, 60)) + "\n")
     code, err = run(
-        "select", "--data", tmp_path / "train.svm", "--format", "libsvm", "--method", "mim", "--num-features", 4, "--classifier",
-        "mlknn", "--classifier-set", "k=3", "--output", tmp_path / "run",
+        "select", "--data", tmp_path / "train.svm", "--format", "libsvm", "--method", "mim", "--num-top-features", 4,
+        "--classifier", "mlknn", "--classifier-set", "k=3", "--output", tmp_path / "run",
     )  # fmt: skip
     assert code == 0, err
     base = ["--model", tmp_path / "run", "--data", tmp_path / "new.svm", "--format", "libsvm"]

@@ -39,7 +39,7 @@ def home(spark, tmp_path_factory):
     labels = ["--labels-col", "tags", "--option", "label_delimiter=;", "--id", "doc"]
     code = cli.main(
         ["select", "--data", str(folder / "train.json"), "--format", "json", "--features", "x*", *labels, "--method", "mim",
-         "--num-features", "3", "--classifier", "mlknn", "--output", str(folder / "run")]
+         "--num-top-features", "3", "--classifier", "mlknn", "--output", str(folder / "run")]
     )  # fmt: skip
     assert code == 0
     return folder

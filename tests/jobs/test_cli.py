@@ -85,7 +85,7 @@ def selection(spark, data_dir, tmp_path_factory) -> Path:
             "--option",
             f"labels={emotions / 'emotions.xml'}",
         ]
-        + ["--method", "jmi", "--set", "labels=br", "--set", "num_bins=4", "--num-features", "12", "--output", str(out)]
+        + ["--method", "jmi", "--set", "label_coding=br", "--set", "num_bins=4", "--num-top-features", "12", "--output", str(out)]
     )
     assert code == 0
     return out
@@ -120,12 +120,12 @@ def test_manifest(spark, selection):
             "num_bins": 4,
             "binning": "width",
             "bias_correction": "none",
-            "labels": "br",
+            "label_coding": "br",
             "label_weights": "uniform",
             "label_noise": None,
         },
     }
-    assert manifest["selection"] == {"num_features": 12, "kept": 12}
+    assert manifest["selection"] == {"num_top_features": 12, "kept": 12}
     stages = {"session", "read", "prepare", "statistics and solve", "portrait of the picks", "write"}
     assert set(manifest["cost"]["seconds"]) == stages
     assert manifest["cost"]["spark_jobs"]["all"] >= 2 and manifest["versions"]["spark"] == spark.version
@@ -165,11 +165,11 @@ def test_flags_override_the_file_and_no_report(run, table, tmp_path):
     config = tmp_path / "run.toml"
     config.write_text(
         f'[data]\npath = "{table}"\nformat = "csv"\noptions = {{ features = ["a", "b", "c"], labels = "y*", id = "k" }}\n'
-        f'[method]\nname = "mim"\n[selection]\nnum_features = 2\n[run]\noutput = "{tmp_path / "never"}"\n'
+        f'[method]\nname = "mim"\n[selection]\nnum_top_features = 2\n[run]\noutput = "{tmp_path / "never"}"\n'
     )
     out = tmp_path / "out"
     code, said, err = run(
-        "select", "--config", config, "--num-features", 1, "--set", "num_bins=3", "--output", out, "--no-report"
+        "select", "--config", config, "--num-top-features", 1, "--set", "num_bins=3", "--output", out, "--no-report"
     )
     assert code == 0, err
     manifest = json.loads((out / "manifest.json").read_text())
@@ -197,7 +197,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
 def test_output_is_refused_replaced_and_kept_on_failure(run, refused, table, tmp_path, monkeypatch):
     out = tmp_path / "out"
     base = ("select", "--data", table, *TABLE, "--output", out)
-    assert run(*base, "--num-features", 1)[0] == 0
+    assert run(*base, "--num-top-features", 1)[0] == 0
     before = snapshot(out)
     assert "exists" in refused(*base) and "--overwrite" in refused(*base)
     assert snapshot(out) == before
@@ -225,7 +225,7 @@ def test_output_is_refused_replaced_and_kept_on_failure(run, refused, table, tmp
         assert run(*base, "--overwrite")[0] == 1
     assert snapshot(out) == before and [p.name for p in tmp_path.iterdir()] == ["out"]
 
-    assert run(*base, "--overwrite", "--num-features", 2)[0] == 0
+    assert run(*base, "--overwrite", "--num-top-features", 2)[0] == 0
     assert json.loads((out / "manifest.json").read_text())["selection"]["kept"] == 2
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
@@ -276,9 +276,9 @@ def test_paths_of_other_file_systems_are_written_in_place(spark, tmp_path, monke
     where = f"file://{tmp_path}/out"
     base = ["select", "--format", "planted", "--option", "num_rows=60", "--option", "num_features=8", "--option", "num_labels=2"]
     base += ["--method", "mim", "--output", where]
-    assert cli.main([*base, "--num-features", "3"]) == 0
+    assert cli.main([*base, "--num-top-features", "3"]) == 0
     assert cli.main(base) == 2
-    assert cli.main([*base, "--num-features", "4", "--overwrite"]) == 0
+    assert cli.main([*base, "--num-top-features", "4", "--overwrite"]) == 0
     manifest = json.loads("\n".join(r[0] for r in spark.read.text(f"{where}/manifest.json", wholetext=True).collect()))
     assert manifest["selection"]["kept"] == 4
     assert (
@@ -372,19 +372,19 @@ def test_bad_files(refused, tmp_path, text, parts):
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
-        (["--num-features", "4"], ["--num-features 4", "3 features"]),
-        (["--num-features", "0"], ["--num-features", "1"]),
-        (["--num-features", "-3"], ["--num-features"]),
-        (["--num-features", "many"], ["--num-features", "many"]),
+        (["--num-top-features", "4"], ["--num-top-features 4", "3 features"]),
+        (["--num-top-features", "0"], ["--num-top-features", "1"]),
+        (["--num-top-features", "-3"], ["--num-top-features"]),
+        (["--num-top-features", "many"], ["--num-top-features", "many"]),
         (["--percentile", "0"], ["--percentile"]),
-        (["--num-features", "2", "--percentile", "0.5"], ["not both"]),
+        (["--num-top-features", "2", "--percentile", "0.5"], ["not both"]),
         (["--method", "jmii"], ["'jmii'", "'jmi'?"]),
         (["--set", "num_bin=3"], ["'num_bin'", "'num_bins'?"]),
         (["--set", "labels=xx"], ["labels", "'br'", "'xx'"]),
         (["--set", "labels"], ["--set", "name=value"]),
         (["--option", "labelz=y"], ["'labelz'", "labels"]),
         (["--option", "features=a"], ["--features", "same thing"]),
-        (["--num-feature", "3"], ["--num-feature", "did you mean --num-features?"]),
+        (["--num-feature", "3"], ["--num-feature", "did you mean --num-top-features?"]),
         (["--config", "no.toml"], ["no.toml"]),
         (["--driver-bytes", "5"], ["--driver-bytes"]),
     ],
@@ -429,7 +429,7 @@ def test_usage(capsys):
     assert cli.main([]) == 2 and "spark-mlfs" in capsys.readouterr().err
     assert cli.main(["select"]) == 2
     said = capsys.readouterr().err
-    assert "usage: spark-mlfs select" in said and "example" in said and "--num-features" in said
+    assert "usage: spark-mlfs select" in said and "example" in said and "--num-top-features" in said
     for arguments in (["--help"], ["select", "--help"], ["transform", "-h"], ["--version"]):
         assert cli.main(arguments) == 0
     assert "--output-format" in capsys.readouterr().out
@@ -485,7 +485,7 @@ def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
     assert manifest["rows"] == 593 and manifest["features"] == list(ranking["name"][:12])
     # the reduced set is itself data: select again on it
     again = ("--data", out, "--format", "parquet", "--features", "features", "--labels-col", "labels", "--id", "id")
-    code, _, err = run("select", *again, "--method", "mim", "--num-features", 5, "--output", tmp_path / "second")
+    code, _, err = run("select", *again, "--method", "mim", "--num-top-features", 5, "--output", tmp_path / "second")
     assert code == 0, err
     assert set(pd.read_csv(tmp_path / "second" / "ranking.csv")["name"]) == set(ranking["name"][:12])
 
@@ -493,7 +493,7 @@ def test_transform_to_vectors(spark, run, data_dir, selection, tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
 def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
     out = tmp_path / "reduced"
-    further = ("--num-features", 3, "--output-format", kind, "--as", "columns", "--output", out)
+    further = ("--num-top-features", 3, "--output-format", kind, "--as", "columns", "--output", out)
     code, _, err = run("transform", "--model", selection, *emotions(data_dir), *further)
     assert code == 0, err
     reader = spark.read.option("header", "true").option("inferSchema", "true") if kind == "csv" else spark.read
@@ -508,7 +508,7 @@ def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
 
 
 def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
-    assert run("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run")[0] == 0
+    assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")[0] == 0
     bare = csv_file(tmp_path, "\n".join(",".join(line.split(",")[:4]) for line in ROWS) + "\n", "bare.csv")
     further = ("--format", "csv", "--features", "a", "b", "c", "--id", "k")
     code, _, err = run("transform", "--model", tmp_path / "run", "--data", bare, *further, "--output", tmp_path / "reduced")
@@ -527,7 +527,7 @@ def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp
     for name, rows in (("old", old), ("new", new)):
         spark.createDataFrame(rows, schema).withColumn("tags", F.split("tags", ";")).write.parquet(str(tmp_path / name))
     text = ["--format", "text", "--option", "source=parquet", "--option", "text=body", "--option", "id=id"]
-    which = ["--option", "labels=tags", "--option", "min_df=1", "--method", "chi2", "--num-features", 2]
+    which = ["--option", "labels=tags", "--option", "min_df=1", "--method", "chi2", "--num-top-features", 2]
     code, _, err = run("select", *text, "--data", tmp_path / "old", *which, "--output", tmp_path / "selection")
     assert code == 0, err
     paths = ["--model", tmp_path / "selection", "--data", tmp_path / "new", "--output", tmp_path / "cut"]
@@ -542,7 +542,7 @@ def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp
 
 
 def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
-    assert run("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run")[0] == 0
+    assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")[0] == 0
     out = tmp_path / "reduced"
     base = ("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--output", out)
     assert run(*base)[0] == 0
@@ -553,11 +553,11 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
     wrong = [bad if a == table else a for a in base]
     assert "row 4" in refused(*wrong, "--overwrite")
     assert snapshot(out) == before and {p.name for p in tmp_path.iterdir()} == {"run", "reduced", "bad.csv"}
-    assert run(*base, "--overwrite", "--num-features", 1)[0] == 0
+    assert run(*base, "--overwrite", "--num-top-features", 1)[0] == 0
     assert attribute_names(spark.read.parquet(str(out)), "features") == [pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][0]]
 
     assert "no saved selection" in refused(*base[:2], tmp_path / "nothing", *base[3:], "--overwrite")
-    assert "give at most" in refused(*base, "--overwrite", "--num-features", 9)
+    assert "give at most" in refused(*base, "--overwrite", "--num-top-features", 9)
     assert "no vectors" in refused(*base, "--overwrite", "--output-format", "csv", "--as", "vector")
     assert "lies in" in refused(*base[:-1], tmp_path / "run" / "model", "--overwrite")
     assert "delta-spark" in refused(*base, "--overwrite", "--output-format", "delta")
@@ -585,9 +585,9 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "column", "line"),
     [
-        (("--method", "mim", "--selection", "fdr", "--fdr", "0.01"), "q_value", "Benjamini–Hochberg line at 0.01"),
-        (("--method", "ridge", "--selection", "knockoffs"), "knockoff", "threshold at fdr 0.1"),
-        (("--method", "lasso", "--selection", "stability", "--num-features", "15"), "frequency", "threshold 0.6"),
+        (("--method", "mim", "--selection-mode", "fdr", "--fdr", "0.01"), "q_value", "Benjamini–Hochberg line at 0.01"),
+        (("--method", "ridge", "--selection-mode", "knockoffs"), "knockoff", "threshold at fdr 0.1"),
+        (("--method", "lasso", "--selection-mode", "stability", "--num-top-features", "15"), "frequency", "threshold 0.6"),
     ],
     ids=["fdr", "knockoffs", "stability"],
 )
@@ -610,7 +610,7 @@ def test_a_rule_says_how_many(run, spark, tmp_path, arguments, column, line):
 
 def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
     out = tmp_path / "run"
-    given = ("select", "--data", table, *TABLE, "--method", "mim", "--selection", "fwe", "--fwe", "1e-200")
+    given = ("select", "--data", table, *TABLE, "--method", "mim", "--selection-mode", "fwe", "--fwe", "1e-200")
     code, said, err = run(*given, "--output", out)
     assert code == 0, err
     assert "kept 0" in said and "no feature passes fwe 1e-200" in said
@@ -632,7 +632,7 @@ def test_row_weights_of_a_column(run, refused, tmp_path):
     heavy = "\n".join([lines[0] + ",w", *(f"{line},{w}" for line, w in zip(lines[1:], weights, strict=True))])
     copies = [line for line, w in zip(lines[1:], weights, strict=True) for _ in range(w)]
     copied = "\n".join([lines[0], *(f"{i},{line.partition(',')[2]}" for i, line in enumerate(copies))])
-    common = (*TABLE, "--method", "chi2", "--num-features", 2, "--no-report")
+    common = (*TABLE, "--method", "chi2", "--num-top-features", 2, "--no-report")
     heavy, copied = csv_file(tmp_path, heavy, "heavy.csv"), csv_file(tmp_path, copied, "copied.csv")
     for data, more, output in ((heavy, ("--weight-col", "w"), "one"), (copied, (), "two")):
         code, _, err = run("select", "--data", data, *more, *common, "--output", tmp_path / output)
@@ -643,4 +643,4 @@ def test_row_weights_of_a_column(run, refused, tmp_path):
     given = ("select", "--data", heavy, *TABLE, "--weight-col", "w", "--output", tmp_path / "three")
     assert "relieff takes no row weights" in refused(*given, "--method", "relieff")
     assert "br-svm takes no row weights" in refused(*given, "--method", "mim", "--classifier", "br-svm")
-    assert "fdr takes no row weights" in refused(*given, "--method", "mim", "--selection", "fdr")
+    assert "fdr takes no row weights" in refused(*given, "--method", "mim", "--selection-mode", "fdr")

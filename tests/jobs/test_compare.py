@@ -264,7 +264,8 @@ def test_a_method_that_cannot_be_run_is_told(run, tmp_path):
 def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
     data = ["--format", "planted", "--option", "num_rows=150", "--option", "num_features=10", "--option", "num_relevant=4"]
     data += ["--option", "num_redundant=1", "--option", "num_labels=4"]
-    assert run("select", *data, "--method", "mim", "--num-features", 3, "--output", tmp_path / "selection", "--no-report")[0] == 0
+    few = ("--num-top-features", 3, "--no-report")
+    assert run("select", *data, "--method", "mim", *few, "--output", tmp_path / "selection")[0] == 0
     code, out, _ = run(
         "evaluate",
         "--model",

@@ -25,7 +25,7 @@ labels = 6
 [method]
 name = "jmi"
 [method.parameters]
-labels = "lp"
+label_coding = "lp"
 num_bins = 7
 [selection]
 percentile = 0.5
@@ -58,7 +58,7 @@ def test_shipped_configurations_are_valid(path):
 def test_file_alone(file):
     config = configure(file(BASE), {})
     assert config.data.path == "a.arff" and config.data.options == {"labels": 6}
-    given = {"labels": "lp", "num_bins": 7, "binning": "width", "bias_correction": "none"}
+    given = {"label_coding": "lp", "num_bins": 7, "binning": "width", "bias_correction": "none"}
     assert config.request().parameters == {**given, "label_weights": "uniform", "label_noise": None}
     assert config.selection.count(9) == 4
     assert config.run.overwrite is False and config.run.report is True
@@ -68,12 +68,12 @@ def test_flags_override_the_file(file):
     flags = {
         "data": {"path": "b.arff", "options": {"missing": "mean"}},
         "method": {"name": "jmi", "parameters": {"num_bins": "3"}},
-        "selection": {"num_features": "4"},
+        "selection": {"num_top_features": "4"},
         "run": {"output": "other", "overwrite": True, "seed": "9"},
     }
     config = configure(file(BASE), flags)
     assert config.data.path == "b.arff" and config.data.options == {"labels": 6, "missing": "mean"}
-    assert config.request().parameters["num_bins"] == 3 and config.request().parameters["labels"] == "lp"
+    assert config.request().parameters["num_bins"] == 3 and config.request().parameters["label_coding"] == "lp"
     assert config.selection.percentile is None and config.selection.count(9) == 4
     assert (config.run.output, config.run.overwrite, config.run.seed) == ("other", True, 9)
 
@@ -91,11 +91,11 @@ def test_defaults():
 @pytest.mark.parametrize(
     ("old", "new", "parts"),
     [
-        ("[selection]\npercentile = 0.5", "[selection]\nnum_feature = 5", ["[selection]", "'num_feature'", "'num_features'?"]),
+        ("[selection]\npercentile = 0.5", "[selection]\nnum_top_feature = 5", ["[selection]", "'num_top_features'?"]),
         ("[selection]", "[select]", ["'select'", "'selection'?"]),
         ("[data]\n", "[data]\noutput = 'x'\n", ["[data]", "'output'", "belongs in [run]"]),
         ("percentile = 0.5", "percentile = 1.5", ["percentile", "less than or equal to 1", "1.5"]),
-        ("percentile = 0.5", "percentile = 0.5\nnum_features = 3", ["not both"]),
+        ("percentile = 0.5", "percentile = 0.5\nnum_top_features = 3", ["not both"]),
         ('output = "out"', "output = 3", ["[run] output", "a text"]),
         ("[run]", "[run", ["TOML", "line 14"]),
         ('format = "arff"', "", ["format", "[data] format", "arff, libsvm"]),
@@ -121,11 +121,11 @@ def test_missing_file():
 
 
 def test_mistaken_flags_are_named_as_flags():
-    flags = {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": {"num_features": "0"}}
-    with pytest.raises(ParameterError, match="--num-features must be greater than or equal to 1, not '0'"):
+    flags = {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": {"num_top_features": "0"}}
+    with pytest.raises(ParameterError, match="--num-top-features must be greater than or equal to 1, not '0'"):
         configure(None, flags)
-    with pytest.raises(ParameterError, match="num-features.*percentile.*not both"):
-        configure(None, {**flags, "selection": {"num_features": "2", "percentile": "0.1"}})
+    with pytest.raises(ParameterError, match="num-top-features.*percentile.*not both"):
+        configure(None, {**flags, "selection": {"num_top_features": "2", "percentile": "0.1"}})
 
 
 def test_seed_goes_to_methods_that_take_one(monkeypatch):
@@ -189,38 +189,37 @@ def test_pairs():
         ('mode = "fdr"\nfdr = 0.2', {"mode": "fwe"}, "fwe", 0.05),
         ('mode = "fdr"\nfdr = 0.2', {"combination": "bonferroni"}, "fdr", 0.2),
         ("fpr = 0.01", {}, "fpr", 0.01),
-        ('mode = "stability"\nnum_features = 9', {"num_features": 4}, "stability", 0.6),
-        ('mode = "stability"\nnum_features = 9', {"stability_threshold": 0.9}, "stability", 0.9),
+        ('mode = "stability"\nnum_top_features = 9', {"num_top_features": 4}, "stability", 0.6),
+        ('mode = "stability"\nnum_top_features = 9', {"stability_threshold": 0.9}, "stability", 0.9),
     ],
 )
 def test_selection_by_a_rule(file, section, flags, mode, level):
-    text = (
-        BASE.replace("percentile = 0.5", section).replace('"jmi"', '"ridge"').replace('labels = "lp"\nnum_bins = 7', "alpha = 2")
-    )
+    text = BASE.replace("percentile = 0.5", section).replace('"jmi"', '"ridge"')
+    text = text.replace('label_coding = "lp"\nnum_bins = 7', "alpha = 2")
     config = configure(file(text), {"selection": flags})
     (rule,) = (extra for extra in config.request().extras if isinstance(extra, Rule))
     assert (config.selection.mode, rule.mode, rule.level) == (mode, mode, level)
     assert config.selection.percentile is None
-    assert config.selection.rule(20, 3).count == (flags.get("num_features", 9) if mode == "stability" else 20)
+    assert config.selection.rule(20, 3).count == (flags.get("num_top_features", 9) if mode == "stability" else 20)
     assert rule.combination == flags.get("combination", "cauchy")
 
 
 def test_a_number_replaces_a_rule(file):
     text = BASE.replace("percentile = 0.5", 'mode = "fdr"\nfdr = 0.2')
-    config = configure(file(text), {"selection": {"num_features": 3}})
+    config = configure(file(text), {"selection": {"num_top_features": 3}})
     assert config.selection.mode is None and config.request().extras == () and config.selection.count(9) == 3
 
 
 @pytest.mark.parametrize(
     ("selection", "said"),
     [
-        ({"mode": "holm"}, "--selection must be 'fpr', 'fdr'"),
+        ({"mode": "holm"}, "--selection-mode must be 'fpr', 'fdr'"),
         ({"fdr": "1.5"}, "--fdr must be less than or equal to 1, not '1.5'"),
         ({"stability_threshold": 0.5}, "--stability-threshold must be greater than 0.5"),
-        ({"mode": "fwe", "fdr": 0.1}, "--fdr goes with --selection fdr or knockoffs, not --selection fwe"),
-        ({"mode": "knockoffs", "combination": "cauchy"}, "--combination goes with --selection fpr, fdr, fwe, not --selection kn"),
-        ({"mode": "fdr", "percentile": 0.1}, "--percentile or --selection fdr, not both"),
-        ({"mode": "fdr", "num_features": 5}, "--selection fdr says itself how many"),
+        ({"mode": "fwe", "fdr": 0.1}, "--fdr goes with --selection-mode fdr or knockoffs, not --selection-mode fwe"),
+        ({"mode": "knockoffs", "combination": "cauchy"}, "--combination goes with --selection-mode fpr, fdr, fwe, not"),
+        ({"mode": "fdr", "percentile": 0.1}, "--percentile or --selection-mode fdr, not both"),
+        ({"mode": "fdr", "num_top_features": 5}, "--selection-mode fdr says itself how many"),
         ({"mode": "knockoffs"}, "knockoffs need a method that finishes on the Gram matrix, not jmi"),
     ],
 )

@@ -15,7 +15,7 @@ def test_include_and_exclude_from_flags_and_files(run, refused, tmp_path):
     names.write_text("noise_3\n")
     first = tmp_path / "first"
     code, out, err = run(
-        *PLANTED, "--num-features", 4, "--exclude", "redundant_*", "noise_4", "--include-from", names, "--output", first
+        *PLANTED, "--num-top-features", 4, "--exclude", "redundant_*", "noise_4", "--include-from", names, "--output", first
     )
     assert code == 0, err
     assert out.splitlines()[2].endswith("noise_3")
@@ -29,7 +29,7 @@ def test_include_and_exclude_from_flags_and_files(run, refused, tmp_path):
 
     config = tmp_path / "run.toml"
     config.write_text(
-        f'[constraints]\ninclude_from = "{first}"\n[selection]\nnum_features = 6\n[data]\nformat = "planted"\n'
+        f'[constraints]\ninclude_from = "{first}"\n[selection]\nnum_top_features = 6\n[data]\nformat = "planted"\n'
         "[data.options]\nnum_rows = 300\nnum_features = 20\nnum_labels = 3\n"
     )
     second = tmp_path / "second"

@@ -52,7 +52,7 @@ def test_the_papers_parameters_are_valid(config):
 
 def test_a_grid_writes_every_ranking(spark, tmp_path):
     ran("select", "--format", "planted", "--option", "num_rows=300", "--option", "num_features=12", "--option", "num_labels=3",
-        "--method", "ridge", "--grid", "alpha=1,1000000", "--num-features", 3, "--output", tmp_path / "run")  # fmt: skip
+        "--method", "ridge", "--grid", "alpha=1,1000000", "--num-top-features", 3, "--output", tmp_path / "run")  # fmt: skip
     lines = (tmp_path / "run" / "grid.csv").read_text().splitlines()
     assert lines[0].startswith("cell,alpha,cv_loss") and len(lines) == 3
     losses = [float(line.split(",")[2]) for line in lines[1:]]

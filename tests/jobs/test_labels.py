@@ -25,8 +25,8 @@ def test_grades_of_a_table(run, refused, tmp_path):
     table, folder = tmp_path / "rated.parquet", tmp_path / "run"
     columns = {f"f.{j}": x[:, j] for j in range(6)} | {f"stars.{j}": pd.Series(stars[:, j]).astype("Int64") for j in range(4)}
     pd.DataFrame(columns).to_parquet(table)
-    read = ["select", "--data", table, "--format", "parquet", "--features", "f.*", "--labels-col", "stars.*", "--num-features", 3]
-    read += ["--output", folder]
+    read = ["select", "--data", table, "--format", "parquet", "--features", "f.*", "--labels-col", "stars.*"]
+    read += ["--num-top-features", 3, "--output", folder]
     said = refused(*read, "--method", "ridge")
     assert "stars.0" in said and "labels are 0, 1 or null (unknown)" in said and "--graded-labels" in said
     said = refused(*read, "--method", "ridge", "--graded-labels")

@@ -48,7 +48,7 @@ def test_a_rule_is_the_same_by_every_face(mode):
     setting = level_setting(mode)
     level = 0.75
     flag = "--" + setting.key.replace("_", "-")
-    base = ["select", "--format", "numbers", "--output", "x", "--method", "ridge", "--selection", mode]
+    base = ["select", "--format", "numbers", "--output", "x", "--method", "ridge", "--selection-mode", mode]
     estimator = MultiLabelSelector(method="ridge", selectionMode=mode)
     for given in (None, level):
         flags = configuration(parser().parse_args([*base, *([] if given is None else [flag, str(given)])]))

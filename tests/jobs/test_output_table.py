@@ -24,7 +24,7 @@ def warehouse(spark, tmp_path_factory):
 @pytest.fixture(scope="module")
 def selection(spark, warehouse, tmp_path_factory):
     out = tmp_path_factory.mktemp("selection") / "out"
-    more = ("--method", "mim", "--num-features", "4", "--classifier", "br-svm")
+    more = ("--method", "mim", "--num-top-features", "4", "--classifier", "br-svm")
     assert main(["select", *DATA, *more, "--output", str(out), "--output-table", "marts.ranking"]) == 0
     return out
 

@@ -50,7 +50,7 @@ def corpus(spark, tmp_path_factory):
         spark.createDataFrame(both, SCHEMA).coalesce(1).write.mode("append").parquet(f"file://{folder}/few")
     code = cli.main(
         ["select", "--data", f"{folder}/train", "--format", "parquet", "--features", "embedding", "--labels-col", "tags_given",
-         "--method", "mim", "--num-features", "4", "--classifier", "mlknn", "--classifier-set", "k=5",
+         "--method", "mim", "--num-top-features", "4", "--classifier", "mlknn", "--classifier-set", "k=5",
          "--output", f"{folder}/selection"]
     )  # fmt: skip
     assert code == 0
@@ -219,7 +219,7 @@ def test_text_from_raw_to_tags(spark, run, tmp_path):
     frame.write.parquet(f"file://{tmp_path}/train")
     code, _, err = run(
         "select", "--data", tmp_path / "train", "--format", "text", "--option", "source=parquet", "--option", "text=body",
-        "--option", "stop_words=english", "--option", "labels=topics", "--id", "doc", "--method", "mim", "--num-features", 9,
+        "--option", "stop_words=english", "--option", "labels=topics", "--id", "doc", "--method", "mim", "--num-top-features", 9,
         "--classifier", "br-svm", "--output", tmp_path / "selection",
     )  # fmt: skip
     assert code == 0, err
@@ -241,7 +241,7 @@ def test_numeric_columns_from_csv(spark, run, tmp_path):
     spark.createDataFrame(table, schema).write.option("header", "true").csv(f"file://{tmp_path}/train")
     code, _, err = run(
         "select", "--data", tmp_path / "train", "--format", "csv", "--features", "x*", "--labels-col", "l*", "--id", "key",
-        "--method", "mim", "--num-features", 4, "--classifier", "cc", "--output", tmp_path / "selection",
+        "--method", "mim", "--num-top-features", 4, "--classifier", "cc", "--output", tmp_path / "selection",
     )  # fmt: skip
     assert code == 0, err
     code, said, err = run(

@@ -54,7 +54,7 @@ def ranking(folder: Path) -> pd.DataFrame:
 @pytest.mark.slow
 @pytest.mark.ci
 def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path):
-    done = submit("jobs/select.py", *PLANTED, "--method", "jmi", "--num-features", 5, "--output", tmp_path / "run")
+    done = submit("jobs/select.py", *PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
     assert done.returncode == 0, done.stdout + done.stderr
     pd.testing.assert_frame_equal(ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True)
     assert (tmp_path / "run" / "report.html").stat().st_size > 5000
@@ -66,7 +66,7 @@ def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path)
 
 @pytest.mark.slow
 def test_select_from_inside_jobs_and_transform_from_the_root(expected, tmp_path):
-    arguments = (*PLANTED, "--method", "jmi", "--num-features", 5, "--output", tmp_path / "run")
+    arguments = (*PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
     done = submit("select.py", *arguments, folder=REPOSITORY / "jobs")
     assert done.returncode == 0, done.stdout + done.stderr
     pd.testing.assert_frame_equal(ranking(tmp_path / "run"), expected, check_dtype=False, check_exact=True)
@@ -90,7 +90,7 @@ def test_a_users_error_ends_spark_submit_with_code_2_and_one_line(tmp_path):
 
 @pytest.mark.slow
 def test_as_a_module(expected, tmp_path):
-    command = [sys.executable, "-m", "spark_mlfs.cli", "select", *PLANTED, "--num-features", 5, "--output", "run"]
+    command = [sys.executable, "-m", "spark_mlfs.cli", "select", *PLANTED, "--num-top-features", 5, "--output", "run"]
     done = subprocess.run(
         [str(part) for part in command],
         cwd=tmp_path,

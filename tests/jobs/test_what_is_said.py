@@ -38,7 +38,8 @@ def table(tmp_path_factory) -> Path:
 
 
 def test_one_meaning_of_score_everywhere(run, table, tmp_path):
-    code, said, err = run("select", "--data", table, *TABLE, "--method", "jmi", "--num-features", 2, "--output", tmp_path / "run")
+    base = ("select", "--data", table, *TABLE, "--method", "jmi", "--num-top-features", 2)
+    code, said, err = run(*base, "--output", tmp_path / "run")
     assert code == 0, err
     ranking = pd.read_csv(tmp_path / "run" / "ranking.csv", float_precision="round_trip")
     gains = json.loads((tmp_path / "run" / "manifest.json").read_text())["solution"]["gains"]
@@ -52,7 +53,7 @@ def test_one_meaning_of_score_everywhere(run, table, tmp_path):
 
 
 def test_json_is_all_there_is_on_standard_output(run, table, tmp_path):
-    code, said, err = run("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run", "--json")
+    code, said, err = run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--json")
     found = json.loads(said)
     assert code == 0 and err == "" and found["output"] == str(tmp_path / "run")
     ranking = pd.read_csv(tmp_path / "run" / "ranking.csv", float_precision="round_trip")[:2]
@@ -63,13 +64,13 @@ def test_json_is_all_there_is_on_standard_output(run, table, tmp_path):
 
 
 def test_quiet_says_nothing_but_errors(run, refused, table, tmp_path):
-    base = ("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run", "--quiet")
+    base = ("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--quiet")
     assert run(*base) == (0, "", "")
     assert "exists" in refused(*base)
 
 
 def test_a_dry_run_says_what_the_run_then_does(run, table, tmp_path):
-    base = ("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run")
+    base = ("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")
     code, said, err = run(*base, "--dry-run", "--json")
     assert code == 0 and err == "" and not (tmp_path / "run").exists()
     found = json.loads(said)
@@ -84,7 +85,7 @@ def test_a_dry_run_says_what_the_run_then_does(run, table, tmp_path):
 
 
 def test_a_dry_run_of_transform(run, table, tmp_path):
-    assert run("select", "--data", table, *TABLE, "--num-features", 2, "--output", tmp_path / "run", "--no-report")[0] == 0
+    assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--no-report")[0] == 0
     base = ("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--as", "columns", "--output", tmp_path / "t")
     code, said, err = run(*base, "--dry-run", "--json")
     found = json.loads(said)
@@ -110,7 +111,7 @@ def test_a_sample_is_taken_for_all_rows(run, tmp_path):
     )
     found = json.loads(run(*planted, "--method", "mim", "--output", tmp_path / "x", "--dry-run", "--json")[1])
     assert found["rows"] == 9000 and found["rows_looked_at"] == 2000
-    assert run(*planted, "--method", "mim", "--num-features", 3, "--output", tmp_path / "x")[0] == 0
+    assert run(*planted, "--method", "mim", "--num-top-features", 3, "--output", tmp_path / "x")[0] == 0
     done = json.loads((tmp_path / "x" / "manifest.json").read_text())["data"]
     assert 0.7 < found["packed_bytes"] / done["packed_bytes"] < 1.5
 

@@ -17,10 +17,10 @@ from spark_mlfs.blocks.pack import pack
 GREEDY = ("jmi", "cmi", "d2f", "pmu", "mdmr", "scls", "lrfs")
 # (method, parameters): everything that counts, with each way to take the labels
 COUNTING = [
-    *((m, {"labels": labels}) for m in ("mim", "jmi", "cmi") for labels in ("br", "lp")),
+    *((m, {"label_coding": coding}) for m in ("mim", "jmi", "cmi") for coding in ("br", "lp")),
     *((m, {}) for m in ("d2f", "pmu", "mdmr", "scls", "lrfs", "fimf", "enm", "gmm")),
     *(("chi2", {"aggregate": aggregate}) for aggregate in ("sum", "mean", "max")),
-    ("chi2", {"labels": "lp"}),
+    ("chi2", {"label_coding": "lp"}),
     ("fimf", {"num_labels": 3}),
     ("ppt-cmi", {}),
     ("ppt-cmi", {"criterion": "mim"}),
@@ -103,7 +103,7 @@ def test_whole_rankings_of_larger_sets(sets, name, method, parameters, small):
 
 
 @pytest.mark.parametrize(
-    ("method", "parameters"), [(m, p) for m, p in COUNTING if m in ("jmi", "pmu") and p.get("labels") != "lp"]
+    ("method", "parameters"), [(m, p) for m, p in COUNTING if m in ("jmi", "pmu") and p.get("label_coding") != "lp"]
 )
 def test_whole_rankings_of_enron(sets, method, parameters):
     """The first picks, in the default run; the slow test above goes on to thirty and over the labelsets."""
@@ -207,6 +207,6 @@ def test_identities(sets):
         # const = Σ_s R(s), since I((f, s); l) = I(f; l) + I(s; l) − co(f, s, l)
         want = size * each - z + sum(each[s] for s in picks[:size])
         assert abs(path.gains[size] - want[picks[size]]) < 1e-9
-    lp = data.run("mim", labels="lp").ranking.set_index("index")["score"]
+    lp = data.run("mim", label_coding="lp").ranking.set_index("index")["score"]
     for f, value in lp.items():
         assert value >= relevance[f].max() - 1e-12

@@ -126,7 +126,8 @@ def run(registry, name, over, **changes):
 
 CASES = {"unknown": {"unknown": True}, "alike": {"alike": True}, "budget": {"budget": 100}}
 WAYS = [(registry, name, {}) for registry, name in ALL]
-WAYS += [(METHODS, name, {"labels": "lp"}) for name in METHODS if "labels" in {p.name for p in METHODS.create(name).parameters}]
+CODED = [name for name in METHODS if any(p.name == "label_coding" for p in METHODS.create(name).parameters)]
+WAYS += [(METHODS, name, {"label_coding": "lp"}) for name in CODED]
 WAYS += [(METHODS, "ppt-cmi", {"estimator": "knn"}), (METHODS, "relieff", {"mode": "hamming"}), (METHODS, "gmba", {"k": 79})]
 
 

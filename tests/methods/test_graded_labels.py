@@ -152,7 +152,7 @@ def test_fisher_score_of_soft_classes(rows):
     if rows == "dense":
         np.testing.assert_allclose(scores(x, grades()[1], "fisher", labels="overlap")[0], _overlap(x, grades()[1])[0], rtol=1e-9)
         with pytest.raises(ParameterError, match="fisher takes labels of 0 and 1, not grades"):
-            scores(x, y, "fisher", labels="lp")
+            scores(x, y, "fisher", label_coding="lp")
 
 
 def _overlap(x, y):

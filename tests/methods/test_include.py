@@ -45,7 +45,7 @@ def naive(method, x, y, **p):
 
 
 CASES = [(method, {}) for method in GREEDY] + [
-    ("jmi", {"labels": "lp"}),
+    ("jmi", {"label_coding": "lp"}),
     ("mrmr", {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}),
 ]
 

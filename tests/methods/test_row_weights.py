@@ -67,7 +67,7 @@ def test_unknown_labels_and_other_parameters():
     y[np.random.default_rng(3).random(y.shape) < 0.03] = np.nan
     w = np.random.default_rng(1).integers(0, 4, len(x))
     copies = np.repeat(np.arange(len(x)), w)
-    powerset = {name: {"labels": "lp"} for name in ("mim", "jmi", "cmi", "chi2", "fisher")}
+    powerset = {name: {"label_coding": "lp"} for name in ("mim", "jmi", "cmi", "chi2", "fisher")}
     for methods, more in (
         ([m for m in WEIGHTED if m not in ("cmi", "csfs")], {}),
         (list(powerset), powerset),

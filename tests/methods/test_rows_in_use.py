@@ -61,7 +61,7 @@ def test_a_feature_that_is_constant_on_the_rows_in_use_is_constant(name, scaling
     known = np.setdiff1d(np.arange(N), hidden)
     x[known, FLAT], x[hidden[0], 5] = 0.1, 40.0
     more = {"scaling": scaling} if scaling == "minmax" else {}
-    more |= {"labels": "lp"} if name == "fisher" else {}
+    more |= {"label_coding": "lp"} if name == "fisher" else {}
     want = run(engine_of(x[known], y[known], known), name, **more)
     got = run(engine_of(x, y), name, **more)
     assert list(got.constant) == [FLAT] and want.constant is None
@@ -80,8 +80,8 @@ def test_a_feature_that_is_constant_where_a_label_is_known_tells_nothing_about_i
     hidden = np.random.default_rng(2).choice(N, 40, replace=False)
     y[hidden, 1] = np.nan
     x[np.setdiff1d(np.arange(N), hidden), FLAT] = 0.1
-    for labels in ("br", "overlap"):
-        assert run(engine_of(x, y), "fisher", labels=labels).values.max() < 10
+    for coding in ("br", "overlap"):
+        assert run(engine_of(x, y), "fisher", label_coding=coding).values.max() < 10
     x, y = table()
     x[y.any(axis=1), FLAT] = 0.1
     got = run(engine_of(x, y), "f-statistic").values

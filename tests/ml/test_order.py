@@ -64,7 +64,7 @@ def test_transform_writes_columns_under_their_names(spark, tmp_path):
     )
     table.to_csv(tmp_path / "data.csv", index=False)
     data = ["--data", str(tmp_path / "data.csv"), "--format", "csv", "--features", "x*", "--labels-col", "y*", "--id", "k"]
-    assert cli.main(["select", *data, "--num-features", "4", "--order", "index", "--output", str(tmp_path / "run")]) == 0
+    assert cli.main(["select", *data, "--num-top-features", "4", "--order", "index", "--output", str(tmp_path / "run")]) == 0
     for flags in ([], ["--order", "rank"]):
         out = tmp_path / f"out{len(flags)}"
         assert (

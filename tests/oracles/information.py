@@ -134,9 +134,9 @@ def split_counts(left, right, by):
     return np.stack([cross_counts(left * by[:, None, None, w], right) for w in range(by.shape[1])], axis=2)
 
 
-def target_codes(y, labels="br"):
+def target_codes(y, label_coding="br"):
     """The target variables as columns: the labels, or the labelset (the empty one included) as one class."""
-    if labels == "br":
+    if label_coding == "br":
         return np.asarray(y)
     return np.unique(y, axis=0, return_inverse=True)[1].reshape(-1, 1)
 
@@ -153,9 +153,9 @@ def per_target(codes, targets, miller_madow=False):
 # Information criteria ----
 
 
-def mim(codes, y, labels="br", constant=None, miller_madow=False):
+def mim(codes, y, label_coding="br", constant=None, miller_madow=False):
     """Σ_t I(f; t)."""
-    return rank_by_score(per_target(codes, target_codes(y, labels), miller_madow).sum(axis=1), _constant(codes, constant))
+    return rank_by_score(per_target(codes, target_codes(y, label_coding), miller_madow).sum(axis=1), _constant(codes, constant))
 
 
 def _accumulating(term, combine):
@@ -171,22 +171,22 @@ def _accumulating(term, combine):
     return criterion
 
 
-def jmi(codes, y, labels="br", num_features=None, constant=None, miller_madow=False):
+def jmi(codes, y, label_coding="br", num_features=None, constant=None, miller_madow=False):
     """Σ_{s∈S} Σ_t I((f, s); t)."""
-    feature, target = indicators(codes), indicators(target_codes(y, labels))
+    feature, target = indicators(codes), indicators(target_codes(y, label_coding))
 
     def term(s):
         counts = split_counts(feature, target, feature[:, s])
         return table_information(counts, (1, 2), (4,), miller_madow=miller_madow).sum(axis=1)
 
-    first = mim(codes, y, labels, np.zeros(codes.shape[1], bool), miller_madow).scores
+    first = mim(codes, y, label_coding, np.zeros(codes.shape[1], bool), miller_madow).scores
     return greedy(first, _accumulating(term, lambda total, _: total), _constant(codes, constant), num_features)
 
 
-def cmi(codes, y, labels="br", num_features=None, constant=None, miller_madow=False):
+def cmi(codes, y, label_coding="br", num_features=None, constant=None, miller_madow=False):
     """Σ_t I(f; t | X_S), S jointly; stops when every gain is below 1e-10, the rest follows by MIM."""
-    targets = target_codes(y, labels).astype(np.int64)
-    first = mim(codes, y, labels, np.zeros(codes.shape[1], bool), miller_madow).scores
+    targets = target_codes(y, label_coding).astype(np.int64)
+    first = mim(codes, y, label_coding, np.zeros(codes.shape[1], bool), miller_madow).scores
 
     def criterion(picked):
         return conditional_on_set(codes, targets, codes[:, picked], miller_madow).sum(axis=1)
@@ -239,9 +239,9 @@ def _cells_of(given):
 # Chi-squared ----
 
 
-def chi2(codes, y, labels="br", aggregate="sum", constant=None):
+def chi2(codes, y, label_coding="br", aggregate="sum", constant=None):
     """Σ (O − E)²/E over the cells with E > 0, per target; sum, mean (over all targets) or max."""
-    observed = cross_counts(indicators(codes), indicators(target_codes(y, labels)))
+    observed = cross_counts(indicators(codes), indicators(target_codes(y, label_coding)))
     rows, columns = observed.sum(axis=3, keepdims=True), observed.sum(axis=1, keepdims=True)
     expected = rows * columns / np.maximum(observed.sum(axis=(1, 3), keepdims=True), 1)
     each = np.divide((observed - expected) ** 2, expected, out=np.zeros_like(expected), where=expected > 0).sum(axis=(1, 3))

@@ -23,17 +23,17 @@ def f_statistic(x, y):
     return rank_by_score(scores, constant_columns(x))
 
 
-def fisher(x, y, labels="br"):
+def fisher(x, y, label_coding="br"):
     """Σ_c n_c(μ_c − μ)² / Σ_c n_c var_c with the mean μ of all rows.
 
     br: classes {in, out} per label, mean over the labels with both values; overlap: the labels as classes; lp: the
     labelsets.
     """
     x, y = _dense(x), np.asarray(y)
-    if labels == "br":
+    if label_coding == "br":
         two_valued = [label for label in range(y.shape[1]) if len(np.unique(y[:, label])) == 2]
         partitions = [[y[:, label] == 0, y[:, label] == 1] for label in two_valued]
-    elif labels == "overlap":
+    elif label_coding == "overlap":
         partitions = [[y[:, label] == 1 for label in range(y.shape[1]) if (y[:, label] == 1).any()]]
     else:
         labelset = np.unique(y, axis=0, return_inverse=True)[1].ravel()

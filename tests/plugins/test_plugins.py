@@ -96,7 +96,7 @@ def test_command_line(installed, spark, tmp_path, capsys):
     output = tmp_path / "run"
     data = ["--format", "planted", "--option", "num_rows=300", "--option", "num_features=20", "--option", "num_labels=3"]
     command = ["select", *data, "--method", "presence", "--set", "power=2"]
-    assert cli.main([*command, "--num-features", "5", "--output", str(output)]) == 0
+    assert cli.main([*command, "--num-top-features", "5", "--output", str(output)]) == 0
     manifest = json.loads((output / "manifest.json").read_text())
     assert manifest["method"]["name"] == "presence" and manifest["method"]["parameters"] == {"power": 2.0}
     assert len(pd.read_csv(output / "ranking.csv")) == manifest["data"]["features"]

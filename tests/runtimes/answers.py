@@ -79,7 +79,7 @@ def save(spark, folder: Path) -> None:
     Pipeline(stages=stages).fit(numbers).write().overwrite().save(f"file://{folder}/pipeline")
     spark_mlfs.MLkNNClassifier(k=5, idCol="id").fit(numbers).write().overwrite().save(f"file://{folder}/mlknn")
     documents.write.parquet(f"file://{folder}/documents")
-    flags = ("--id", "doc", "--method", "mim", "--num-features", "30", "--classifier", "br-svm", "--no-report", "--quiet")
+    flags = ("--id", "doc", "--method", "mim", "--num-top-features", "30", "--classifier", "br-svm", "--no-report", "--quiet")
     command = ["select", "--data", f"{folder}/documents", "--format", "text", *TEXT, *flags, "--output", f"{folder}/topics"]
     assert cli.main(command) == 0
 

@@ -54,23 +54,23 @@ def block_of(x, y, unknown, dense=False):
 
 RUNS = [
     ("mim", {}),
-    ("mim", {"labels": "lp"}),
+    ("mim", {"label_coding": "lp"}),
     ("mim", {"bias_correction": "miller-madow"}),
     ("chi2", {}),
     ("chi2", {"aggregate": "mean"}),
     ("chi2", {"aggregate": "max"}),
-    ("chi2", {"labels": "lp"}),
+    ("chi2", {"label_coding": "lp"}),
     ("enm", {}),
     ("gmm", {}),
     ("gmm", {"bias_correction": "miller-madow"}),
     ("igmf", {}),
     ("jmi", {}),
-    ("jmi", {"labels": "lp"}),
+    ("jmi", {"label_coding": "lp"}),
     ("jmi", {"bias_correction": "miller-madow"}),
     ("scls", {}),
     ("mdmr", {}),
 ]
-MOMENTS = [("f-statistic", {}), ("fisher", {}), ("fisher", {"labels": "overlap"}), ("fisher", {"labels": "lp"})]
+MOMENTS = [("f-statistic", {}), ("fisher", {}), ("fisher", {"label_coding": "overlap"}), ("fisher", {"label_coding": "lp"})]
 KINDS = ("binary", "counts", "signed", "dense", "unknown")
 
 
