@@ -6,13 +6,13 @@ VectorSlicer is a class of the JVM, which a Connect client before 4.0 has not; t
 from __future__ import annotations
 
 import numpy as np
-import pyspark
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
-from pyspark.sql.utils import is_remote
+
+from .pipelines import jvm_within_reach
 
 SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
 _CHECKED = "__spark_mlfs_checked__"
@@ -49,8 +49,8 @@ def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, wid
 
 
 def _has_slicer() -> bool:
-    """Whether classes of the JVM are within reach: not of a Connect client before 4.0."""
-    return not is_remote() or int(pyspark.__version__.split(".")[0]) >= 4
+    """Whether there is a VectorSlicer."""
+    return jvm_within_reach()
 
 
 def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> Column:

@@ -26,10 +26,12 @@ from pathlib import Path
 from typing import Any
 
 from pandas.api.types import is_numeric_dtype
+from pyspark.ml import PipelineModel
 from pyspark.sql import SparkSession
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
 from ..ml.persistence import Writer
+from ..ml.pipelines import jvm_within_reach, save_pipeline
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data
@@ -198,6 +200,10 @@ class Place:
 
     def model(self, name: str, saved: Any) -> None:
         """A fitted model or pipeline in the folder `name`."""
+        if isinstance(saved, PipelineModel) and not jvm_within_reach():
+            save_pipeline(self.spark, saved, f"{self.path}/{name}", self.mode == "overwrite")
+            self.require_data(name)
+            return
         writer = saved.write()
         if self.folder is not None and isinstance(writer, Writer):
             writer.save_here(self.folder / name)

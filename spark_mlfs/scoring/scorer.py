@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..ml.base import Saved
 from ..ml.classifiers import MultiLabelClassificationModel, output_names
+from ..ml.pipelines import jvm_within_reach, load_pipeline
 from ..ml.rows import Cells, feature_cells
 from ..ml.selectors import MultiLabelSelectorModel
 from ..read.faults import reading
@@ -159,7 +160,7 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
             if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
                 continue
             raise
-        stages = stages_of(_pipeline(where)) if kind.endswith("PipelineModel") else None
+        stages = stages_of(_pipeline(spark, where)) if kind.endswith("PipelineModel") else None
         if stages is None and kind.endswith("MultiLabelClassificationModel"):
             stages = [MultiLabelClassificationModel.load(where)]
         if stages and isinstance(stages[-1], MultiLabelClassificationModel):
@@ -172,13 +173,13 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
     )
 
 
-def _pipeline(where: str) -> Any:
+def _pipeline(spark: SparkSession, where: str) -> Any:
     """The pipeline model saved at `where`; `ParameterError` where it or a stage of it is damaged or absent."""
     from pyspark.ml import PipelineModel
 
     try:
         with worker_errors():
-            return PipelineModel.load(where)
+            return PipelineModel.load(where) if jvm_within_reach() else load_pipeline(spark, where)
     except SparkMlfsError:
         raise
     except Exception as error:  # pyspark's reader of stages lets through whatever goes wrong
