@@ -51,7 +51,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: "):
             unknown = message.removeprefix("unrecognized arguments: ").split()[0]
-            near = get_close_matches(unknown.split("=")[0], list(self._option_string_actions), n=1)
+            known = [flag for flag, action in self._option_string_actions.items() if action.help != argparse.SUPPRESS]
+            near = get_close_matches(unknown.split("=")[0], known, n=1)
             message = f"unknown argument {unknown}" + (f"; did you mean {near[0]}?" if near else f"; see {self.prog} --help")
         elif message.startswith("argument command: invalid choice: "):
             unknown = message.split("'")[1]

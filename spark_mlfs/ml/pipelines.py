@@ -6,22 +6,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pyspark
 from pyspark.errors import AnalysisException
 from pyspark.ml import PipelineModel
 from pyspark.ml.util import DefaultParamsWriter
 from pyspark.sql import SparkSession
-from pyspark.sql.utils import is_remote
 
 from ..errors import ParameterError
+from ..read.frames import OF_THE_JVM
 from .persistence import AGAIN, attribute
-
-OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
-
-
-def jvm_within_reach() -> bool:
-    """Whether Spark ML's own stages can be made and loaded: not by a Connect client before 4.0."""
-    return not is_remote() or int(pyspark.__version__.split(".")[0]) >= 4
 
 
 def save_pipeline(spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False) -> None:

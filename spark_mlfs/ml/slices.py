@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from .pipelines import jvm_within_reach
+from ..read.frames import jvm_within_reach
 
 SPARSE = 0  # the struct's `type` of a sparse vector; 1 of a dense one
 _CHECKED = "__spark_mlfs_checked__"

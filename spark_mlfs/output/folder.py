@@ -31,7 +31,8 @@ from pyspark.sql import SparkSession
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
 from ..ml.persistence import Writer
-from ..ml.pipelines import jvm_within_reach, save_pipeline
+from ..ml.pipelines import save_pipeline
+from ..read.frames import jvm_within_reach
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data

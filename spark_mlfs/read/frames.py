@@ -1,14 +1,22 @@
-"""Frames that users have beside Spark's."""
+"""Frames that users have beside Spark's, and sessions that have no JVM at hand."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pyspark
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.utils import is_remote
 
 from ..errors import DataError, ParameterError
 
 ARRAYS = "for tables in memory call spark_mlfs.rank or the estimators of spark_mlfs.sklearn"
+OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
+
+
+def jvm_within_reach() -> bool:
+    """Whether Spark ML's own stages can be made and loaded: not by a Connect client before 4.0."""
+    return not is_remote() or int(pyspark.__version__.split(".")[0]) >= 4
 
 
 def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:

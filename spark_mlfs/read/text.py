@@ -13,7 +13,9 @@ from pyspark.sql.types import StringType
 from ..errors import DataError, ParameterError
 from ..schema import FEATURES, with_names
 from .faults import reading
+from .frames import OF_THE_JVM, jvm_within_reach
 from .tables import assemble, columns_of, source_of
+from .words import PATTERN, WordCounts, counted, tokens_of
 
 
 def text(
@@ -65,16 +67,26 @@ def text(
     used = set(source.columns)
     raw, counts = (_unused(n, used) for n in ("_text", "_counts"))
     words = source.withColumn(raw, F.coalesce(F.col("`" + columns[0].replace("`", "``") + "`"), F.lit("")))
-    stages, kept = word_stages(raw, pattern, stop_words, used)
-    for stage in stages:
-        words = stage.transform(words)
+    reached = jvm_within_reach()
+    if reached:
+        stages, kept = word_stages(raw, pattern, stop_words, used)
+        for stage in stages:
+            words = stage.transform(words)
+        tokens = F.col(kept)
+    else:
+        stop = python_stop_words(pattern, stop_words)
+        tokens = tokens_of(F.col(raw), stop)
     if vocabulary is None:
-        vocabulary = _vocabulary(words.select(F.col(kept).alias("t")), vocab_size, min_df)
+        vocabulary = _vocabulary(words.select(tokens.alias("t")), vocab_size, min_df)
     vocabulary = list(vocabulary)
     if not vocabulary:
         raise DataError(f"text: no term of column {columns[0]!r} occurs in {min_df} rows; lower min_df")
-    counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
-    frame = assemble(counter.transform(words), counts, labels, id, label_delimiter, label_names=label_names, weight=weight)
+    if reached:
+        counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
+        words = counter.transform(words)
+    else:
+        words = words.withColumn(counts, counted(F.col(raw), WordCounts(tuple(vocabulary), binary, stop)))
+    frame = assemble(words, counts, labels, id, label_delimiter, label_names=label_names, weight=weight)
     return with_names(frame, FEATURES, vocabulary)
 
 
@@ -107,6 +119,15 @@ def word_stages(
         return stages, tokens
     kept = _unused("_kept", used)
     return [*stages, StopWordsRemover(inputCol=tokens, outputCol=kept, stopWords=_stop_words(stop_words))], kept
+
+
+def python_stop_words(pattern: str | None, stop_words: str | Sequence[str] | None) -> frozenset[str]:
+    """The words to leave out, where words are counted without Spark ML's stages; `ParameterError` for what only these do."""
+    if pattern != PATTERN:
+        raise ParameterError(f"pattern={pattern!r}: {OF_THE_JVM}, and words are split at {PATTERN} without them")
+    if isinstance(stop_words, str):
+        raise ParameterError(f"stop_words={stop_words!r}: {OF_THE_JVM}, where that list is; give the words themselves")
+    return frozenset(map(str.lower, stop_words or ()))
 
 
 def _unused(name: str, used: set[str]) -> str:

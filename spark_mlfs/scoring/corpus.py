@@ -30,7 +30,8 @@ from urllib.parse import unquote
 from pyspark import keyword_only
 from pyspark.ml import Transformer
 from pyspark.ml.functions import array_to_vector
-from pyspark.ml.param.shared import HasInputCols, HasOutputCol
+from pyspark.ml.param import Param, Params, TypeConverters
+from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
 from pyspark.ml.util import MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -44,6 +45,7 @@ from ..output.journal import Journal, publish
 from ..read.faults import reading
 from ..read.lines import near
 from ..read.tables import FORMATS, csv_rows, open_table, quoted
+from ..read.words import WordCounts, counted
 from ..schema import with_names
 from .scorer import RAW, Scorer
 
@@ -79,6 +81,42 @@ class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable, MLWrit
         values = [F.coalesce(F.col(quoted(name)).cast("double"), F.lit(float("nan"))) for name in columns]
         gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(F.array(*values)))
         return with_names(gathered, self.getOutputCol(), columns)
+
+
+class WordCounter(Transformer, HasInputCol, HasOutputCol, MLReadable, MLWritable):
+    """How often each word of a vocabulary occurs in a text, as Spark ML's RegexTokenizer, StopWordsRemover and
+    CountVectorizerModel count them; where a session has none of these."""
+
+    vocabulary = Param(Params._dummy(), "vocabulary", "the words", typeConverter=TypeConverters.toListString)
+    stopWords = Param(Params._dummy(), "stopWords", "words that are left out", typeConverter=TypeConverters.toListString)
+    binary = Param(Params._dummy(), "binary", "whether a word occurs, not how often", typeConverter=TypeConverters.toBoolean)
+
+    @keyword_only
+    def __init__(
+        self,
+        *,
+        inputCol: str | None = None,
+        outputCol: str | None = None,
+        vocabulary: list[str] | None = None,
+        stopWords: list[str] | None = None,
+        binary: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self._setDefault(stopWords=[], binary=False)
+        self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})
+
+    def write(self) -> MLWriter:
+        return Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        return Reader(cls)
+
+    def _transform(self, dataset: DataFrame) -> DataFrame:
+        words = self.getOrDefault("vocabulary")
+        counts = WordCounts(tuple(words), self.getOrDefault("binary"), frozenset(self.getOrDefault("stopWords")))
+        column = counted(F.col(quoted(self.getInputCol())), counts)
+        return with_names(dataset.withColumn(self.getOutputCol(), column), self.getOutputCol(), words)
 
 
 # ---- parts ----

@@ -7,8 +7,11 @@ from typing import Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, NumericType
 
+from ..errors import ParameterError
+from ..read.frames import OF_THE_JVM, jvm_within_reach
 from ..read.tables import quoted
-from .corpus import ColumnGatherer, Progress
+from ..read.words import PATTERN
+from .corpus import ColumnGatherer, Progress, WordCounter
 
 
 def fit_pipeline(
@@ -48,11 +51,17 @@ def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any
     from pyspark.ml.feature import CountVectorizerModel, SQLTransformer
 
     from ..read.tables import columns_of
-    from ..read.text import word_stages
+    from ..read.text import python_stop_words, word_stages
     from ..schema import FEATURES
 
     if source is None:
         return [], FEATURES
+    if format == "text" and not jvm_within_reach():
+        column = columns_of(source, options["text"], "text")[0]
+        stop = sorted(python_stop_words(options.get("pattern", PATTERN), options.get("stop_words")))
+        binary = bool(options.get("binary", False))
+        counter = WordCounter(inputCol=column, outputCol="counts", vocabulary=names, stopWords=stop, binary=binary)
+        return [counter], "counts"
     if format == "text":
         body = quoted(columns_of(source, options["text"], "text")[0])
         no_null = SQLTransformer(statement=f"SELECT *, coalesce({body}, '') AS _text FROM __THIS__")
@@ -66,5 +75,7 @@ def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any
         return [ColumnGatherer(inputCols=columns, outputCol="gathered")], "gathered"
     if not set(columns[0]) & set(".`"):
         return [], columns[0]
+    if not jvm_within_reach():
+        raise ParameterError(f"features: {OF_THE_JVM}, which read a column called {columns[0]!r}; rename it without dots")
     # Spark ML takes a dot for a field of a struct.
     return [SQLTransformer(statement=f"SELECT *, {quoted(columns[0])} AS gathered FROM __THIS__")], "gathered"

@@ -15,10 +15,11 @@ from pyspark.sql import functions as F
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..ml.base import Saved
 from ..ml.classifiers import MultiLabelClassificationModel, output_names
-from ..ml.pipelines import jvm_within_reach, load_pipeline
+from ..ml.pipelines import load_pipeline
 from ..ml.rows import Cells, feature_cells
 from ..ml.selectors import MultiLabelSelectorModel
 from ..read.faults import reading
+from ..read.frames import jvm_within_reach
 from ..read.lines import near
 from ..read.tables import quoted
 from .words import word_counts

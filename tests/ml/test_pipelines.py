@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import pytest
 from pyspark.ml import Pipeline, PipelineModel
 from pyspark.ml.feature import SQLTransformer
 
 import spark_mlfs
+from spark_mlfs import cli
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.ml import pipelines
 from spark_mlfs.ml.pipelines import load_pipeline, save_pipeline
+from spark_mlfs.output import folder
 from spark_mlfs.output.folder import Place
-from spark_mlfs.scoring import scorer
+from spark_mlfs.scoring import fit, scorer
 
 pytestmark = pytest.mark.spark35
 
@@ -50,7 +53,7 @@ def test_each_reads_what_the_other_writes(spark, fitted, tmp_path):
 def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeypatch):
     """As on a Connect client of Spark 3.5: `select` saves and `score` loads without pyspark's writer and reader of pipelines."""
     frame, model = fitted
-    for module in (pipelines, scorer, __import__("spark_mlfs.output.folder", fromlist=["folder"])):
+    for module in (scorer, folder):
         monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
 
     def refused(*_):
@@ -61,6 +64,34 @@ def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeyp
     Place(spark, f"file://{tmp_path}", tmp_path, "error").model("pipeline", model)
     found = scorer.load_scorer(spark, f"file://{tmp_path}")
     assert [type(stage) for stage in found.stages] == [type(stage) for stage in (*model.stages[0].stages, model.stages[1])]
+
+
+def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch):
+    """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with Spark ML's stages."""
+    texts = [("Ka be, be! cell_1 x9", ["t"]), (None, ["u"]), ("\u212aa b\u0130 Be  the", ["t", "u"]), ("", []), ("the ka", ["u"])]
+    rows = [(i, text, tags) for i, (text, tags) in enumerate(texts * 12)]
+    frame = spark.createDataFrame(rows, "doc long, body string, tags array<string>")
+    frame.write.parquet(f"file://{tmp_path}/in")
+    flags = ["--format", "text", "--option", "source=parquet", "--option", "text=body", "--option", "labels=tags", "--id", "doc",
+             "--option", "stop_words=the", "--option", "stop_words=x9", "--method", "mim", "--num-top-features", "3",
+             "--classifier", "br-svm", "--no-report", "--quiet"]  # fmt: skip
+
+    def found(name):
+        more = {"text": "body", "labels": "tags", "id": "doc", "stop_words": ["The", "x9"]}
+        read = [spark_mlfs.read.text(spark, frame, binary=b, **more).orderBy("id").collect() for b in (False, True)]
+        assert cli.main(["select", "--data", f"{tmp_path}/in", *flags, "--output", f"{tmp_path}/{name}"]) == 0
+        loaded = scorer.load_scorer(spark, f"file://{tmp_path}/{name}")
+        scored = loaded.tagged(frame, ["doc"], top_n=2).orderBy("doc").collect()
+        return read, scored, {type(stage).__name__ for stage in loaded.stages}
+
+    *with_jvm, _ = found("with")
+    for module in (import_module("spark_mlfs.read.text"), fit, scorer, folder):
+        monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
+    *without, stages = found("without")
+    assert without == with_jvm and "WordCounter" in stages and "CountVectorizerModel" not in stages
+    for wrong in ({"stop_words": "english"}, {"pattern": " "}):
+        with pytest.raises(ParameterError, match="a Connect client before 4.0 has none of the JVM's classes"):
+            spark_mlfs.read.text(spark, frame, text="body", labels="tags", id="doc", **wrong)
 
 
 def test_what_is_of_the_jvm_is_one_line(spark, tmp_path):
