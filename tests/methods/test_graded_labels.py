@@ -150,7 +150,8 @@ def test_fisher_score_of_soft_classes(rows):
     found = scores(sp.csr_matrix(x) if rows == "thin" else x, y, "fisher")
     np.testing.assert_allclose(found, np.mean(wanted, axis=0), rtol=1e-7, atol=1e-12)
     if rows == "dense":
-        np.testing.assert_allclose(scores(x, grades()[1], "fisher", label_coding="overlap")[0], _overlap(x, grades()[1])[0], rtol=1e-9)
+        found = scores(x, grades()[1], "fisher", label_coding="overlap")[0]
+        np.testing.assert_allclose(found, _overlap(x, grades()[1])[0], rtol=1e-9)
         with pytest.raises(ParameterError, match="fisher takes labels of 0 and 1, not grades"):
             scores(x, y, "fisher", label_coding="lp")
 
