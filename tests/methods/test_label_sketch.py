@@ -9,10 +9,14 @@ from scipy.stats import spearmanr
 from sklearn.linear_model import MultiTaskElasticNet
 
 from spark_mlfs import pipeline
+from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.blocks.pack import pack
+from spark_mlfs.cli.config import RunConfig
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels.sketch import entries, sign_sketch
 from spark_mlfs.methods import METHODS
+from spark_mlfs.output.manifest import selection_manifest
+from spark_mlfs.report.page import page
 from spark_mlfs.statistics.gram import Gram, GroupGrams
 from spark_mlfs.testing import engine_of, rank_here
 
@@ -57,6 +61,17 @@ def agrees(got, want, tolerance):
 
 def test_the_methods_that_sketch():
     assert set(SKETCHING) == {"ridge", "csfs", "mssl", "msfs", "lasso", "elastic-net"}
+
+
+def test_the_report_says_that_a_sketch_stood_for_the_labels():
+    x, y = table()
+    texts = []
+    for width in (WIDTH, 0):
+        (result,) = pipeline.rank(hold(x, y)[0], [pipeline.Request.of("ridge", {"label_sketch": width}, 5)])
+        manifest = selection_manifest(RunConfig(), result, 5, "4.0", {}, {}, [])
+        texts.append(page(result, manifest, 5))
+    told = f"{WIDTH} random combinations stood for the {Q} labels: scores are those of all labels within about 35 %."
+    assert told in texts[0] and "random combinations" not in texts[1]
 
 
 def test_ridge_of_the_sketch(here):
