@@ -418,6 +418,10 @@ ROWS: dict[str, tuple[Callable[[Bench], dict[str, Any]], Reach]] = {
         many_labels,
         Reach("≤ 2 × its time at 500 labels, worker ≤ 1.5 GB", most={"times few": 2, "worker MB": 1536}),
     ),
+    "jmi-10000-labels": (
+        lambda b: jmi_sparse(b, "labels", 1, 20, None),
+        Reach("every label counted, worker ≤ 1.5 GB", most={"worker MB": 1536}),
+    ),
     "mim-cli": (command_line, Reach("≤ 25 s", 25)),
     "mim-executors": (executors, Reach("done", most={"executor MB": 4096})),
     "pack-dense": (lambda b: packing(b, "dense"), Reach("≤ 1.5 × bare", of_bare=1.5)),
