@@ -67,7 +67,7 @@ class PortraitGrams(Gram):
         return super().partial(block, profile)
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
-        return block.labels(profile.q)[:, list(self.shown)]
+        return super().labels(block, profile)[:, list(self.shown)]
 
     def outputs(self, profile: Profile) -> int:
         return len(self.shown)

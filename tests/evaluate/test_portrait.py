@@ -12,6 +12,7 @@ from sklearn.metrics import r2_score
 
 from spark_mlfs import pipeline
 from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate import summary as tables
 from spark_mlfs.kernels.gram import GramStatistics
@@ -48,6 +49,19 @@ def test_correlations_equal_numpy(sparse):
     assert list(p.picks) == picks and list(p.labels) == list(np.argsort(-y.sum(axis=0), kind="stable"))
     both = np.corrcoef(np.column_stack([x[:, picks], y[:, p.labels]]).T)
     assert np.allclose(p.redundancy, both[:4, :4]) and np.allclose(p.relevance, both[:4, 4:])
+
+
+def test_correlations_with_grades_equal_numpy():
+    x, y = planted()
+    grades = np.round(np.clip(0.5 * y + 0.2 * x[:, :1] + 0.2, 0, 1) * 1024) / 1024  # as they are held
+    picks = [2, 0, 3, 6]
+    held, _ = hold(x, grades, grades=Grades())
+    (result,) = pipeline.rank(held, [pipeline.Request.of("ridge", {}, 4)])
+    ranking = result.ranking.set_index("index").loc[[*picks, *np.setdiff1d(np.arange(8), picks)]].reset_index()
+    result.ranking = ranking.assign(rank=np.arange(1, 9))
+    seen, _ = pipeline.portrait(held, result, 4)
+    both = np.corrcoef(np.column_stack([x[:, picks], grades[:, seen.labels]]).T)
+    assert np.allclose(seen.relevance, both[:4, 4:]) and (seen.explained > 0).any()
 
 
 def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypatch):
