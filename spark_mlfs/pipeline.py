@@ -537,9 +537,7 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
 
 def portrait(packed: Prepared, result: Result, kept: int, **budgets: int) -> tuple[Portrait | None, Cost]:
     """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
-    None where none of them varies, there are more labels than that is worth, or these are graded."""
-    if packed.profile.graded:
-        return None, Cost()
+    None where none of them varies, or the budgets are too small."""
     ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]
     picks = ranking["index"].to_numpy()[:MOST_PICKS]
     picks = picks[np.isin(picks, packed.profile.varying)]
