@@ -6,9 +6,9 @@
 by Adam in batches, on at most ``sample`` labelled rows (those of the smallest seeded hash of their ids), z-scored; the
 parameters of the best epoch count. The least of this family: not convex, another seed gives another ranking, correlated
 features share a gate arbitrarily.
-Symbols: x_i (v,) the features that vary in row i of n sampled rows; y_il ∈ {0, 1} label l of q; g the network, v → ``hidden``
-(→ ``hidden2``) → q, ReLU between, sigmoid at the end; CE the cross-entropy, nats; a_j ∈ ℝ the gate of feature j, u ~ U(0, 1);
-λ ≥ 0 ``lam``, nats an open gate. Score (v,), a probability.
+Symbols: x_i (v,) the features that vary in row i of n sampled rows; y_il ∈ {0, 1} label l of q, a graded one in [0, 1]; g the
+network, v → ``hidden`` (→ ``hidden2``) → q, ReLU between, sigmoid at the end; CE the cross-entropy, nats; a_j ∈ ℝ the gate of
+feature j, u ~ U(0, 1); λ ≥ 0 ``lam``, nats an open gate. Score (v,), a probability.
 Raises: `DataError` where no row has all its labels known, or the loss is not a number; `BudgetError` where the sample exceeds
 ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
 Source: Louizos, Welling & Kingma 2018; the ``dl-selection`` method that Li & Zhai compare with.
@@ -41,6 +41,7 @@ class DeepFS(Method):
     when = "relations that are not linear, and time to train; the least of the methods"
     cost = "one scan, a sample"
     stochastic = True
+    graded = True
     parameters = (
         Parameter("hidden", 32, Integer(1), "width of the hidden layer"),
         Parameter("hidden2", 0, Integer(0), "width of a second hidden layer; 0: none"),

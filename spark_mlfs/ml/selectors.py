@@ -141,6 +141,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             "parameters": dict(result.request.parameters),
             "rows": result.profile.n,
             **({"weight": result.profile.total * result.profile.weight_unit} if result.profile.weighted else {}),
+            **({"graded": True} if result.profile.graded else {}),
             "features": result.profile.d,
             "labels": result.label_names if len(result.label_names) <= 10_000 else len(result.label_names),
             "named": result.named,

@@ -70,6 +70,7 @@ def selection_manifest(
             "features_that_vary": int((profile.high > profile.low).sum()),
             "labels": profile.q,
             "label_cardinality": float(profile.positive.sum() / profile.n),
+            **_grading(config),
             **({"mean_grades": _mean_grades(profile)} if profile.graded else {}),
             **({"weight": profile.total * profile.weight_unit} if profile.weighted else {}),
             "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
@@ -92,6 +93,12 @@ def selection_manifest(
         },
         "versions": versions(spark_version),
     }
+
+
+def _grading(config: Any) -> dict[str, Any]:
+    """How labels that are grades were read."""
+    data = config.data
+    return {"grade_range": data.grade_range, "label_cuts": data.label_cuts} if data.graded_labels else {}
 
 
 def _mean_grades(profile: Profile) -> list[float]:

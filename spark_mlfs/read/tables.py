@@ -436,7 +436,7 @@ def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str, nulls_only: bool
         label = y.called(y._slot_at("y", F.array_position(values, other)), f"{y.said!r}, position ")
         remedy = (
             "; labels are 0, 1 or null (unknown): correct it, or make it 0/1 first (value > 0), or leave the column out of the "
-            "labels, or read grades (graded=True, --graded-labels)"
+            "labels, or read grades (graded=True; spark-mlfs select --graded-labels)"
         )
         number = F.regexp_replace(other.cast("string"), r"\.0$", "")
         wrong += [

@@ -52,6 +52,7 @@ def test_grades_of_a_table(run, refused, tmp_path):
     ranking, manifest = pd.read_csv(folder / "ranking.csv"), json.loads((folder / "manifest.json").read_text())
     assert list(ranking["index"]) == list(here["index"]) and np.allclose(ranking["score"], here["score"], rtol=1e-12)
     assert manifest["method"]["parameters"]["label_weights"] == weights
+    assert manifest["data"]["grade_range"] == [1, 5] and manifest["data"]["label_cuts"] is None
     np.testing.assert_allclose(manifest["data"]["mean_grades"], np.nanmean((stars - 1) / 4, axis=0))
     assert "above the lowest" in (folder / "report.html").read_text()
     said = refused(

@@ -19,6 +19,7 @@ from spark_mlfs.blocks.codec import encode
 from spark_mlfs.blocks.grades import ONE, Grades
 from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.sklearn import JMISelector, RidgeSelector
+from spark_mlfs.solvers import gates
 from spark_mlfs.statistics import gram
 from spark_mlfs.statistics.base import compact
 from spark_mlfs.statistics.moments import GroupMoments
@@ -26,7 +27,7 @@ from spark_mlfs.statistics.targets import Everything, Labels
 from spark_mlfs.testing import example, thin
 
 GRADED = [name for name in METHODS if METHODS[name].graded]
-ITS = {"mrmr": {"relevance": "f", "redundancy": "correlation"}}
+ITS = {"mrmr": {"relevance": "f", "redundancy": "correlation"}, "deepfs": {"epochs": 3}}
 READ = Grades.of({"graded_labels": True})
 
 
@@ -55,7 +56,7 @@ def norms(coefficients):
 
 
 def test_which_methods_take_them():
-    assert set(GRADED) == set("ridge lasso elastic-net csfs mssl mifs rfs fastcan mrmr f-statistic fisher".split())
+    assert set(GRADED) == set("ridge lasso elastic-net csfs mssl mifs rfs fastcan mrmr f-statistic fisher deepfs".split())
 
 
 def test_linear_methods_are_those_of_scikit_learn():
@@ -85,6 +86,22 @@ def test_joint_methods_against_naive_ones():
     laplacian, _ = oracle.heat_laplacian(z, 5)
     _, W, _, B = oracle.mifs(z, y, laplacian, 1.0, 0.1, 1.0, 2, 500)
     np.testing.assert_allclose(scores(x, y, "mifs", c=2), norms(W.T), rtol=1e-3, atol=1e-6)
+
+
+def test_a_network_learns_grades():
+    """Cross-entropy with grades: the slopes are those of differences, and gates open for what the grades depend on."""
+    x, y = grades()
+    z, rng = standard(x[:, [0, 1, 2, 3, 5]]), np.random.default_rng(0)
+    start = [rng.normal(size=s) for s in ((5,), (5, 3), (3,), (3, 4), (4,))]
+    _, slopes = gates.loss_and_gradients(start, z, y, 0.05, None)
+    for at, slope in enumerate(slopes):
+        way, ends = rng.normal(size=slope.shape), []
+        for step in (1e-5, -1e-5):
+            moved = [p + step * way if k == at else p for k, p in enumerate(start)]
+            ends.append(gates.loss_and_gradients(moved, z, y, 0.05, None)[0])
+        assert (ends[0] - ends[1]) / 2e-5 == pytest.approx(float((slope * way).sum()), rel=1e-4, abs=1e-7)
+    found = spark_mlfs.rank(x, y, "deepfs", k=4, graded_labels=True, lam=0.01)
+    assert len({0, 1, 2, 3, 6} & set(found["index"])) >= 3
 
 
 def test_csfs_fills_in_unknown_grades():
@@ -437,6 +454,7 @@ def test_on_spark(spark):
     stars = frame.select("features", F.transform(_values(frame), lambda v: F.rint(4 * v).cast("int") + 1).alias("labels"))
     model = spark_mlfs.RidgeSelector(gradedLabels=True, gradeRange=[1, 5], numTopFeatures=4).fit(stars)
     assert model.selectedFeatures == list(spark_mlfs.rank(x, np.rint(4 * y) / 4, "ridge", k=4, graded_labels=True)["index"])
+    assert model.summary["graded"] and "graded" not in cut.summary
     with pytest.raises(DataError, match="label . is .*grades are from 0 to 1: .*--grade-range"):
         spark_mlfs.RidgeSelector(gradedLabels=True).fit(stars)
     with pytest.raises(DataError, match="label . is 0.*0, 1 or unknown .null or NaN., with gradedLabels"):
