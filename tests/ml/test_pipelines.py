@@ -16,8 +16,6 @@ from spark_mlfs.output import folder
 from spark_mlfs.output.folder import Place
 from spark_mlfs.scoring import fit, scorer
 
-pytestmark = pytest.mark.spark35
-
 
 @pytest.fixture(scope="module")
 def fitted(spark):
@@ -66,6 +64,7 @@ def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeyp
     assert [type(stage) for stage in found.stages] == [type(stage) for stage in (*model.stages[0].stages, model.stages[1])]
 
 
+@pytest.mark.spark35
 def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch):
     """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with Spark ML's stages."""
     texts = [("Ka be, be! cell_1 x9", ["t"]), (None, ["u"]), ("\u212aa b\u0130 Be  the", ["t", "u"]), ("", []), ("the ka", ["u"])]
@@ -94,6 +93,7 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
             spark_mlfs.read.text(spark, frame, text="body", labels="tags", id="doc", **wrong)
 
 
+@pytest.mark.spark35
 def test_what_is_of_the_jvm_is_one_line(spark, tmp_path):
     path = f"file://{tmp_path}/saved"
     PipelineModel([SQLTransformer(statement="SELECT * FROM __THIS__")]).write().save(path)
