@@ -199,7 +199,7 @@ def test_score_finds_the_features_of_a_vector_column_by_name(spark, run, tmp_pat
     for name, names, columns, line in (
         ("others", [f"z{j}" for j in range(D)], x, r"'features' lacks 3 of the features it was fitted on, 'x\d' first"),
         ("more", [*NAMES, "x6"], np.hstack([x, x[:, :1]]), r"'features' has 1 feature it was not fitted on, 'x6' first"),
-        ("wide", None, np.hstack([x, x]), r"a vector in 'features' has not the 6 entries the selection was fitted on"),
+        ("wide", None, np.hstack([x, x]), r"a feature vector has 12 entries, the model was fitted on 6"),
     ):
         code, err = scored(corpus(name, names, columns), f"out of {name}")
         assert code == 2 and re.search(line, err) and len(err.splitlines()) == 1, err
