@@ -1,5 +1,5 @@
 """The command line: ``spark-mlfs select | transform | score | evaluate | compare | check | sample | methods | completion |
-java-home``, and what ``jobs/*.py`` call.
+warm-up | java-home``, and what ``jobs/*.py`` call.
 
 `main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143 ended by
 SIGTERM, both with a line that says what is kept; 1 anything else, with its traceback. Nothing is written unless all of it is (see
@@ -37,6 +37,7 @@ COMMANDS = (
     "sample",
     "methods",
     "completion",
+    "warm_up",
     "java_home",
 )
 _EXAMPLE = """\

@@ -20,6 +20,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
+from .classes import shared
 from .java import PACKAGE, java_home
 
 
@@ -84,7 +85,7 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     settings = {**defaults, **(conf or {})}
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with _java_started(settings) if quiet else nullcontext():
+    with shared(), _java_started(settings) if quiet else nullcontext():
         return builder.getOrCreate()
 
 

@@ -1,0 +1,125 @@
+"""Java's classes kept between runs, so that a local session starts in about half the time.
+
+Starting Spark, Java reads, checks and lays out some fifteen thousand classes: most of what a short run costs. `keep` has Java
+write them down ready for use (its own class data sharing: ``-Xshare:dump``), once for a Java and a Spark, in the user's cache
+folder; `options` then has a local session start with them. Java itself compares jars and versions, and does without where they
+differ.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+
+from ..errors import SparkMlfsError
+from .java import PACKAGE, hash_text, java_home, own_folder
+
+SECONDS = 600
+_VARIABLE = "SPARK_SUBMIT_OPTS"  # of the JVM that Spark's launcher starts
+# a run of every kind of work a command does: read, pack, rank, fit, write, score
+_RUN = """
+import sys
+from pyspark import SparkContext
+from spark_mlfs import cli
+where = sys.argv[1]
+data = ["--format", "numbers", "--quiet"]
+select = ["select", *data, "--method", "jmi", "--num-top-features", "10", "--classifier", "mlknn", "--output", where + "/run"]
+score = ["score", *data, "--model", where + "/run", "--option", "seed=1", "--output", where + "/scored"]
+for command in (select, score):
+    code = cli.main(command)
+    if code:
+        sys.exit(code)
+gateway = SparkContext._gateway
+path = gateway.jvm.java.lang.System.getProperty("java.class.path")
+with open(where + "/path", "w") as file:
+    file.write(path)
+gateway.shutdown()
+gateway.proc.stdin.close()
+gateway.proc.wait(60)
+"""
+
+
+def archive() -> Path:
+    """Where the classes of the Java and the Spark that are installed are kept."""
+    import pyspark
+
+    home = java_home()
+    release = home / "release"
+    version = release.read_text(errors="replace") if release.is_file() else str(home)
+    what = f"{home}\n{version}\n{Path(pyspark.__file__).parent}\n{metadata.version('pyspark')}"
+    return own_folder("classes") / f"{hash_text(what):08x}.jsa"
+
+
+def options() -> str:
+    """Java's options that have it start with the kept classes; empty where there are none."""
+    kept = archive()
+    return f"-Xshare:auto -XX:SharedArchiveFile={kept} -Xlog:disable -Xlog:all=error:stderr" if kept.is_file() else ""
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """A JVM that is started in this block starts with the kept classes, unless the user's own options name others."""
+    before = os.environ.get(_VARIABLE)
+    more = "" if "-Xshare" in (before or "") or "SharedArchive" in (before or "") else options()
+    if more:
+        os.environ[_VARIABLE] = " ".join(filter(None, (before, more)))
+    try:
+        yield
+    finally:
+        if more:
+            os.environ.pop(_VARIABLE) if before is None else os.environ.update({_VARIABLE: before})
+
+
+def keep() -> Path:
+    """Runs a small selection and scoring, and keeps the classes it needed; the archive. `SparkMlfsError` where Java cannot."""
+    kept = archive()
+    if os.environ.get("SPARK_CONF_DIR"):
+        raise SparkMlfsError(
+            "SPARK_CONF_DIR is set, and Java keeps no classes beside a folder on its class path: unset it for this"
+        )
+    with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
+        listed, fresh = Path(folder, "classes"), Path(folder, "archive")
+        before = os.environ.get(_VARIABLE, "")
+        path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
+        environment = {
+            **os.environ, "PYTHONPATH": path, _VARIABLE: f"{before} -Xshare:off -XX:DumpLoadedClassList={listed}".strip()
+        }  # fmt: skip
+        _done([sys.executable, "-c", _RUN, folder], environment, "the run that shows which classes are needed")
+        jars = Path(folder, "path").read_text()
+        dump = [
+            "-Xshare:dump",
+            f"-XX:SharedClassListFile={listed}",
+            f"-XX:SharedArchiveFile={fresh}",
+            "-Xlog:disable",
+            "-cp",
+            jars,
+        ]
+        _done([str(java_home() / "bin" / "java"), *dump], dict(os.environ), "Java's writing down of its classes")
+        if not fresh.is_file():
+            raise SparkMlfsError(f"the Java at {java_home()} keeps no classes (only HotSpot's does): nothing was written")
+        os.replace(fresh, kept)
+    return kept
+
+
+def _done(command: list[str], environment: dict[str, str], what: str) -> None:
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SparkMlfsError(f"{what} did not end: {error}") from None
+    if done.returncode:
+        last = " ".join((done.stderr or done.stdout).strip().splitlines()[-1:])[:200]
+        raise SparkMlfsError(f"{what} ended with code {done.returncode}: {last or 'without a word'}")
+
+
+def remove() -> bool:
+    """Deletes what was kept; whether there was anything."""
+    kept = archive()
+    there = kept.is_file()
+    kept.unlink(missing_ok=True)
+    return there

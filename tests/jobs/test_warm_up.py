@@ -1,0 +1,98 @@
+"""`spark-mlfs warm-up`: Java's classes are kept, and a local session starts with them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spark_mlfs import cli
+from spark_mlfs.errors import SparkMlfsError
+from spark_mlfs.session import classes
+
+OPTIONS = "SPARK_SUBMIT_OPTS"
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache folder of the test's own."""
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
+    monkeypatch.delenv(OPTIONS, raising=False)
+    return folder
+
+
+def test_java_starts_with_what_is_kept_and_else_as_ever(cache, monkeypatch):
+    with classes.shared():
+        assert OPTIONS not in os.environ
+    kept = classes.archive()
+    assert kept.is_relative_to(cache) and kept.parent.stat().st_mode & 0o777 == 0o700
+    kept.write_bytes(b"classes")
+    with classes.shared():
+        assert f"-XX:SharedArchiveFile={kept}" in os.environ[OPTIONS].split()
+    assert OPTIONS not in os.environ
+    monkeypatch.setenv(OPTIONS, "-Xss4m")
+    with pytest.raises(KeyError), classes.shared():
+        assert os.environ[OPTIONS].startswith("-Xss4m -Xshare:auto ")
+        raise KeyError
+    assert os.environ[OPTIONS] == "-Xss4m"
+    for own in ("-Xshare:off", "-XX:SharedArchiveFile=mine.jsa"):
+        monkeypatch.setenv(OPTIONS, own)
+        with classes.shared():
+            assert os.environ[OPTIONS] == own
+
+
+def test_another_java_or_spark_has_its_own(cache, monkeypatch, tmp_path):
+    first = classes.archive()
+    monkeypatch.setattr(classes.metadata, "version", lambda name: "99.0")
+    assert classes.archive() != first
+    monkeypatch.undo()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    (tmp_path / "release").write_text('JAVA_VERSION="99"')
+    monkeypatch.setattr(classes, "java_home", lambda: tmp_path)
+    assert classes.archive() != first
+
+
+def test_what_fails_is_told_in_a_line_and_leaves_nothing(cache, monkeypatch, capsys):
+    monkeypatch.setattr(classes, "_RUN", "import sys; sys.exit('no room')")
+    assert cli.main(["warm-up"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("spark-mlfs: error: ") and line.endswith("ended with code 1: no room")
+    monkeypatch.setattr(classes, "_RUN", "import sys; open(sys.argv[1] + '/path', 'w').write('nowhere.jar')")
+    java = cache / "bin" / "java"
+    java.parent.mkdir()
+    java.write_text("#!/bin/sh\nexit 0\n")
+    java.chmod(0o700)
+    monkeypatch.setattr(classes, "java_home", lambda: cache)
+    with pytest.raises(SparkMlfsError, match="keeps no classes"):
+        classes.keep()
+    assert not [path for path in classes.archive().parent.iterdir()]
+    monkeypatch.setenv("SPARK_CONF_DIR", str(cache))
+    with pytest.raises(SparkMlfsError, match="unset it"):
+        classes.keep()
+    assert cli.main(["warm-up", "--remove"]) == 0 and "nothing was kept" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_a_session_maps_what_was_kept(cache, capsys):
+    if not Path("/proc/self/maps").exists():
+        pytest.skip("what a process maps is read off /proc")
+    assert cli.main(["warm-up"]) == 0
+    kept = classes.archive()
+    assert f"MB at {kept}" in capsys.readouterr().out and [path.name for path in kept.parent.iterdir()] == [kept.name]
+    code = (
+        "import psutil\nfrom spark_mlfs.session import local_session\nspark = local_session('t')\n"
+        "java = [p for p in psutil.Process().children(recursive=True) if 'java' in p.name()]\n"
+        "print(any(m.path == KEPT for p in java for m in p.memory_maps()), spark.range(3).count())"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    said = subprocess.run(
+        [sys.executable, "-c", code.replace("KEPT", repr(str(kept)))], capture_output=True, text=True, env=environment, check=True
+    )
+    assert said.stdout.split() == ["True", "3"] and "warning" not in said.stderr.lower()
+    assert cli.main(["warm-up", "--remove"]) == 0 and not kept.exists()
