@@ -7,7 +7,7 @@ import time
 
 from .shared import OK
 
-SUMMARY = "keep Java's classes ready, so that every later run on this machine starts in about half the time"
+SUMMARY = "keep Java's classes ready, so that every later run on this machine starts seconds sooner"
 EPILOG = """\
 example:
   spark-mlfs warm-up             # once; again after Java or Spark was changed

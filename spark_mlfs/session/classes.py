@@ -1,4 +1,4 @@
-"""Java's classes kept between runs, so that a local session starts in about half the time.
+"""Java's classes kept between runs, so that a local session starts seconds sooner.
 
 Starting Spark, Java reads, checks and lays out some fifteen thousand classes: most of what a short run costs. `keep` has Java
 write them down ready for use (its own class data sharing: ``-Xshare:dump``), once for a Java and a Spark, in the user's cache
