@@ -225,14 +225,13 @@ def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     monkeypatch.setattr(Trial, "on_cluster", over_cluster)
     split = Protocol.of("3-fold").splits()[0]
     design = Design(("3", "5"), (judge("br-svm"),))
-    bins = {"coarse": 5, "fine": 60}
-    trials = [Trial(Candidate(name, (Request.of("fimf", {"num_bins": n}),)), split, design) for name, n in bins.items()]
+    trials = [Trial(Candidate(name, (Request.of(name),)), split, design) for name in ("mim", "spec")]
     plenty = results(packed, trials)
     assert not spread
     tasks.clear()
-    tight = 2 * packed.profile.size  # the rows fit, and the pairs of labels counted of few bins
+    tight = 2 * packed.profile.size  # the rows fit, and the counts, but not the similarities of rows
     scarce = results(packed, trials, worker_bytes=tight)
-    assert sorted(tasks) == [("coarse", tight), ("fine", tight)] and spread == [("fine", tight)]
+    assert sorted(tasks) == [("mim", tight), ("spec", tight)] and spread == [("spec", tight)]
     less = results(packed, trials, worker_bytes=tight - 1)
     assert len(tasks) == 2  # the rows alone are too much: no task is tried
     for one, two, three in zip(plenty, scarce, less, strict=True):
