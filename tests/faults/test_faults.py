@@ -57,7 +57,7 @@ def check(families: list[str], losses: list[str], some: list[str] | None = None)
         expected = {(s, loss) for s in stages[family] for loss in losses if loss in IN_A_STAGE} | {(None, b) for b in between}
         assert {(case["stage"], case["loss"]) for case in cases if case["family"] == family} == expected
     for case in cases:
-        assert case["same"], case
+        assert case["same"], json.dumps(case)
         struck = case["struck"].split()
         if case["loss"] == "worker":
             assert struck[0].startswith("python"), case
