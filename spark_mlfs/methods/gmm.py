@@ -58,6 +58,7 @@ class GeometricMean:
         else:
             for at, some in dense_parts(counts, 8):
                 each = info.small_label_information(some, target.q, target.unknown(some), self.correction)[:, self.both]
+                each = np.ascontiguousarray(each)  # a sum's bits go by the layout, and that of one feature is another
                 out[at] = np.log(np.maximum(each, FLOOR)).mean(axis=1)
         return np.exp(out)
 

@@ -11,7 +11,7 @@ from pyspark.ml import PipelineModel
 from pyspark.ml.util import DefaultParamsWriter
 from pyspark.sql import SparkSession
 
-from ..errors import ParameterError
+from ..errors import ParameterError, worker_errors
 from ..read.frames import OF_THE_JVM
 from .persistence import AGAIN, attribute
 
@@ -57,7 +57,8 @@ def _place(path: str, number: int, uid: str, count: int) -> str:
 
 def _metadata(spark: SparkSession, path: str) -> dict[str, Any]:
     try:
-        return json.loads(spark.read.text(f"{path}/metadata").first()[0])
+        with worker_errors():
+            return json.loads(spark.read.text(f"{path}/metadata").first()[0])
     except AnalysisException:
         raise ParameterError(f"{path!r} holds nothing that was saved (no metadata to read): give a pipeline's folder") from None
     except (ValueError, TypeError):

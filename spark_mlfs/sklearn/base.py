@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -35,11 +36,13 @@ def _current(cls: type[ArrayEstimator], given: dict[str, Any]) -> dict[str, Any]
 
 
 def _by_former_names(init: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that takes the former names of parameters, too; its signature has today's."""
+    """A constructor that takes the former names of parameters, too; its signature has today's. The entry is imported only where
+    a name is none of these."""
+    known = set(inspect.signature(init).parameters)
 
     @functools.wraps(init)
     def wrapper(self: ArrayEstimator, *args: Any, **values: Any) -> None:
-        init(self, *args, **_current(type(self), values))
+        init(self, *args, **(values if known.issuperset(values) else _current(type(self), values)))
 
     return wrapper
 
@@ -64,8 +67,7 @@ class ArrayEstimator(BaseEstimator):
         super().__init_subclass__(**further)
         if entry is not None:
             cls.entry_name = entry
-            if former_names(cls.entry.parameters):
-                cls.__init__ = _by_former_names(cls.__init__)  # type: ignore[method-assign]
+            cls.__init__ = _by_former_names(cls.__init__)  # type: ignore[method-assign]
 
     def set_params(self, **params: Any) -> Self:
         return super().set_params(**(params if self.entry is None else _current(type(self), params)))

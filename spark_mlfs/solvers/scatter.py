@@ -102,7 +102,7 @@ def stored_two_class_ratio(
         left = (labels - touched.reshape(z - a, -1))[:, both]
         t, s = total[a:z, None], square[a:z, None]
         each = ratio(distinct[both], (0.0, 0.0), (t, s), t / n)
-        out[a:z] += np.where(left > 0, left * each, 0.0).sum(axis=1)
+        out[a:z] += np.ascontiguousarray(np.where(left > 0, left * each, 0.0)).sum(axis=1)
     return np.where(varies, out / count, 0.0), varies
 
 

@@ -95,6 +95,18 @@ def ended(monkeypatch):
     monkeypatch.setattr(counting, "WIDE_BYTES", 0)
 
 
+def test_a_feature_alone_has_the_bits_it_has_among_others():
+    """Of a geometric mean over many labels, some of one value: sums go by the layout of what is added."""
+    engine_ = engine("dense")
+    method = METHODS.create("gmm")
+    whole = method.score(engine_, check(method.parameters, {}, "gmm"), 4).values
+    reduction = method.reduction(counting.Counting(engine_, check(method.parameters, {}, "gmm")), {})
+    counts = counting.Counting(engine_, check(method.parameters, {}, "gmm")).two_way
+    for feature in range(counts.count):
+        one = replace(counts, table=counts.table[feature : feature + 1], first=feature, last=feature + 1)
+        assert reduction(one).tobytes() == whole[feature : feature + 1].tobytes()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method, given", RUNS, ids=lambda v: str(v))
 def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch):
