@@ -19,6 +19,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 PATTERN = r"\W+"
+SLICE_BYTES = 16 << 20  # of texts that are split at a time: their words take some ten times that, measured
 
 # Java's \\w without flags is ASCII's letters, digits and _; whatever else a text holds parts words. 0: no part of a word.
 _IN_A_WORD = np.zeros(256, np.uint8)
@@ -76,6 +77,12 @@ class WordCounts:
         return replace(self, vocabulary=tuple(self.vocabulary[place] for place in places))
 
     def __call__(self, texts: pa.Array, before: int = 0) -> sp.csr_matrix:
+        rows = max(1, int(SLICE_BYTES * len(texts) / max(1, texts.nbytes)))
+        if rows >= len(texts):
+            return self._counts(texts)
+        return sp.vstack([self._counts(texts.slice(a, rows)) for a in range(0, len(texts), rows)], format="csr")
+
+    def _counts(self, texts: pa.Array) -> sp.csr_matrix:
         words, starts = words_of(texts)
         # a null is found nowhere: what is not counted keeps its column
         listed = pa.array([None if word in self.stop else word for word in self.vocabulary], pa.large_string())

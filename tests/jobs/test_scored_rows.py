@@ -16,6 +16,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from spark_mlfs import BRSVMClassifier, DataError, MIMSelector, MLkNNClassifier, read
 from spark_mlfs.faces.tags import best_labels
+from spark_mlfs.read import words as read_words
 from spark_mlfs.scoring.fit import fit_pipeline
 from spark_mlfs.scoring.scorer import Scorer
 from spark_mlfs.scoring.words import WordCounts, word_counts, words_of
@@ -42,7 +43,7 @@ def test_two_letters_beyond_ascii_have_one_of_ascii_s_in_lower_case():
     assert [c for c in every if re.search(r"\w", c.lower(), re.ASCII)] == ["\u0130", "\u212a"]
 
 
-def test_counts_are_scikit_learn_s():
+def test_counts_are_scikit_learn_s(monkeypatch):
     rng = np.random.default_rng(0)
     known = [f"w{i}" for i in range(40)] + ["the_end", "x"]
     texts = [" ".join(rng.choice([*known, "unknown", "The"], rng.integers(0, 60))).title() for _ in range(3000)]
@@ -55,6 +56,13 @@ def test_counts_are_scikit_learn_s():
     assert (WordCounts(tuple(vocabulary), binary=True)(pa.array(texts)) != (expected > 0)).nnz == 0
     less = WordCounts(tuple(vocabulary), stop=frozenset(vocabulary[:5]))(pa.array(texts))
     assert less[:, :5].nnz == 0 and (less[:, 5:] != expected[:, 5:]).nnz == 0
+    with monkeypatch.context() as patch:
+        split_at_once = []
+        patch.setattr(read_words, "SLICE_BYTES", 5000)
+        patch.setattr(read_words, "words_of", lambda some: split_at_once.append(some.nbytes) or words_of(some))
+        pieces = WordCounts(tuple(vocabulary))(pa.array(texts)[7:])
+    assert len(split_at_once) > 20 and max(split_at_once) < 4 * 5000
+    assert pieces.has_sorted_indices and (pieces != expected[7:]).nnz == 0
     some = np.array([7, 3, 30])
     assert (WordCounts(tuple(vocabulary)).of(some)(pa.array(texts)) != expected[:, some]).nnz == 0
     assert WordCounts(("a",))(pa.array([""])).shape == (1, 1)
