@@ -10,6 +10,11 @@ import pytest
 # Sessions that live for seconds do not repay the optimising compiler, and a background thread of it takes a core from the work.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
+# The test processes share the cores already: a second thread of BLAS waits for its core by spinning, and small products take
+# forty times as long. Read when NumPy is imported, which must not be earlier.
+for _variable in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
+
 # Interpreted plans: most run once, and compiling one takes longer. No UI: it costs seconds.
 os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).with_name("conf")))
 
