@@ -22,7 +22,7 @@ from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError, renamed
-from ..methods import METHODS
+from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer
 from ..pipeline import Request
 from ..read import READERS
@@ -57,7 +57,7 @@ class DataChoice(Data):
 class MethodChoice(Section):
     """What to rank with."""
 
-    name: str = Field("jmi", description="name of a method")
+    name: str = Field(DEFAULT_METHOD, description="name of a method")
     parameters: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
     screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
     grid: dict[str, list[Any]] = Field(default_factory=dict, description="values of the method's parameters to try")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError
+from ..methods import DEFAULT_METHOD
 from .comparison import run_arguments, run_plan, run_section
 from .shared import data_arguments, data_flags, grid_pairs, output_arguments, pairs, set_values
 
@@ -41,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _ranking_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("ranking")
-    group.add_argument("--method", help="name of the method (default jmi)")
+    group.add_argument("--method", help=f"name of the method (default {DEFAULT_METHOD})")
     group.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method; repeat for more"
     )
@@ -101,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         grid=grid_pairs(args.grid) or None,
         screen=args.screen,
     )
-    method = {"name": "jmi", **laid_over("method", below.get("method", {}), flags)}
+    method = {"name": DEFAULT_METHOD, **laid_over("method", below.get("method", {}), flags)}
     classifiers: list[dict[str, Any]] = [{"name": c} for c in args.classifier] or below.get("classifier") or [{"name": "mlknn"}]
     if args.classifier_set:
         classifiers[0] = laid_over("classifier", classifiers[0], {"parameters": pairs(args.classifier_set, "--classifier-set")})

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
+from ..methods import DEFAULT_METHOD
 from ..select.modes import KEYS, flag_help, level_setting, rules_help
 from .shared import (
     OK,
@@ -87,7 +88,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def _method_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("method")
-    group.add_argument("--method", help="name of the method (default jmi); another than the file's drops the file's parameters")
+    group.add_argument(
+        "--method", help=f"name of the method (default {DEFAULT_METHOD}); another than the file's drops the file's parameters"
+    )
     group.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method; repeat for more"
     )

@@ -16,6 +16,7 @@ from ..blocks.codec import State
 from ..blocks.grades import SETTINGS, Grades
 from ..blocks.prepared import Held
 from ..errors import BudgetError, ParameterError
+from ..methods import DEFAULT_METHOD
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..select import Constraints, constraints, modes
 from ..select.modes import LEVELS, RULES
@@ -72,7 +73,7 @@ def cut_of(values: Mapping[str, Any]) -> Cut:
 def rank(
     X: Any,
     Y: Any,
-    method: str = "jmi",
+    method: str = DEFAULT_METHOD,
     k: int | None = 50,
     *,
     method_params: Mapping[str, Any] | None = None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ..registry import Registry
 from .base import Method
 
+DEFAULT_METHOD = "scls"  # the best mean rank of those that rank any table: notebooks/which-method.md
+
 METHODS: Registry[Method] = Registry(
     "method",
     __name__,

@@ -4,8 +4,8 @@
     z_j = clip(1.2 s − 0.1, 0, 1),    s = sigmoid((ln u − ln(1 − u) + a_j)/T),    T = 2/3
 
 by Adam in batches, on at most ``sample`` labelled rows (those of the smallest seeded hash of their ids), z-scored; the
-parameters of the best epoch count. The least of this family: not convex, another seed gives another ranking, correlated
-features share a gate arbitrarily.
+parameters of the best epoch count. The least repeatable of this family: not convex, another seed gives another ranking,
+correlated features share a gate arbitrarily.
 Symbols: x_i (v,) the features that vary in row i of n sampled rows; y_il ∈ {0, 1} label l of q, a graded one in [0, 1]; g the
 network, v → ``hidden`` (→ ``hidden2``) → q, ReLU between, sigmoid at the end; CE the cross-entropy, nats; a_j ∈ ℝ the gate of
 feature j, u ~ U(0, 1); λ ≥ 0 ``lam``, nats an open gate. Score (v,), a probability.
@@ -38,7 +38,7 @@ class DeepFS(Method):
     name = "deepfs"
     title = "stochastic gates on a small network"
     source = "Louizos, Welling & Kingma 2018"
-    when = "relations that are not linear, and time to train; the least of the methods"
+    when = "relations that are not linear, and time to train; another seed gives another ranking"
     cost = "one scan, a sample"
     stochastic = True
     graded = True

@@ -30,7 +30,7 @@ from ..faces import show
 from ..faces.classes import EstimatorClasses
 from ..faces.cut import Cut
 from ..faces.source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID, WEIGHT
-from ..methods import METHODS
+from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Optional, Parameter, Text
 from ..schema import attribute_names, with_names
 from ..select import Constraints, constraints, modes
@@ -368,7 +368,7 @@ class MultiLabelSelector(SelectorEstimator):
 
     Parameters
     ----------
-    method : name of the method (`spark_mlfs.METHODS` lists them), default "jmi"
+    method : name of the method (`spark_mlfs.METHODS` lists them), default "scls"
     methodParams : dict of the method's own parameters; they may also be given as keywords (``labelCoding="lp"``, ``numBins=10``)
     featuresCol : vector or array<number> column, sparse or dense
     labelsCol : multi-hot vector, array<string> tags, array<int> label numbers, or array of 0/1; null or NaN is unknown
@@ -397,7 +397,7 @@ class MultiLabelSelector(SelectorEstimator):
 
     def __init__(self, method: str | None = None, methodParams: Mapping[str, Any] | None = None, **values: Any) -> None:
         super().__init__()
-        self._setDefault(method="jmi", methodParams={})
+        self._setDefault(method=DEFAULT_METHOD, methodParams={})
         self.setParams(method=method, methodParams=methodParams, **values)
 
     def setParams(self, **values: Any) -> MultiLabelSelector:

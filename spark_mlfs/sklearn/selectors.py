@@ -18,7 +18,7 @@ from ..faces import show
 from ..faces.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, cut_of, grades_of, said_in_python, selected
 from ..faces.classes import EstimatorClasses
 from ..faces.source import array_estimator_source
-from ..methods import METHODS
+from ..methods import DEFAULT_METHOD, METHODS
 from ..select import Constraints
 from .base import ArrayEstimator, note_features
 
@@ -148,7 +148,7 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
 
     Parameters
     ----------
-    method : str, default "jmi"
+    method : str, default "scls"
         name of the method (`spark_mlfs.METHODS` lists them)
     method_params : dict | None, default None
         the method's own parameters, such as {"num_bins": 10}
@@ -173,7 +173,7 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
 
     def __init__(
         self,
-        method: str = "jmi",
+        method: str = DEFAULT_METHOD,
         *,
         method_params: Mapping[str, Any] | None = None,
         selection_mode: str = "num_top_features",

@@ -128,7 +128,7 @@ def test_what_cannot_be_used_is_one_line(case):
     "values, what",
     [
         ({"method": "jmii"}, "did you mean 'jmi'?"),
-        ({"bins": 3}, "method 'jmi' has no parameter 'bins'; did you mean 'num_bins'?"),
+        ({"bins": 3}, "method 'scls' has no parameter 'bins'; did you mean 'num_bins'?"),
         ({"num_bins": 1}, "num_bins must be a whole number from 2 to 250"),
         ({"k": 0}, "k must be a whole number, at least 1"),
     ],
