@@ -22,6 +22,13 @@ def entries(width: int) -> int:
     return min(ENTRIES, width)
 
 
+def sketched_labels(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.csr_matrix:
+    """(n, width) float64 YR/√s of rows whose labels are CSR lists; no entry exceeds the row's labels over √s."""
+    out = sign_sketch(indptr, indices, width).astype(np.float64)
+    out.data /= np.sqrt(entries(width))
+    return out
+
+
 def sign_sketch(indptr: np.ndarray, indices: np.ndarray, width: int) -> sp.csr_matrix:
     """(n, width) int64 Z of rows whose labels are CSR lists; divided by √`entries` it is the sketch."""
     s = entries(width)

@@ -6,12 +6,15 @@ Rows of one labelset have one latent row, so the factorisation needs the distinc
 latent row of labelset u, X'V = Σ_u (Σ_{i∈u} x_i) v_u'. ``factorizer="nmf"`` (multiplicative updates, V then B, from |U_c|√S,
 √S|V_c'| of Y's truncated SVD) or ``"svd"``; ‖b_r‖ = 1 fixes the scale. ``solver="irls"`` (default) reweights, ``"armijo"`` is
 the paper's descent: the same minimum. There is no intercept. Rows with unknown labels are left out.
+``label_sketch`` puts Z = YR/√s, r columns (`kernels.sketch`), for Y: Z's truncated SVD is V = ZB', so that X'Z and Z'Z are all it
+takes, and neither labelsets nor anything of labels × labels is formed. ``factorizer=None`` (default) is NMF, and the SVD where
+labels are sketched: NMF does not take a sketch's signs.
 Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; V (n, c) the latent labels, B (c, q), b_r its row r; c
-by default ⌈0.3q⌉ and at most the rank of Y; W (v, c), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖; γ > 0 ``gamma``. Score
-(v,), latent labels per scaled unit of the feature.
+by default ⌈0.3q⌉ and at most the rank of Y, or of Z; W (v, c), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖; γ > 0 ``gamma``.
+Score (v,), latent labels per scaled unit of the feature.
 Raises: `DataError` where no row has all its labels known, no feature varies over those, or they have no label; `BudgetError`
-where the Gram matrix or the sums (labelsets × features) exceed ``driverBytes``, or a worker's share ``workerBytes``;
-`ParameterError` where a parameter is out of its range.
+where the Gram matrix, the sums (labelsets × features) or the factors exceed ``driverBytes``, or a worker's share
+``workerBytes``; `ParameterError` where a parameter is out of its range, or labels are to be sketched for NMF.
 Source: Valadi et al., Eq. 3 to 5 and their algorithm.
 Deviations:
 - Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4) with D moving does;
@@ -27,15 +30,18 @@ from typing import Any
 
 import numpy as np
 
+from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
+from ..errors import BudgetError
+from ..kernels.gram import GramView
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21
-from ..solvers.factorise import FACTORIZERS, factorise
+from ..solvers.factorise import FACTORIZERS, factor_bytes, factorise, latent_width, leading
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
-from ..statistics.labelsets import LabelsetSums
+from ..statistics.labelsets import LabelsetMoments, LabelsetSums
 from .base import Method, Scores
-from .regression import MAX_ITER, SCALING, labelled_view, scores_of
+from .regression import LABEL_SKETCH, MAX_ITER, SCALING, labelled_view, no_sketch, scores_of, sketch_width
 
 
 class OMFS(Method):
@@ -51,27 +57,53 @@ class OMFS(Method):
     parameters = (
         Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
-        Parameter("factorizer", "nmf", Choice(FACTORIZERS), "how the labels are factorised"),
+        Parameter("factorizer", None, Optional(Choice(FACTORIZERS)), "how the labels are factorised; None: nmf, a sketch by svd"),
         Parameter("solver", "irls", Choice(("irls", "armijo")), "reweighting, or the paper's descent"),
         SCALING,
         MAX_ITER,
+        LABEL_SKETCH,
     )
 
+    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+        """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
+        if p["factorizer"] == "nmf":
+            return no_sketch(p, "goes with factorizer='svd': NMF does not take a sketch's signs")
+        return sketch_width(profile, p)
+
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        return [Gram(), LabelsetSums()]
+        sketch = self.sketch(engine.profile, p)
+        return [Gram(sketch=sketch)] if sketch else [Gram(), LabelsetSums()]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        _, by_labelset = engine.run(*self.needs(engine, p))
-        sets, sums = by_labelset.sets, by_labelset.moments
-        view = labelled_view(engine, p["scaling"], centred=False)
-        counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
+        sketch = self.sketch(engine.profile, p)
+        _, *by_labelset = engine.run(*self.needs(engine, p))
+        view = labelled_view(engine, p["scaling"], centred=False, sketch=sketch)
         with one_thread():
-            factors = factorise(sets.indicator(engine.profile.q).astype(np.float64), counts, p["c"], p["factorizer"])
-            # sums are of x less the provisional centre, as the view's shift is
-            cross = ((sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale).T @ factors.V
-            constant = float(counts @ (factors.V * factors.V).sum(axis=1))
+            if by_labelset:
+                cross, constant, converged = self._of_labelsets(engine, p, view, *by_labelset)
+            else:  # V = ZB' of the sketch Z
+                size, B = leading(view.S, p["c"] or latent_width(engine.profile.q))
+                cross, constant, converged = view.C @ B.T, float(size @ size), True
             solve = l21.omfs if p["solver"] == "irls" else l21.omfs_armijo
             solution = solve(view, cross, p["gamma"], constant, max_iter=p["max_iter"])
-            out = scores_of(solution, view, engine)
-        out.details |= {"latent_width": factors.V.shape[1], "factorisation_converged": factors.converged}
+            out = scores_of(solution, view, engine, sketch)
+        out.details |= {"latent_width": cross.shape[1], "factorisation_converged": converged}
         return out
+
+    def _of_labelsets(
+        self, engine: Engine, p: Mapping[str, Any], view: GramView, by_labelset: LabelsetMoments
+    ) -> tuple[np.ndarray, float, bool]:
+        """X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
+        sets, sums, q = by_labelset.sets, by_labelset.moments, engine.profile.q
+        need = factor_bytes(len(sets.counts), q, p["c"] or latent_width(q))
+        if need > engine.driver_bytes:
+            raise BudgetError(
+                f"the factors of {len(sets.counts)} labelsets of {q} labels need {need >> 20} MB on the driver, more than "
+                f"driverBytes = {engine.driver_bytes >> 20} MB: raise driverBytes, or let a sketch stand for the labels "
+                "(label_sketch=256, without factorizer='nmf')"
+            )
+        counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
+        factors = factorise(sets.indicator(q).astype(np.float64), counts, p["c"], p["factorizer"] or "nmf")
+        # sums are of x less the provisional centre, as the view's shift is
+        cross = ((sums.total[:, view.varying] * unit - counts[:, None] * view.shift) / view.scale).T @ factors.V
+        return cross, float(counts @ (factors.V * factors.V).sum(axis=1)), factors.converged

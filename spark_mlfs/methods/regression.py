@@ -53,8 +53,6 @@ class GramMethod(Method):
         """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
         if p.get("label_weights", "uniform") != "uniform":
             return no_sketch(p, "has no labels to weigh")
-        if profile.graded:
-            return no_sketch(p, "stands for labels of 0 and 1, not for grades")
         return sketch_width(profile, p)
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
@@ -72,7 +70,10 @@ class GramMethod(Method):
 
 
 def sketch_width(profile: Profile, p: Mapping[str, Any]) -> int:
-    """The width that ``label_sketch`` comes to; 0 where the method has none, or it would not be narrower than the labels."""
+    """The width that ``label_sketch`` comes to; 0 where the method has none, or it would not be narrower than the labels.
+    `ParameterError` where it was asked for and labels are graded."""
+    if profile.graded:
+        return no_sketch(p, "stands for labels of 0 and 1, not for grades")
     width = p.get("label_sketch", 0)
     if width is None:
         width = SKETCH_WIDTH if profile.q > MANY_LABELS else 0
@@ -81,7 +82,7 @@ def sketch_width(profile: Profile, p: Mapping[str, Any]) -> int:
 
 def no_sketch(p: Mapping[str, Any], why: str) -> int:
     """0, where labels cannot be sketched; `ParameterError` where that was asked for."""
-    if p["label_sketch"]:
+    if p.get("label_sketch"):
         raise ParameterError(f"label_sketch = {p['label_sketch']} {why}; leave it out, or give 0")
     return 0
 

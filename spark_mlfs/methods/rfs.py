@@ -6,18 +6,20 @@ Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(1/2‖r_i‖), D = diag(1/2‖w_
 one scan an iteration. ``accelerate`` extrapolates and keeps what does not raise the objective: the same optimum in fewer scans.
 Where rows are few a feature (n ≤ 3v) many are fitted exactly and reweighting needs hundreds of scans: there, and after 60 scans
 without convergence, ``accelerate`` gathers the rows once and takes Newton steps (`solvers.rfs_newton`), if their memory, about
-16 ((n + v)² + n² + nv) bytes, is within ``driverBytes``.
+16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within ``driverBytes``. ``label_sketch`` puts YR/√s, r columns (`kernels.sketch`),
+for Y: row norms of residuals and weights are kept within about √(2/r).
 Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; W (v, q),
 w_i its row of feature i; b (q,) the intercept; r_i = W'x_i + b − y_i (q,); ‖A‖₂,₁ the sum of the row norms of A; γ > 0
 ``gamma``. Score (v,), labels per scaled unit of the feature.
 Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
-exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
+exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range, or graded
+labels are to be sketched.
 Source: Nie, Huang, Cai & Ding 2010.
 Deviations:
 - a d × d solve instead of the paper's n × n: with ``accelerate=False`` the same iterates, to rounding;
 - the intercept b, which the paper leaves to a constant column under the penalty, is not penalised;
-- residual norms are floored at 1e-8 of mean ‖y_i − ȳ‖ (of its root mean square, where labels are graded), row norms of W at
-  1e-10 of the first iterate's largest.
+- residual norms are floored at 1e-8 of mean ‖y_i − ȳ‖ (of its root mean square, where labels are graded or sketched), row norms
+  of W at 1e-10 of the first iterate's largest.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
+from ..kernels.sketch import entries, sketched_labels
 from ..params import Flag, Integer, Number, Parameter
 from ..solvers import l21
 from ..solvers.l21 import WeightedGram, huber, residual_floor
@@ -46,7 +49,7 @@ from ..statistics.labelsets import LabelsetCounts
 from ..statistics.moments import unit_of
 from ..statistics.neighbours import Geometry, anchors_of
 from .base import Method, Scores
-from .regression import SCALING, labelled_view, scores_of
+from .regression import LABEL_SKETCH, SCALING, labelled_view, scores_of, sketch_width
 
 CLASS_BITS, CLASSES = 12, 3  # row weights are told apart by so many powers of two, and into so many classes
 
@@ -61,21 +64,23 @@ class ReweightedGram(Statistic):
     Exact sums (`kernels.exact`) of the rows (x, y, 1) times the root of their weight. The largest weight there can be is
     1/(2 floor), 1e8 times the usual one; so that no row's digits fall below the grid, rows are quantised by the class of their
     weight, 2⁻¹² to 1 times 2^(−12c)/(2 floor), the last class with all that is below, and the classes' sums meet in whole numbers
-    of three words. State: 24·(v + q + 1)² bytes.
+    of three words. State: 24·(v + q + 1)² bytes. With `sketch` = r above 0, r columns of the labels' sketch (`kernels.sketch`)
+    stand for the q labels, there and here.
     """
 
     weights: np.ndarray
     intercept: np.ndarray
     floor: float
+    sketch: int = 0
     layout = "rows"
     quantised = True
     graded = True
 
     def key(self) -> Hashable:
-        return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor
+        return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor, self.sketch
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block, size = block.known(), len(profile.varying) + profile.q + 1
+        block, size = block.known(), len(profile.varying) + self._outputs(profile) + 1
         out = exact.words("moments", (np.zeros((size, size), np.int64), 0)) | exact.total("loss", np.zeros(0), 1.0)
         for first in range(0, block.n, exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
@@ -85,7 +90,7 @@ class ReweightedGram(Statistic):
     def _sums(self, block: Block, profile: Profile) -> State:
         """The state of at most 3072 rows whose labels are all known."""
         x, _ = features_of(block, profile)
-        y, unit = block.labels(profile.q), unit_of(profile)
+        y, unit = labels_of(block, profile, self.sketch), unit_of(profile)
         residual = exact.applied(*exact.quantised(x.copy(), unit), unit, self.weights) + self.intercept - y.toarray()
         norms = np.sqrt((residual * residual).sum(axis=1))
         out = exact.total("loss", huber(norms, 2 * self.floor), self._largest(profile))
@@ -110,11 +115,19 @@ class ReweightedGram(Statistic):
         return out
 
     def _units(self, profile: Profile) -> np.ndarray:
-        return np.concatenate([unit_of(profile), np.ones(profile.q + 1)])
+        return np.concatenate([unit_of(profile), np.full(self._outputs(profile), self._label_unit(profile)), np.ones(1)])
+
+    def _outputs(self, profile: Profile) -> int:
+        """How many columns stand for the labels."""
+        return self.sketch or profile.q
+
+    def _label_unit(self, profile: Profile) -> float:
+        """A power of two that no entry of these columns exceeds."""
+        return float(exact.power_above(profile.most_labels / np.sqrt(entries(self.sketch)))) if self.sketch else 1.0
 
     def _largest(self, profile: Profile) -> float:
         """A power of two that no residual norm exceeds."""
-        most = unit_of(profile) @ np.abs(self.weights) + np.abs(self.intercept) + 1
+        most = unit_of(profile) @ np.abs(self.weights) + np.abs(self.intercept) + self._label_unit(profile)
         return float(exact.power_above(2 * np.linalg.norm(most)))
 
     def merge(self, left: State, right: State) -> State:
@@ -129,10 +142,16 @@ class ReweightedGram(Statistic):
         sums = {"n": m[-1, -1], "sum_x": m[:v, -1], "sum_y": m[v:-1, -1]}
         sums |= {"xx": m[:v, :v], "xy": m[:v, v:-1], "yy": m[v:-1, v:-1]}
         loss = exact.total_of(state, "loss", self._largest(profile))
-        return about_centres(sums, profile, centre_of_labels(profile)), float(loss[0])
+        centre = np.zeros(self.sketch) if self.sketch else centre_of_labels(profile)
+        return about_centres(sums, profile, centre), float(loss[0])
 
     def state_bytes(self, profile: Profile) -> int:
-        return 24 * ((len(profile.varying) + profile.q + 1) ** 2 + 1) + envelope(6)
+        return 24 * ((len(profile.varying) + self._outputs(profile) + 1) ** 2 + 1) + envelope(6)
+
+
+def labels_of(block: Block, profile: Profile, sketch: int) -> sp.csr_matrix:
+    """(n, q) labels of rows, or (n, `sketch`) columns that stand for them."""
+    return sketched_labels(block.label_indptr, block.label_indices, sketch) if sketch else block.labels(profile.q)
 
 
 PATIENCE = 60  # scans, before Newton steps where they are possible
@@ -154,26 +173,31 @@ class RFS(Method):
         Parameter("tol", 1e-6, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
         SCALING,
         Parameter("max_iter", 500, Integer(2), "scans at most"),
+        LABEL_SKETCH,
     )
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        return [Gram()] if engine.profile.graded else [Gram(), LabelsetCounts()]
+        # of grades and of labels by the ten thousand there are as many labelsets as rows
+        sketch = sketch_width(engine.profile, p)
+        return [Gram(sketch=sketch)] if engine.profile.graded or sketch else [Gram(), LabelsetCounts()]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         plain, *sets = engine.run(*self.needs(engine, p))
-        view = labelled_view(engine, p["scaling"])
-        n, v = view.n, len(view.varying)
-        fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) <= engine.driver_bytes
+        sketch = sketch_width(engine.profile, p)
+        view = labelled_view(engine, p["scaling"], sketch=sketch)
+        n, v, q = view.n, len(view.varying), len(view.S)
+        fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) + 40 * (n + v) * q <= engine.driver_bytes
         if fits and n <= 3 * v:
             with one_thread():
-                out = scores_of(self._gathered(engine, p, view), view, engine)
+                out = scores_of(self._gathered(engine, p, view, sketch), view, engine, sketch)
             out.details["scans"] = 0
             return out
         # rows that are labelled alike leave no residual beside the intercept: any floor will do
         if sets:
-            floor = residual_floor(sets[0].indicator(engine.profile.q), sets[0].counts) or 1.0
-        else:  # of grades there are as many labelsets as rows
-            floor = 1e-8 * float(np.sqrt(np.trace(view.S) / n)) or 1.0
+            floor = residual_floor(sets[0].matrix(engine.profile.q), sets[0].counts) or 1.0
+        else:
+            spread = float(np.trace(view.S))
+            floor = 1e-8 * np.sqrt(spread / n) if spread > 1e-12 * np.trace(plain.yy) else 1.0
         scans = 0
 
         def scan(W: np.ndarray | None, b: np.ndarray | None) -> WeightedGram:
@@ -185,7 +209,7 @@ class RFS(Method):
                 engine.progress("rfs: scan", scans, p["max_iter"])
             raw = np.zeros((engine.num_features, W.shape[1]))
             raw[view.varying] = W / view.scale[:, None]
-            (reweighted,) = engine.run(ReweightedGram(raw, b - view.shift @ raw[view.varying], floor), keep=False)
+            (reweighted,) = engine.run(ReweightedGram(raw, b - view.shift @ raw[view.varying], floor, sketch), keep=False)
             return WeightedGram(reweighted[0].in_view(view), reweighted[1])
 
         with one_thread():
@@ -193,15 +217,16 @@ class RFS(Method):
             solution = l21.rfs(scan, p["gamma"], p["tol"], limit, p["accelerate"])
             taken = solution.extra["scans"]
             if not solution.converged and limit < p["max_iter"]:
-                solution = self._gathered(engine, p, view)
-            out = scores_of(solution, view, engine)
+                solution = self._gathered(engine, p, view, sketch)
+            out = scores_of(solution, view, engine, sketch)
         out.details["scans"] = taken
         return out
 
-    def _gathered(self, engine: Engine, p: Mapping[str, Any], view: GramView) -> Solution:
+    def _gathered(self, engine: Engine, p: Mapping[str, Any], view: GramView, sketch: int) -> Solution:
         """The optimum from the rows themselves, in the order of their ids."""
         block = anchors_of(engine, None, 0)
         x = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, centre=view.centre).points(block).x
         x = x.toarray() if sp.issparse(x) else x
         order = np.argsort(block.ids)
-        return rfs_newton(x[order], block.labels(engine.profile.q).toarray()[order], p["gamma"], p["tol"], p["max_iter"])
+        y = labels_of(block, engine.profile, sketch).toarray()
+        return rfs_newton(x[order], y[order], p["gamma"], p["tol"], p["max_iter"])

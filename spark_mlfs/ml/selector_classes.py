@@ -3242,6 +3242,9 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
         z-scores, ranges to [0, 1], or the features as they are
     maxIter : int, default 500
         scans at most (a whole number, at least 2)
+    labelSketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -3308,9 +3311,10 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
     @keyword_only
     def __init__(
         self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
-        scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 500, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
-        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 500, labelSketch: int | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3326,9 +3330,10 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
     @keyword_only
     def setParams(
         self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
-        scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 500, featuresCol: str = "features",
-        labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None,
-        gradedLabels: bool = False, gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
+        scaling: Literal["standard", "minmax", "none"] = "standard", maxIter: int = 500, labelSketch: int | None = None,
+        featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output", idCol: str | None = None,
+        weightCol: str | None = None, gradedLabels: bool = False, gradeRange: Sequence[float] | None = None,
+        labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
         combination: Literal["cauchy", "bonferroni"] = "cauchy", stabilityThreshold: float = 0.6, selectionSeed: int = 0,
@@ -3356,6 +3361,9 @@ class RFSSelector(SelectorEstimator, entry="rfs"):
     maxIter: Param[int]
     def getMaxIter(self) -> int: return self.getOrDefault(self.maxIter)
     def setMaxIter(self, value: int) -> Self: return self._set(maxIter=value)
+    labelSketch: Param[int | None]
+    def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
+    def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
 
 
 class CSFSSelector(SelectorEstimator, entry="csfs"):
@@ -3815,14 +3823,17 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
         weight of the ℓ2,1 norm (a number above 0)
     c : int | None, default None
         latent width; None: ⌈0.3 q⌉ (a whole number, at least 1, or None)
-    factorizer : {"nmf", "svd"}, default "nmf"
-        how the labels are factorised
+    factorizer : Literal["nmf", "svd"] | None, default None
+        how the labels are factorised; None: nmf, a sketch by svd
     solver : {"irls", "armijo"}, default "irls"
         reweighting, or the paper's descent
     scaling : {"standard", "minmax", "none"}, default "standard"
         z-scores, ranges to [0, 1], or the features as they are
     maxIter : int, default 10000
         iterations at most (a whole number, at least 1)
+    labelSketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     featuresCol : str, default "features"
         vector or array<number> column, sparse or dense
     labelsCol : str, default "labels"
@@ -3888,10 +3899,10 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
 
     @keyword_only
     def __init__(
-        self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] = "nmf",
+        self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] | None = None,
         solver: Literal["irls", "armijo"] = "irls", scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        maxIter: int = 10000, labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
         gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
@@ -3907,10 +3918,10 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
 
     @keyword_only
     def setParams(
-        self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] = "nmf",
+        self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] | None = None,
         solver: Literal["irls", "armijo"] = "irls", scaling: Literal["standard", "minmax", "none"] = "standard",
-        maxIter: int = 10000, featuresCol: str = "features", labelsCol: str = "labels", outputCol: str = "<uid>__output",
-        idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
+        maxIter: int = 10000, labelSketch: int | None = None, featuresCol: str = "features", labelsCol: str = "labels",
+        outputCol: str = "<uid>__output", idCol: str | None = None, weightCol: str | None = None, gradedLabels: bool = False,
         gradeRange: Sequence[float] | None = None, labelCuts: Sequence[float] | None = None,
         selectionMode: Literal["numTopFeatures", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "numTopFeatures",
         numTopFeatures: int = 50, percentile: float = 0.1, fpr: float = 0.05, fdr: float = 0.05, fwe: float = 0.05,
@@ -3930,9 +3941,9 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
     c: Param[int | None]
     def getC(self) -> int | None: return self.getOrDefault(self.c)
     def setC(self, value: int | None) -> Self: return self._set(c=value)
-    factorizer: Param[Literal["nmf", "svd"]]
-    def getFactorizer(self) -> Literal["nmf", "svd"]: return self.getOrDefault(self.factorizer)
-    def setFactorizer(self, value: Literal["nmf", "svd"]) -> Self: return self._set(factorizer=value)
+    factorizer: Param[Literal["nmf", "svd"] | None]
+    def getFactorizer(self) -> Literal["nmf", "svd"] | None: return self.getOrDefault(self.factorizer)
+    def setFactorizer(self, value: Literal["nmf", "svd"] | None) -> Self: return self._set(factorizer=value)
     solver: Param[Literal["irls", "armijo"]]
     def getSolver(self) -> Literal["irls", "armijo"]: return self.getOrDefault(self.solver)
     def setSolver(self, value: Literal["irls", "armijo"]) -> Self: return self._set(solver=value)
@@ -3942,6 +3953,9 @@ class OMFSSelector(SelectorEstimator, entry="omfs"):
     maxIter: Param[int]
     def getMaxIter(self) -> int: return self.getOrDefault(self.maxIter)
     def setMaxIter(self, value: int) -> Self: return self._set(maxIter=value)
+    labelSketch: Param[int | None]
+    def getLabelSketch(self) -> int | None: return self.getOrDefault(self.labelSketch)
+    def setLabelSketch(self, value: int | None) -> Self: return self._set(labelSketch=value)
 
 
 class MSFSSelector(SelectorEstimator, entry="msfs"):

@@ -2511,6 +2511,9 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         z-scores, ranges to [0, 1], or the features as they are
     max_iter : int, default 500
         scans at most (a whole number, at least 2)
+    label_sketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -2562,7 +2565,7 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
 
     def __init__(
         self, *, gamma: float = 1.0, accelerate: bool = True, tol: float = 1e-06,
-        scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 500,
+        scaling: Literal["standard", "minmax", "none"] = "standard", max_iter: int = 500, label_sketch: int | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -2576,6 +2579,7 @@ class RFSSelector(SelectorOfArrays, entry="rfs"):
         self.tol = tol
         self.scaling = scaling
         self.max_iter = max_iter
+        self.label_sketch = label_sketch
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile
@@ -2946,14 +2950,17 @@ class OMFSSelector(WeightedSelectorOfArrays, entry="omfs"):
         weight of the ℓ2,1 norm (a number above 0)
     c : int | None, default None
         latent width; None: ⌈0.3 q⌉ (a whole number, at least 1, or None)
-    factorizer : {"nmf", "svd"}, default "nmf"
-        how the labels are factorised
+    factorizer : Literal["nmf", "svd"] | None, default None
+        how the labels are factorised; None: nmf, a sketch by svd
     solver : {"irls", "armijo"}, default "irls"
         reweighting, or the paper's descent
     scaling : {"standard", "minmax", "none"}, default "standard"
         z-scores, ranges to [0, 1], or the features as they are
     max_iter : int, default 10000
         iterations at most (a whole number, at least 1)
+    label_sketch : int | None, default None
+        columns of the random sketch that stands for the labels; None: 256 above 10000 labels; 0: never (a whole number, at
+        least 0, or None)
     selection_mode : {"num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"}, default "num_top_features"
         how many features to keep
     num_top_features : int | None, default None
@@ -3004,9 +3011,9 @@ class OMFSSelector(WeightedSelectorOfArrays, entry="omfs"):
     """
 
     def __init__(
-        self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] = "nmf",
+        self, *, gamma: float = 0.8, c: int | None = None, factorizer: Literal["nmf", "svd"] | None = None,
         solver: Literal["irls", "armijo"] = "irls", scaling: Literal["standard", "minmax", "none"] = "standard",
-        max_iter: int = 10000,
+        max_iter: int = 10000, label_sketch: int | None = None,
         selection_mode: Literal["num_top_features", "percentile", "fpr", "fdr", "fwe", "knockoffs", "stability"] = "num_top_features",
         num_top_features: int | None = None, percentile: float = 0.1, fpr: float = 0.05, fdr: float | None = None,
         fwe: float = 0.05, combination: Literal["cauchy", "bonferroni"] = "cauchy", stability_threshold: float = 0.6,
@@ -3021,6 +3028,7 @@ class OMFSSelector(WeightedSelectorOfArrays, entry="omfs"):
         self.solver = solver
         self.scaling = scaling
         self.max_iter = max_iter
+        self.label_sketch = label_sketch
         self.selection_mode = selection_mode
         self.num_top_features = num_top_features
         self.percentile = percentile

@@ -26,6 +26,12 @@ class Factorisation:
     iterations: int
 
 
+def factor_bytes(m: int, q: int, c: int) -> int:
+    """What the factors of m labelsets of q labels take in memory, about: three matrices of their size, Y'Y and its vectors, and
+    V four times."""
+    return 8 * (3 * m * q + 4 * q * q + 4 * m * c)
+
+
 def latent_width(q: int) -> int:
     """c = ⌈0.3 q⌉, at least 1; the arithmetic is exact (0.3·10 is not 3 in binary)."""
     return max(1, -(-3 * q // 10))
@@ -42,8 +48,15 @@ def truncated_svd(labelsets: np.ndarray, counts: np.ndarray, c: int) -> tuple[np
         raise DataError(f"{len(L)} labelsets came with {len(N)} counts; give one count per labelset")
     if not 1 <= c:
         raise ParameterError(f"c is {c}; the latent width must be at least 1")
-    values, vectors = np.linalg.eigh(L.T @ (N[:, None] * L))
-    order = np.argsort(-values, kind="stable")[: min(c, L.shape[1])]
+    S, Vt = leading(L.T @ (N[:, None] * L), c)
+    return (L @ Vt.T) / S, S, Vt
+
+
+def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
+    """S (c,) and V' (c, q) of the c leading singular triples of a Y with Y'Y = `square` (q, q), c and signs as in
+    `truncated_svd`."""
+    values, vectors = np.linalg.eigh(square)
+    order = np.argsort(-values, kind="stable")[: min(c, len(square))]
     S = np.sqrt(np.maximum(values[order], 0.0))
     if not S[0] > 0:
         raise DataError("every labelset is empty, so there is nothing to factorise; check the label columns")
@@ -52,8 +65,7 @@ def truncated_svd(labelsets: np.ndarray, counts: np.ndarray, c: int) -> tuple[np
     Vt = vectors[:, order].T
     size = np.abs(Vt)
     lead = np.argmax(size > (1 - 1e-9) * size.max(axis=1, keepdims=True), axis=1)
-    Vt = Vt * np.where(Vt[np.arange(len(Vt)), lead] < 0, -1.0, 1.0)[:, None]
-    return (L @ Vt.T) / S, S, Vt
+    return S, Vt * np.where(Vt[np.arange(len(Vt)), lead] < 0, -1.0, 1.0)[:, None]
 
 
 def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Factorisation:

@@ -555,12 +555,16 @@ def residual_weights(norms: np.ndarray, floor: float) -> tuple[np.ndarray, float
     return 0.5 / np.maximum(norms, floor), float(huber(norms, 2 * floor).sum())
 
 
-def residual_floor(Y: np.ndarray, counts: np.ndarray | None = None) -> float:
-    """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets and their counts."""
-    Y = np.asarray(Y, dtype=np.float64)
-    counts = np.ones(len(Y)) if counts is None else np.asarray(counts, dtype=np.float64)
+def residual_floor(Y: np.ndarray | sparse.csr_matrix, counts: np.ndarray | None = None) -> float:
+    """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets, dense or CSR, and their counts."""
+    Y = Y.astype(np.float64) if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64)
+    counts = np.ones(Y.shape[0]) if counts is None else np.asarray(counts, dtype=np.float64)
     mean = counts @ Y / counts.sum()
-    return 1e-8 * float(counts @ np.linalg.norm(Y - mean, axis=1) / counts.sum())
+    norms = np.zeros(len(counts))
+    for first in range(0, len(counts), 1024):  # bounds the memory
+        some = Y[first : first + 1024]
+        norms[first : first + 1024] = np.linalg.norm((some.toarray() if sparse.issparse(some) else some) - mean, axis=1)
+    return 1e-8 * float(counts @ norms / counts.sum())
 
 
 class ResidualReweighting:

@@ -28,9 +28,13 @@ class Labelsets:
     indptr: np.ndarray
     indices: np.ndarray
 
+    def matrix(self, q: int) -> sp.csr_matrix:
+        """(m, q) 0/1 CSR matrix."""
+        return sp.csr_matrix((np.ones(len(self.indices), np.int8), self.indices, self.indptr), (len(self.counts), q))
+
     def indicator(self, q: int) -> np.ndarray:
         """(m, q) 0/1 matrix."""
-        return sp.csr_matrix((np.ones(len(self.indices), np.int8), self.indices, self.indptr), (len(self.counts), q)).toarray()
+        return self.matrix(q).toarray()
 
 
 @dataclass

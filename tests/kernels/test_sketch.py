@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from spark_mlfs.kernels.sketch import entries, sign_sketch
+from spark_mlfs.kernels.sketch import entries, sign_sketch, sketched_labels
 
 
 def matrix(q: int, width: int) -> np.ndarray:
@@ -29,6 +29,7 @@ def test_rows_are_the_sums_of_their_labels():
     Z = sign_sketch(Y.indptr, Y.indices, 32)
     assert Z.dtype == np.int64
     np.testing.assert_array_equal(Z.toarray(), Y.toarray().astype(int) @ matrix(300, 32))
+    np.testing.assert_allclose(sketched_labels(Y.indptr, Y.indices, 32).toarray(), Z.toarray() / 2, rtol=0)
     assert sign_sketch(np.zeros(4, np.int32), np.zeros(0, np.int32), 8).shape == (3, 8)
 
 

@@ -11,18 +11,20 @@ from sklearn.linear_model import MultiTaskElasticNet
 from spark_mlfs import pipeline
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.blocks.pack import pack
+from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.cli.config import RunConfig
-from spark_mlfs.errors import ParameterError
+from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.errors import BudgetError, ParameterError
 from spark_mlfs.kernels.sketch import entries, sign_sketch
 from spark_mlfs.methods import METHODS
 from spark_mlfs.output.manifest import selection_manifest
 from spark_mlfs.report.page import page
 from spark_mlfs.statistics.gram import Gram, GroupGrams
-from spark_mlfs.testing import engine_of, rank_here
+from spark_mlfs.testing import block_of, engine_of, rank_here
 
 N, D, Q, WIDTH = 240, 15, 60, 16
 SKETCHING = [name for name, method in METHODS.items() if any(p.name == "label_sketch" for p in method.parameters)]
-GROUPED = {"lasso": {"group": True}, "elastic-net": {"group": True}}
+MORE = {"lasso": {"group": True}, "elastic-net": {"group": True}, "omfs": {"factorizer": "svd", "c": Q}}  # beside a sketch
 
 
 def table(q=Q, n=N, labels=3):
@@ -47,6 +49,14 @@ def here():
     return engine_of(*table())
 
 
+class Watched(LocalEngine):
+    """Keeps what was asked of it."""
+
+    def _compute(self, statistics):
+        self.asked = [*getattr(self, "asked", []), *statistics.values()]
+        return super()._compute(statistics)
+
+
 def scores(engine, method, **parameters):
     return rank_here(engine, pipeline.Request.of(method, parameters))[2]
 
@@ -60,7 +70,7 @@ def agrees(got, want, tolerance):
 
 
 def test_the_methods_that_sketch():
-    assert set(SKETCHING) == {"ridge", "csfs", "mssl", "msfs", "lasso", "elastic-net"}
+    assert set(SKETCHING) == {"ridge", "csfs", "mssl", "msfs", "lasso", "elastic-net", "omfs", "rfs"}
 
 
 def test_the_report_says_that_a_sketch_stood_for_the_labels():
@@ -94,6 +104,59 @@ def test_mssl_of_the_sketch(here):
     agrees(scores(here, "mssl", label_sketch=WIDTH, alpha=0.3, beta=4.0, k=3).values, norms(W), 1e-5)
 
 
+def test_rfs_of_the_sketch(here):
+    x, y = table()
+    X, Z = oracle.standardise(x), sketched(y)
+    floor = 1e-8 * np.linalg.norm(Z - Z.mean(axis=0), axis=1).mean()
+    want = norms(oracle.rfs_nie(X, Z, 20.0, 400, floor)[-1][0])
+    for accelerate in (True, False):
+        got = scores(here, "rfs", label_sketch=WIDTH, gamma=20.0, tol=1e-9, accelerate=accelerate)
+        assert got.converged and got.details["scans"] > 1 and got.details["label_sketch"] == WIDTH
+        agrees(got.values, want, 1e-5)
+
+
+def test_rfs_of_the_sketch_of_few_rows():
+    """45 rows of 15 features are gathered; so are their sketched labels."""
+    x, y = (part[:45] for part in table())
+    X, Z = oracle.standardise(x), sketched(y)
+    floor = 1e-8 * np.linalg.norm(Z - Z.mean(axis=0), axis=1).mean()
+    got = scores(engine_of(x, y), "rfs", label_sketch=WIDTH, gamma=2.0, tol=1e-9)
+    assert got.details["scans"] == 0
+    W, b = oracle.rfs_nie(X, Z, 2.0, 3000, floor)[-1]
+    assert got.objective[-1] <= oracle.rfs_objective(X, Z, W, b, 2.0) * (1 + 1e-8)
+    agrees(got.values, norms(W), 1e-4)
+
+
+@pytest.mark.parametrize("c", [None, 5, WIDTH + 10])
+@pytest.mark.parametrize("solver", ["irls", "armijo"])
+def test_omfs_of_the_sketch(here, c, solver):
+    """Z's truncated SVD as the latent labels; with a latent width of the sketch's or more, Z itself."""
+    x, y = table()
+    Z = sketched(y)
+    U, S, _ = np.linalg.svd(Z, full_matrices=False)
+    k = min(WIDTH, 18 if c is None else c)  # 0.3 of 60 labels
+    got = scores(here, "omfs", label_sketch=WIDTH, c=c, gamma=2.0, solver=solver)
+    assert got.details["latent_width"] == k and got.details["label_sketch"] == WIDTH
+    agrees(got.values, norms(oracle.omfs(oracle.standardise(x), U[:, :k] * S[:k], 2.0)), 1e-5 if solver == "irls" else 1e-3)
+    if k == WIDTH:
+        agrees(got.values, norms(oracle.omfs(oracle.standardise(x), Z, 2.0)), 1e-5 if solver == "irls" else 1e-3)
+
+
+@pytest.mark.parametrize("method", ["omfs", "rfs"])
+def test_the_wider_the_sketch_the_nearer_the_ranking(method):
+    """3000 rows, a third repeated, 500 labels: from 16 to 480 columns the ranking approaches that of all labels."""
+    x, y = table(q=500, n=2250)
+    engine = engine_of(x, y)
+    more = {"factorizer": "svd", "c": 200} if method == "omfs" else {"tol": 1e-4}
+    exact = scores(engine, method, label_sketch=0, **more).values
+    off = []
+    for width in (16, 480):
+        some = scores(engine, method, label_sketch=width, **more).values
+        off.append(np.abs(some / exact - 1).mean())
+    assert spearmanr(some, exact).statistic > 0.95
+    assert off[1] < 0.5 * off[0] and off[1] < 2 * np.sqrt(2 / 480)
+
+
 @pytest.mark.parametrize("method", ["lasso", "elastic-net"])
 def test_group_penalties_of_the_sketch(here, method):
     x, y = table()
@@ -107,9 +170,9 @@ def test_group_penalties_of_the_sketch(here, method):
 @pytest.mark.parametrize("method", SKETCHING)
 def test_a_wide_sketch_ranks_as_the_labels(here, method):
     """48 columns for 60 labels: the ranking is nearly that of the labels, and without a sketch it is."""
-    whole, wide = (scores(here, method, label_sketch=width, **GROUPED.get(method, {})).values for width in (0, 48))
+    whole, wide = (scores(here, method, label_sketch=width, **MORE.get(method, {})).values for width in (0, 48))
     assert spearmanr(whole, wide).statistic > 0.9
-    assert (scores(here, method, **GROUPED.get(method, {})).values == whole).all()
+    assert (scores(here, method, **MORE.get(method, {})).values == whole).all()
 
 
 def test_partitions_do_not_matter(spark):
@@ -121,7 +184,7 @@ def test_partitions_do_not_matter(spark):
     for partitions in (1, 5):
         packed = pack(frame.repartition(partitions))
         for small in (0, 1 << 40):
-            requests = [pipeline.Request.of(name, {"label_sketch": WIDTH, **GROUPED.get(name, {})}) for name in SKETCHING]
+            requests = [pipeline.Request.of(name, {"label_sketch": WIDTH, **MORE.get(name, {})}) for name in SKETCHING]
             for result in pipeline.rank(packed, requests, small_bytes=small):
                 bits = result.scores.values.tobytes()
                 assert want.setdefault(result.request.method, bits) == bits, (result.request.method, partitions, small)
@@ -142,6 +205,32 @@ def test_above_ten_thousand_labels_without_asking():
     assert Gram(sketch=256).state_bytes(engine.profile) < 1 << 20 < Gram().state_bytes(engine.profile)
 
 
+@pytest.mark.parametrize("method", ["omfs", "rfs"])
+def test_more_than_ten_thousand_labels_take_no_state_of_labels(method):
+    """Defaults at 11,000 labels: the widest state is (features + 256)², neither labelsets nor labels × labels are asked for."""
+    x, y = table(q=11_000)
+    block = block_of(x, y)
+    engine = Watched(profile_block(block, 11_000), [block])
+    got = scores(engine, method, **({"max_iter": 3} if method == "rfs" else {}))
+    assert got.details["label_sketch"] == 256
+    assert max(s.state_bytes(engine.profile) for s in engine.asked) <= 24 * (D + 256 + 2) ** 2
+    if method == "omfs":
+        assert got.details["latent_width"] == 240  # as many distinct rows as there are
+        U, S, _ = np.linalg.svd(y, full_matrices=False)
+        want = norms(oracle.omfs(oracle.standardise(x), U * S, 0.8))
+        assert spearmanr(got.values, want).statistic > 0.9
+        assert np.abs(got.values / want - 1).max() < 4 * np.sqrt(2 / 256)
+
+
+def test_factors_of_many_labels_are_refused_in_time():
+    """Of 3000 labels Y'Y and its vectors take 290 MB, though the sums fit."""
+    engine = engine_of(*table(q=3000))
+    engine.driver_bytes = 200 << 20
+    with pytest.raises(BudgetError, match="labels need .* MB on the driver.*label_sketch=256, without factorizer='nmf'"):
+        scores(engine, "omfs", factorizer="nmf")
+    assert scores(engine, "omfs", label_sketch=WIDTH).details["latent_width"] == WIDTH
+
+
 def test_half_samples_and_folds_are_sketched(here):
     request = pipeline.Request.of("ridge", {"label_sketch": WIDTH}, 5, rule=pipeline.Rule("stability", 0.6, 5))
     _, _, got = rank_here(here, request)
@@ -153,6 +242,8 @@ def test_half_samples_and_folds_are_sketched(here):
 def test_what_cannot_be_sketched_is_refused(here):
     with pytest.raises(ParameterError, match="label_sketch = 16 goes with group=True"):
         scores(here, "lasso", label_sketch=WIDTH)
+    with pytest.raises(ParameterError, match="label_sketch = 16 goes with factorizer='svd'"):
+        scores(here, "omfs", label_sketch=WIDTH, factorizer="nmf")
     x, y = table()
     y[3, 1] = np.nan
     with pytest.raises(ParameterError, match="label_sketch = 16 needs every label known"):

@@ -241,6 +241,12 @@ def weights(profile, seed=0):
     return rng.normal(size=(len(profile.varying), profile.q)) * 1e-3, rng.normal(size=profile.q)
 
 
+def sketched_and_not(profile, name):
+    """One with as many labels as there are, and one on three columns that stand for them."""
+    w, b = weights(profile)
+    return [rfs.ReweightedGram(w, b, 1e-6), rfs.ReweightedGram(w[:, :3].copy(), b[:3].copy(), 1e-6, 3)]
+
+
 def quantile_steps(profile, name):
     bounds = quantiles.QuantileBounds.start(profile, np.array([0.25, 0.5]))
     return [bounds.statistic()]
@@ -274,8 +280,8 @@ EXAMPLES = {
     ),
     cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(joint(cells.CellInformation))),
     cells.CellCounts: (("dense", "thin", "wide", "wide_dense"), on(joint(cells.CellCounts))),
-    gram.Gram: (FEW, on(lambda p, name: [gram.Gram(), gram.Gram(5)])),
-    rfs.ReweightedGram: (FEW, on(lambda p, name: [rfs.ReweightedGram(*weights(p), 1e-6)])),
+    gram.Gram: (FEW, on(lambda p, name: [gram.Gram(), gram.Gram(5), gram.Gram(sketch=3)])),
+    rfs.ReweightedGram: (FEW, on(sketched_and_not)),
     csfs.FilledSums: (FEW, on(lambda p, name: [csfs.FilledSums(None, None), csfs.FilledSums(*weights(p))])),
     csfs.AllRowsGram: (FEW, on(lambda p, name: [csfs.AllRowsGram()])),
     gram.GroupGrams: (FEW, on(lambda p, name: [gram.GroupGrams()])),
