@@ -25,7 +25,7 @@ import numpy as np
 from ..engine.base import Engine
 from ..solvers.scatter import floored_ratio, overlapping_scatter, stored_scatter
 from ..statistics.base import Statistic
-from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, thin
+from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, label_units, thin
 from ..statistics.targets import Labels
 from .base import Method, Scores
 
@@ -54,7 +54,7 @@ class FStatistic(Method):
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if thin(engine.profile):
-            return [MomentsNumbers(Labels(engine.profile.q), engine.profile.positive_total, BetweenWithin())]
+            return [MomentsNumbers(Labels(engine.profile.q), label_units(engine.profile), BetweenWithin())]
         return [GroupMoments(engine.labels())]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:

@@ -30,7 +30,7 @@ from ..params import Choice, Parameter
 from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter, stored_scatter, stored_two_class_ratio
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
-from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, known_range, thin
+from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, known_range, label_units, thin
 from ..statistics.targets import Classes, Labels
 from .base import Method, Scores
 from .counting import known_labelsets
@@ -82,7 +82,7 @@ class Fisher(Method):
             return [LabelsetCounts()]
         profile, single = engine.profile, p["label_coding"] == "br"
         if thin(profile) and not (single and (profile.has_unknown or p["label_weights"] != "uniform")):
-            return [MomentsNumbers(Labels(profile.q), profile.positive_total, StoredFisher(p["label_coding"]))]
+            return [MomentsNumbers(Labels(profile.q), label_units(profile), StoredFisher(p["label_coding"]))]
         return [GroupMoments(engine.labels())]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:

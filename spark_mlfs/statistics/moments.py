@@ -6,7 +6,7 @@ holds 0, else the middle of its range), so that a large mean with a small spread
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from ..blocks.block import Block, concatenate
 from ..blocks.codec import State, envelope
 from ..blocks.coding import SPARSE_DENSITY
+from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
@@ -25,6 +26,7 @@ from .base import Ended, Runner, Statistic, cuts
 from .targets import Everything, Labels, Target
 
 WORD = 40  # bits of a lower word of `kernels.exact`
+DIGITS = 16  # bits of how much a row counts that are multiplied at a time: 2²⁷ rows of 2²⁰ times so many fit int64
 
 
 def provisional_centre(profile: Profile) -> np.ndarray:
@@ -155,18 +157,29 @@ class MomentsReduction(Protocol):
 
 
 def thin(profile: Profile) -> bool:
-    """Whether the features are so sparse, however they are stored, that moments go by what is not zero. Sums of heavy rows would
-    leave int64 there, as do those with grades."""
-    heavy = profile.graded or (profile.weighted and profile.total >= exact.WIDE_ROWS)
-    return profile.density < SPARSE_DENSITY and not heavy
+    """Whether the features are so sparse, however they are stored, that moments go by what is not zero."""
+    return profile.density < SPARSE_DENSITY
+
+
+def heavy(profile: Profile) -> bool:
+    """Whether rows may count so much that sums of their squares leave int64: by their weights, or by grades in units of 2⁻¹⁵."""
+    return profile.graded or (profile.weighted and profile.total >= exact.WIDE_ROWS)
+
+
+def label_units(profile: Profile) -> np.ndarray:
+    """(q,) int64 rows with each label, or their units of weight; where labels are graded the sums of their grades, in units of
+    2⁻¹⁵."""
+    if not profile.graded:
+        return profile.positive_total
+    return profile.weight_grade if profile.weighted else profile.grade
 
 
 @dataclass
 class MomentsNumbers(Ended):
     """What `reduction` makes of the moments of sparse features over the groups of `target`: (k, v).
 
-    `rows` (groups,) rows of each group; of `Labels` group 0, all rows, is left out. States are X'Y and X²'Y of the quantised
-    values (`kernels.exact`) as CSR (features, groups), in whole numbers.
+    `rows` (groups,) rows of each group, as `label_units` has them; of `Labels` group 0, all rows, is left out. States are X'Y and
+    X²'Y of the quantised values (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words.
     """
 
     target: Target
@@ -174,6 +187,10 @@ class MomentsNumbers(Ended):
     reduction: MomentsReduction
     layout = "rows"
     weighted = True
+    graded = True
+
+    def takes_grades(self) -> bool:
+        return isinstance(self.target, (Labels, Everything))
 
     def key(self) -> Hashable:
         return "moments numbers", self.target.key(), self.reduction.key()
@@ -182,7 +199,7 @@ class MomentsNumbers(Ended):
         """The bytes of a cell, and (v,) the cells of each feature at most."""
         each, _ = self.target.bounds(profile)
         one = bool(profile.binary[profile.varying].all())
-        products = 1 if one else 9 if profile.n >= exact.WIDE_ROWS else 6
+        products = 1 if one else 11 if heavy(profile) else 9 if profile.n >= exact.WIDE_ROWS else 6
         return 12 * products, np.minimum(len(self.rows), profile.stored[profile.varying] * each)
 
     def edges(self, profile: Profile, size: int) -> np.ndarray:
@@ -191,15 +208,18 @@ class MomentsNumbers(Ended):
 
     def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
         each, cells = self._bounds(profile)
-        return int(each * cells[first:last].sum()) + 17 * 8 * (last - first + 1) + envelope(36)
+        return int(each * cells[first:last].sum()) + 22 * 8 * (last - first + 1) + envelope(46)
 
     def pieces(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         block = concatenate(blocks)
         rows, groups = self.target.groups(block)
-        if isinstance(self.target, Labels):
-            rows, groups = rows[groups > 0], groups[groups > 0] - 1
+        units = self.target.grade_units(block) if profile.graded else np.ones(len(rows), np.int64)
         mass = block.masses(profile)
-        member = members(rows, groups, block.n, len(self.rows), mass).astype(np.int64)
+        if isinstance(self.target, Labels):
+            rows, groups, units = rows[groups > 0], groups[groups > 0] - 1, units[groups > 0]
+        times = units if mass is None else units * mass[rows]
+        member = members(rows, groups, block.n, len(self.rows)).astype(np.int64)
+        member.data = times[np.argsort(rows, kind="stable")]
         binary = profile.binary[profile.varying]
         coarse, fine = exact.quantised(_stored(block, profile), unit_of(profile))
         columns = [None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine)]
@@ -221,24 +241,31 @@ class MomentsNumbers(Ended):
         indptr, indices = coarse.indptr[first : last + 1] - a, coarse.indices[a:z]
         state: State = {}
 
-        def put(name: str, values: np.ndarray) -> None:
-            product = sp.csr_matrix((values, indices, indptr), shape=(last - first, member.shape[0])) @ member
-            state[name] = product.tocsc().tocsr()  # twice turned: in order
+        def product(values: np.ndarray, by: sp.csr_matrix) -> sp.csr_matrix:
+            out = sp.csr_matrix((values, indices, indptr), shape=(last - first, member.shape[0])) @ by
+            return out.tocsc().tocsr()  # twice turned: in order
+
+        def put(name: str, values: np.ndarray, words: bool) -> None:
+            if words:
+                everyone = sp.csr_matrix(np.ones((member.shape[0], 1), np.int64) if mass is None else mass[:, None])
+                state[name], state[name + "+"] = _two_words(values, member, product)
+                for word, total in zip(("", "+"), _two_words(values, everyone, product), strict=True):
+                    state["all " + name + word] = total.toarray().ravel()
+                return
+            state[name] = product(values, member)
             before = np.concatenate([[0], np.cumsum(values if mass is None else values * mass[indices])])
             state["all " + name] = before[indptr[1:]] - before[indptr[:-1]]
 
-        put("rows", np.ones(z - a, np.int64))
-        if binary:
-            return state
-        h = coarse.data[a:z]
-        put("h", h)
-        put("hh", h * h)
-        if fine is not None:
-            low = fine.data[a:z]
-            put("l", low)
-            put("hl", h * low)
-            put("ll", low * low)
-        if profile.n >= exact.WIDE_ROWS:
+        values = {"rows": np.ones(z - a, np.int64)}
+        if not binary:
+            h = coarse.data[a:z]
+            values |= {"h": h, "hh": h * h}
+            if fine is not None:
+                low = fine.data[a:z]
+                values |= {"l": low, "hl": h * low, "ll": low * low}
+        for name, each in values.items():
+            put(name, each, heavy(profile) and name != "rows")
+        if profile.n >= exact.WIDE_ROWS and not heavy(profile):
             for name in ("hh", "hl", "ll"):
                 if name in state:
                     above = state[name].copy()
@@ -247,7 +274,10 @@ class MomentsNumbers(Ended):
         return state
 
     def merge(self, left: State, right: State) -> State:
-        return {name: _sum_of(left.get(name), right.get(name)) for name in sorted(left.keys() | right.keys())}
+        out = {name: _sum_of(left.get(name), right.get(name)) for name in sorted(left.keys() | right.keys())}
+        for name in [name for name in out if name + "+" in out]:
+            out[name], out[name + "+"] = _carry(out[name], out[name + "+"])
+        return out
 
     def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         cells = state["rows"].tocsr()
@@ -266,11 +296,14 @@ class MomentsNumbers(Ended):
             total = square = aligned["rows"].astype(np.float64)
             all_total = all_square = whole["rows"].astype(np.float64)
         else:
-            if profile.n >= exact.WIDE_ROWS:
+            if profile.n >= exact.WIDE_ROWS or heavy(profile):
                 aligned, whole = exact.carried(aligned), exact.carried(whole)
             total, square = exact.sums_of(aligned, unit[feature], (len(keys),))
             all_total, all_square = exact.sums_of(whole, unit, (last - first,))
         rows = LabelRows(self.rows, profile.total)
+        if profile.graded:  # all rows in the units of grades, too
+            rows = LabelRows(self.rows, profile.total << GRADE_BITS)
+            all_total, all_square = (np.ldexp(each, GRADE_BITS) for each in (all_total, all_square))
         group = cells.indices.astype(np.int64)
         moments = PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
         return np.atleast_2d(self.reduction(moments))
@@ -281,6 +314,45 @@ def _stored(block: Block, profile: Profile) -> sp.csr_matrix:
     x = shifted(block, profile) if block.sparse else sp.csr_matrix(shifted(block, profile))
     x.eliminate_zeros()
     return x
+
+
+def _two_words(
+    values: np.ndarray, by: sp.csr_matrix, product: Callable[[np.ndarray, sp.csr_matrix], sp.csr_matrix]
+) -> list[sp.csr_matrix]:
+    """The 40 bits below and what is above them of `product`(values, by), values below 2⁴¹ in size, `by` not negative: values 20
+    bits at a time, `by` `DIGITS` at a time."""
+    low, above, raised = None, None, 0
+    half = (1 << WORD // 2) - 1
+    rest = by.copy()
+    while raised == 0 or rest.data.any():
+        digits = rest.copy()
+        digits.data &= (1 << DIGITS) - 1
+        lower, upper = product(values & half, digits), product(values >> WORD // 2, digits)
+        over = upper.copy()
+        over.data >>= WORD // 2
+        upper.data = (upper.data & half) << WORD // 2
+        words = _carry(lower + upper, over)
+        for _ in range(raised):
+            words = _carry(*(_times(word, DIGITS) for word in words))
+        low, above = words if low is None else _carry(low + words[0], above + words[1])
+        rest.data >>= DIGITS
+        raised += 1
+    return [low, above]
+
+
+def _carry(low: Any, above: Any) -> tuple[Any, Any]:
+    """Two words, arrays or CSR, of which the lower one has 40 bits again."""
+    if not sp.issparse(low):
+        return low & ((1 << WORD) - 1), above + (low >> WORD)
+    over = low.copy()
+    over.data >>= WORD
+    return low - _shifted(over), above + over
+
+
+def _times(word: sp.csr_matrix, bits: int) -> sp.csr_matrix:
+    out = word.copy()
+    out.data <<= bits
+    return out
 
 
 def _shifted(above: sp.csr_matrix) -> sp.csr_matrix:

@@ -14,6 +14,7 @@ from sklearn.metrics import mutual_info_score
 
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.codec import binary_array, decode, encode
+from spark_mlfs.blocks.grades import ONE
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
@@ -72,6 +73,7 @@ RUNS = [
 ]
 MOMENTS = [("f-statistic", {}), ("fisher", {}), ("fisher", {"label_coding": "overlap"}), ("fisher", {"label_coding": "lp"})]
 KINDS = ("binary", "counts", "signed", "dense", "unknown")
+HEAVY = MOMENTS[:3]  # what takes grades
 
 
 def engine(kind, **budgets):
@@ -158,6 +160,99 @@ def test_moments_of_stored_values_against_dense_ones(kind, method, given, monkey
     cut.worker_bytes = 1 << 16
     monkeypatch.setattr(cut, "_refuse", lambda statistics: [])
     assert scores(cut, method, given).values.tobytes() == one.tobytes()
+
+
+def heavy_block(kind, graded, weighted, dense=False):
+    """The rows with grades of their labels, and weights of 14 million rows together."""
+    block = block_of(*table(kind), dense=dense)
+    rng = np.random.default_rng(4)
+    half = block.n // 2  # rows repeat with their grades
+    if graded:
+        labels = int(block.label_indptr[half])
+        units = rng.integers(1, ONE + 1, labels)
+        units[rng.random(labels) < 0.2] = ONE
+        block.grades = np.concatenate([units, units[: len(block.label_indices) - labels]]).astype(np.uint16)
+    if weighted:
+        block.weights = np.tile(rng.integers(1, 40_000, half).astype(float), 2)
+    return block
+
+
+@pytest.mark.parametrize("graded, weighted", [(True, False), (True, True), (False, True)])
+@pytest.mark.parametrize("kind", ["binary", "counts", "signed"])
+def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monkeypatch):
+    """Grades and weights beyond int64: as dense tables of the same have them, to the bit wherever rows and features are cut."""
+    block = heavy_block(kind, graded, weighted)
+    held = LocalEngine(profile_block(block, Q), [block])
+    assert moments.thin(held.profile) and moments.heavy(held.profile) and held.profile.graded == graded
+    for method, given in HEAVY if graded else MOMENTS:
+        (statistic,) = METHODS.create(method).needs(held, check(METHODS.create(method).parameters, given, method))
+        assert statistic.ends or given == {"label_coding": "lp"}
+        one = scores(held, method, given).values
+        with monkeypatch.context() as patch:
+            for module in (f_statistic, fisher):
+                patch.setattr(module, "thin", lambda profile: False)
+            table_ = scores(LocalEngine(held.profile, [block]), method, given).values
+        assert np.allclose(table_, one, rtol=1e-9, atol=1e-13), method
+        if not statistic.ends:
+            continue
+        for cuts_ in ((0, 100, 101, 450, block.n), tuple(range(0, block.n + 1, 50))):
+            parts = [block.part(a, z) for a, z in zip(cuts_[:-1], cuts_[1:], strict=True)]
+            edges = np.arange(0, held.num_features + 1, 5)
+            pieces = [[*statistic.pieces([part], held.profile, edges)] for part in parts]
+            for i, (a, z) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+                state = pieces[0][i]
+                for other in pieces[1:]:
+                    assert len(encode(compact(other[i]))) <= statistic.piece_bytes(held.profile, a, z)
+                    state = statistic.merge(decode(encode(compact(other[i]))), state)
+                numbers = statistic.finish_piece(state, a, z, held.profile)
+                assert numbers.tobytes() == np.ascontiguousarray(held.run(statistic)[0][:, a:z]).tobytes()
+
+
+def test_two_words_hold_what_leaves_int64():
+    """Sums of values of 41 bits times counts of 51, against Python's own whole numbers."""
+    rng = np.random.default_rng(0)
+    values = sp.csr_matrix(rng.integers(-(1 << 40), 1 << 40, (5, 300)) * (rng.random((5, 300)) < 0.4))
+    values.data[:40] = 1 << 40
+    by = sp.csr_matrix(rng.integers(0, 1 << 51, (300, 7)) * (rng.random((300, 7)) < 0.5))
+
+    def product(data, right):
+        return sp.csr_matrix((data, values.indices, values.indptr), shape=values.shape) @ right
+
+    low, above = (word.toarray() for word in moments._two_words(values.data, by, product))
+    exact_ = values.toarray().astype(object) @ by.toarray().astype(object)
+    assert (low >= 0).all() and (low < 1 << 40).all() and max(map(abs, exact_.ravel())) > 1 << 64
+    assert (above.astype(object) * (1 << 40) + low.astype(object) == exact_).all()
+
+
+@pytest.mark.parametrize("method, given", HEAVY[:2], ids=lambda v: str(v))
+def test_grades_of_sparse_wide_rows_take_no_table_of_features_and_labels(method, given):
+    """2000 features by 5000 labels: 800 MB as a table; the driver takes 8 MB, a worker 16 MB."""
+    rng = np.random.default_rng(1)
+    n, d, q = 3000, 2000, 5000
+    x = sp.random(n // 2, d, 0.005, "csr", random_state=1, data_rvs=lambda size: rng.integers(1, 6, size).astype(float))
+    x = sp.vstack([x, x], format="csr")
+    y = sp.random(n, q, 3 / q, "csr", random_state=2)
+    block = Block(x, np.arange(n), y.indptr, y.indices)
+    block.grades = rng.integers(1, ONE + 1, y.nnz).astype(np.uint16)
+    held = LocalEngine(profile_block(block, q), [block], driver_bytes=8 << 20, worker_bytes=16 << 20)
+    assert moments.GroupMoments(held.labels()).state_bytes(held.profile) > 1 << 29
+    found = scores(held, method, given).values
+    some, g = x[:, :25].toarray(), np.zeros((n, q))
+    g[block.label_rows(), y.indices] = block.grades / ONE
+    g = g[:, g.any(axis=0)]
+    mean, size = (g.T @ some) / g.sum(axis=0)[:, None], g.sum(axis=0)[:, None]
+    square = (g.T @ (some * some)) - size * mean**2
+    if method == "f-statistic":
+        centre = (g.sum(axis=1) @ some) / g.sum()
+        wanted = (size * (mean - centre) ** 2).sum(axis=0) / square.sum(axis=0)
+        wanted *= max(n - q, 1) / (q - 1)
+    else:
+        rest = (some.sum(axis=0) - size * mean) / (n - size)
+        outside = (some**2).sum(axis=0) - size * mean**2 - square - (n - size) * rest**2
+        between = size * (mean - some.mean(axis=0)) ** 2 + (n - size) * (rest - some.mean(axis=0)) ** 2
+        wanted = (between / (square + outside)).mean(axis=0)
+    varying = held.profile.varying
+    assert np.allclose(found[: (varying < 25).sum()], wanted[varying[varying < 25]], rtol=1e-8)
 
 
 def test_beyond_four_million_rows_sums_of_squares_are_two_words(monkeypatch):
