@@ -112,11 +112,15 @@ class WordCounter(Transformer, HasInputCol, HasOutputCol, MLReadable, MLWritable
     def read(cls) -> MLReader:
         return Reader(cls)
 
+    def word_counts(self) -> WordCounts:
+        """What counts the words of a batch of texts."""
+        words, stop = self.getOrDefault("vocabulary"), self.getOrDefault("stopWords")
+        return WordCounts(tuple(words), self.getOrDefault("binary"), frozenset(stop))
+
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        words = self.getOrDefault("vocabulary")
-        counts = WordCounts(tuple(words), self.getOrDefault("binary"), frozenset(self.getOrDefault("stopWords")))
+        counts = self.word_counts()
         column = counted(F.col(quoted(self.getInputCol())), counts)
-        return with_names(dataset.withColumn(self.getOutputCol(), column), self.getOutputCol(), words)
+        return with_names(dataset.withColumn(self.getOutputCol(), column), self.getOutputCol(), list(counts.vocabulary))
 
 
 # ---- parts ----

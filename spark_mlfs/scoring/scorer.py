@@ -81,7 +81,7 @@ class Scorer:
         places, width = selector.places(whole)
         order = self.classifier.places(selector.transform(whole))
         places = places if order is None else places[order]
-        for first in range(len(before) - 2, max(-1, len(before) - 4), -1):
+        for first in range(len(before) - 1, max(-1, len(before) - 4), -1):
             counted = word_counts(before[first:])
             if counted is not None and before[-1].getOutputCol() == selector.getFeaturesCol():
                 column, words = counted

@@ -1,4 +1,4 @@
-"""Which stages of Spark ML's count the words of a column as `read.words` does."""
+"""Which stages count the words of a column as `read.words` does: Spark ML's, and this library's own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ __all__ = ["WordCounts", "word_counts", "words_of"]
 
 
 def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
-    """The column of texts that Spark ML's stages count the words of, and what counts the same; None for other stages."""
+    """The column of texts that the stages count the words of, and what counts the same; None for other stages: Spark ML's, or one
+    `corpus.WordCounter`, which says so itself."""
     from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer, StopWordsRemover
 
+    if len(stages) == 1 and hasattr(stages[0], "word_counts"):
+        return stages[0].getInputCol(), stages[0].word_counts()
     split, *removers, counter = stages if len(stages) > 1 else (None, None)
     if not isinstance(split, RegexTokenizer) or not isinstance(counter, CountVectorizerModel) or len(removers) > 1:
         return None

@@ -14,6 +14,7 @@ from spark_mlfs.errors import ParameterError
 from spark_mlfs.ml.pipelines import load_pipeline, save_pipeline
 from spark_mlfs.output import folder
 from spark_mlfs.output.folder import Place
+from spark_mlfs.read.words import WordCounts
 from spark_mlfs.scoring import fit, scorer
 
 
@@ -81,6 +82,8 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
         assert cli.main(["select", "--data", f"{tmp_path}/in", *flags, "--output", f"{tmp_path}/{name}"]) == 0
         loaded = scorer.load_scorer(spark, f"file://{tmp_path}/{name}")
         scored = loaded.tagged(frame, ["doc"], top_n=2).orderBy("doc").collect()
+        _, cells = loaded._features(loaded.read_of(frame))
+        assert isinstance(cells.read, WordCounts)  # counted where the classifier reads them, whatever stages counted before
         return read, scored, {type(stage).__name__ for stage in loaded.stages}
 
     *with_jvm, _ = found("with")
