@@ -10,7 +10,7 @@ thing that is wrong with them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -203,16 +203,18 @@ def collected(rows: DataFrame) -> list[Row]:
 
 
 @contextmanager
-def small_batches(spark: SparkSession) -> Iterator[None]:
+def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = None) -> Iterator[None]:
     """Has Spark hand rows over in Arrow batches of about `BLOCK_BYTES` meanwhile: wide rows by the ten thousand take twice as
-    long. The session's own settings come back; a platform that lets nobody set them keeps them."""
+    long. Spark before 4.1 counts rows, not bytes: there a batch has as many as `row_bytes()` of a row say, at most `BATCH_ROWS`.
+    The session's own settings come back; a platform that lets nobody set them keeps them."""
     try:
         name, before = _BATCH_BYTES, spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
         small = str(BLOCK_BYTES)
     except Exception:
         name, before = _BATCH_RECORDS, spark.conf.get(_BATCH_RECORDS, "10000")
+        most = BATCH_ROWS if row_bytes is None else max(1, min(BATCH_ROWS, BLOCK_BYTES // max(1, row_bytes())))
         rows = int(before or 0)
-        small = str(min(rows, BATCH_ROWS) if rows > 0 else BATCH_ROWS)
+        small = str(min(rows, most) if rows > 0 else most)
     try:
         spark.conf.set(name, small)
     except Exception:  # whatever the platform says: it is slower, not wrong

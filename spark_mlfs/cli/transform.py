@@ -74,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Cuts a data set down; returns the exit code."""
+    from ..blocks.pack import small_batches
     from ..output.folder import MANIFEST, Output
     from ..output.manifest import as_json, opening, versions
     from ..read.toml import reader_option
@@ -111,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
             if args.dry_run:
                 return _dry_run(args, spark, model, where, frame, reduced, options, form)
         place = nullcontext() if output is None else output.writing(spark)
-        with stages.stage("transform and write"), place as target:
+        with stages.stage("transform and write"), small_batches(spark), place as target:
             rows = 0 if target is None else _write(spark, reduced, target, args.output_format)
             if table is not None:
                 rows = table.write(reduced)

@@ -16,6 +16,7 @@ from pyspark.sql import types as T
 
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import label_source
+from ..blocks.pack import collected
 from ..errors import DataError, ParameterError, worker_errors
 from ..evaluate.metrics import Sums
 from ..ml.classifiers import BestLabels
@@ -88,8 +89,8 @@ def check(scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = Non
     labels are none of the model's, or no row has all of them known.
     """
     states = measured(scorer, frame, labels, top_n, threshold)
-    with worker_errors():
-        parts = [_decoded(bytes(row.state)) for row in states.collect()]
+    with scorer.small_batches(frame):
+        parts = [_decoded(bytes(row.state)) for row in collected(states)]
     total: Checked | None = None
     for part in parts:
         total = part if total is None else total + part

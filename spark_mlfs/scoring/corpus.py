@@ -243,7 +243,8 @@ def score(
             entry = {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)}
             journal.done(number, entry)
 
-        _side_by_side(spark, one, todo, at_a_time(parallelism), journal, progress)
+        with scorer.small_batches(inputs.shown):
+            _side_by_side(spark, one, todo, at_a_time(parallelism), journal, progress)
         entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
         counts: dict[str, int] = {}
         for entry in entries:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StringType
 
+from ..blocks.pack import small_batches
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..ml.base import Saved
 from ..ml.classifiers import MultiLabelClassificationModel, output_names
@@ -44,6 +47,12 @@ class Scorer:
     def columns_read(self) -> list[str]:
         """The columns that the pipeline needs, as far as a stage of the user's own SQL."""
         return _columns_read(self.stages)
+
+    @contextmanager
+    def small_batches(self, frame: DataFrame) -> Iterator[None]:
+        """Spark hands rows like those of `frame` over in Arrow batches of a few MB meanwhile, however long their texts are."""
+        with small_batches(frame.sparkSession, lambda: _text_bytes(frame, self.columns_read())):
+            yield
 
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …: whatever else the rows carry, such as the
@@ -107,6 +116,18 @@ class Scorer:
 
 
 RAW = "rawPrediction"
+LOOKED_AT = 100  # rows, for the length of texts
+
+
+def _text_bytes(frame: DataFrame, columns: Sequence[str]) -> int:
+    """How many bytes the texts of a row have, of the first rows the longest; 1 where no column is a text."""
+    texts = [F.col(quoted(f.name)) for f in frame.schema.fields if f.name in columns and isinstance(f.dataType, StringType)]
+    if not texts:
+        return 1
+    lengths = (F.coalesce(F.octet_length(text), F.lit(0)) for text in texts)
+    with reading():
+        row = frame.select(sum(lengths, F.lit(0)).alias("bytes")).limit(LOOKED_AT).agg(F.max("bytes")).first()
+    return max(1, int(row[0] or 0))
 
 
 def _through(stages: Sequence[Any], frame: DataFrame) -> DataFrame:

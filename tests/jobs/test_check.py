@@ -11,9 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyspark.ml import PipelineModel
+from pyspark.sql import functions as F
 from sklearn import metrics as known
 
-from spark_mlfs.scoring.check import Batches, keys_of, value_of
+from spark_mlfs.scoring import check as checking
+from spark_mlfs.scoring.check import Batches, check, keys_of, value_of
+from spark_mlfs.scoring.scorer import load_scorer
 
 Q, TAGS = 6, [f"t{j}" for j in range(6)]
 
@@ -82,6 +85,30 @@ def test_metrics_are_those_of_scikit_learn(run, home, predicted):
     assert [row["label"] for row in found["labels"]] == TAGS and [row["support"] for row in found["labels"]] == list(
         truth.sum(axis=0)
     )
+
+
+def test_a_job_that_spark_gives_up_is_begun_anew(spark, home, monkeypatch):
+    """What an executor's loss does to rows that follow from a shuffle costs another try, no more."""
+    scorer = load_scorer(spark, str(home / "run"))
+    frame = spark.createDataFrame(pd.read_json(home / "new.json", lines=True).drop(columns="tags")).withColumn(
+        "truth", F.array(F.lit("t1"))
+    )
+    once = check(scorer, frame, "truth")
+    real, tries = checking.measured, []
+
+    class GivenUp:
+        def __init__(self, rows):
+            self.rows = rows
+
+        def collect(self):
+            tries.append(1)
+            if len(tries) == 1:
+                raise RuntimeError("Job aborted: Spark cannot rollback the ResultStage 3 to re-process the input data")
+            return self.rows.collect()
+
+    monkeypatch.setattr(checking, "measured", lambda *how: GivenUp(real(*how)))
+    again = check(scorer, frame, "truth")
+    assert len(tries) == 2 and again.metrics() == once.metrics() and again.rows == 150 == once.rows
 
 
 def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):

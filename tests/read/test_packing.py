@@ -165,6 +165,21 @@ def test_small_batches_are_asked_for_and_the_settings_come_back(known, within):
         assert locked.values == known
 
 
+def test_where_spark_counts_rows_long_ones_make_small_batches():
+    for width, rows in ((100 << 10, "40"), (1 << 20, "4"), (9 << 20, "1"), (10, "2000"), (0, "2000")):
+        session = Settings({RECORDS: "10000"})
+        with small_batches(session, lambda width=width: width):
+            assert session.values == {RECORDS: rows}
+        assert session.values == {RECORDS: "10000"}
+
+    def nobody_asks():
+        raise AssertionError("a job that is of no use")
+
+    session = Settings({BYTES: "268435456", RECORDS: "10000"})
+    with small_batches(session, nobody_asks):
+        assert session.values[BYTES] == str(4 << 20)
+
+
 def test_the_session_hands_rows_over_by_bytes(spark):
     def sizes(batches):
         for batch in batches:
