@@ -21,6 +21,7 @@ from spark_mlfs.testing import engine_of, rank_here  # noqa: E402
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512)
 METHODS, BEST = {"ridge": {}, "csfs": {"mu": 50.0}}, 50
+DEARER = {"omfs": {"factorizer": "svd", "gamma": 50.0}, "rfs": {"gamma": 50.0, "tol": 1e-3}}  # where labels are few
 
 
 def planted(n: int = 5000, d: int = 300, q: int = 6000) -> tuple[np.ndarray, np.ndarray]:
@@ -35,8 +36,8 @@ def planted(n: int = 5000, d: int = 300, q: int = 6000) -> tuple[np.ndarray, np.
     return x, y
 
 
-def curves(title: str, q: int, scores, panel) -> None:
-    for method, parameters in METHODS.items():
+def curves(title: str, q: int, scores, panel, methods: dict[str, dict]) -> None:
+    for method, parameters in methods.items():
         exact = scores(method, {**parameters, "label_sketch": 0})
         widths = [width for width in WIDTHS if width < q]
         values = [scores(method, {**parameters, "label_sketch": width}) for width in widths]
@@ -63,6 +64,7 @@ def main(folder: Path) -> None:
         y.shape[1],
         lambda method, parameters: rank_here(engine, pipeline.Request.of(method, parameters))[2].values,
         panels[0],
+        METHODS,
     )
     spark = local_session("figure", {"spark.log.level": "FATAL"})
     frame = read.arff(spark, str(folder / "corel5k" / "Corel5k-sparse.arff.gz"), labels=str(folder / "corel5k" / "Corel5k.xml"))
@@ -71,7 +73,8 @@ def main(folder: Path) -> None:
     def of_corel(method: str, parameters: dict) -> np.ndarray:
         return pipeline.rank(packed, [pipeline.Request.of(method, parameters)])[0].scores.values
 
-    curves(f"corel5k: {packed.profile.d} features, {packed.profile.q} labels", packed.profile.q, of_corel, panels[1])
+    title = f"corel5k: {packed.profile.d} features, {packed.profile.q} labels"
+    curves(title, packed.profile.q, of_corel, panels[1], METHODS | DEARER)
     packed.release()
     spark.stop()
     panels[0].set_ylabel("agreement with all labels")
