@@ -18,6 +18,7 @@ from .profile import Profile
 
 SPARSE_DENSITY = 0.15  # below this share of non-zeros the sparse kernel is the cheaper one
 MAX_BINS = 250
+CODED_AT_ONCE = 1 << 14  # stored values, so that what is made on the way to codes stays in the cache
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,11 @@ class Coding:
         return count
 
     @cached_property
+    def span(self) -> np.ndarray:
+        """(v,) highest less lowest value of each feature."""
+        return self.high - self.low
+
+    @cached_property
     def last(self) -> np.ndarray:
         """(v,) uint8 highest code of each feature."""
         return (self.bins - 1).astype(np.uint8)
@@ -75,7 +81,7 @@ class Coding:
         if self.edges is None:
             scaled = np.subtract(values, self.low[columns], dtype=np.float64)
             scaled *= self.num_bins
-            scaled /= self.high[columns] - self.low[columns]
+            scaled /= self.span[columns]
             codes = scaled.astype(np.int32).astype(np.uint8)  # not negative, so truncation is floor; via int32 it is vectorised
         else:
             codes = np.zeros(np.broadcast_shapes(values.shape, self.low[columns].shape), np.uint8)
@@ -202,20 +208,34 @@ def code_block(block: Block, coding: Coding) -> CodedBlock:
 
 def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
     """The slots of the codes that are not the code of 0, (n, slots)."""
-    column_of = np.full(x.shape[1], -1, np.int64)
-    column_of[coding.features] = np.arange(len(coding.features))
-    column = column_of[x.indices]
-    rows = np.repeat(np.arange(x.shape[0]), np.diff(x.indptr))
-    inside = column >= 0
-    column, rows = column[inside], rows[inside]
-    codes = coding.column_codes(x.data[inside].astype(float), column).astype(np.int64)
-    zero = coding.zero[column]
-    stored = codes != zero
-    column, rows, codes, zero = column[stored], rows[stored], codes[stored], zero[stored]
-    slots = (coding.offsets[column] + codes - (codes > zero)).astype(np.int32)
-    indptr = np.zeros(x.shape[0] + 1, np.int32)
-    np.cumsum(np.bincount(rows, minlength=x.shape[0]), out=indptr[1:])
-    return _ones(slots, indptr, (x.shape[0], int(coding.offsets[-1])))
+    everything = len(coding.features) == x.shape[1]
+    column_of = np.zeros(x.shape[1], np.int32)
+    column_of[coding.features] = np.arange(len(coding.features), dtype=np.int32)
+    varies = np.zeros(x.shape[1], bool)
+    varies[coding.features] = True
+    first = coding.offsets[:-1].astype(np.int32)
+    stored, slots, count = np.zeros(x.nnz + 1, bool), np.empty(x.nnz, np.int32), 0
+    for a in range(0, x.nnz, CODED_AT_ONCE):
+        columns = x.indices[a : a + CODED_AT_ONCE]
+        values = x.data[a : a + CODED_AT_ONCE]
+        inside = None if everything else varies[columns]
+        columns = columns if everything else column_of[columns]
+        zero = coding.zero[columns]
+        if inside is None or inside.all():
+            codes = coding.column_codes(values, columns)
+            kept = codes != zero
+        else:  # a value of a feature that is left out stands for no code
+            codes = coding.column_codes(np.where(inside, values, coding.low[columns]), columns)
+            kept = (codes != zero) & inside
+        slot = first[columns]
+        slot += codes
+        slot -= codes > zero
+        stored[a + 1 : a + 1 + len(kept)] = kept
+        slot = slot[kept]
+        slots[count : count + len(slot)] = slot
+        count += len(slot)
+    indptr = np.cumsum(stored, dtype=np.int32)[x.indptr]
+    return _ones(slots[:count], indptr, (x.shape[0], int(coding.offsets[-1])))
 
 
 def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:

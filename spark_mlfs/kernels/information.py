@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 TABLE_ROWS = 1 << 22  # up to so many rows c log c comes from a table
-CELLS = 1 << 19  # counts that are looked at together
+CELLS = 1 << 16  # counts that are looked at together, so that what is made of them stays in the cache
 
 
 class CountLogs:
@@ -180,26 +180,28 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
     rest = n - stored.by_feature(stored.rows)
     kept = logs.clip if clip else lambda value: value
 
-    def untouched(r: np.ndarray, p: np.ndarray) -> np.ndarray:
-        # where p exceeds r the label meets a stored code, and the value cancels
-        return kept(logs(np.maximum(r - p, 0)) - logs(r) - logs(n - p) + logs(n))
+    of_rest, of_label = logs(rest), logs(n) - logs(n - positive)
 
-    r, case = np.unique(rest, return_inverse=True)
+    r, place, case = np.unique(rest, return_index=True, return_inverse=True)
     p, labels = rows.distinct, rows.labels
+    of_case, of_distinct = of_rest[place], logs(n) - logs(n - p)
     table = np.empty(len(r), np.int64)
     step = max(1, CELLS // max(1, len(p)))
     for a in range(0, len(r), step):
-        table[a : a + step] = untouched(r[a : a + step, None], p) @ labels
-    code = stored.rows[stored.slot]
-    terms = logs(stored.count) + logs(code - stored.count) - logs(code)
+        some = slice(a, a + step)
+        # where p exceeds r the label meets a stored code, and the value cancels
+        each = logs(np.maximum(r[some, None] - p, 0)) - of_case[some, None] + of_distinct
+        table[some] = kept(each) @ labels
+    terms = logs(stored.count) + logs(stored.rows[stored.slot] - stored.count) - logs(stored.rows)[stored.slot]
     f, label, met, terms = stored.pairs(stored.count, terms)
     p, r = positive[label], rest[f]
     left = p - met
+    terms = terms + logs(left) + logs(r - left) - logs(positive)[label]
+    untouched = logs(np.maximum(r - p, 0))
     if not clip:  # most of the two values' terms are the same
-        change = terms + logs(left) + logs(r - left) - logs(positive)[label] - logs(np.maximum(r - p, 0))
-        return table[case] + stored.over_pairs(change)
-    exact = terms + logs(left) + logs(r - left) - logs(r) - logs(p) - logs(n - p) + logs(n)
-    return table[case] + stored.over_pairs(kept(exact) - untouched(r, p))
+        return table[case] + stored.over_pairs(terms - untouched)
+    common = of_label[label] - of_rest[f]
+    return table[case] + stored.over_pairs(kept(terms + common) - kept(untouched + common))
 
 
 def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
