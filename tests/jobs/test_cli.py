@@ -14,6 +14,7 @@ from pyspark.sql import functions as F
 
 import spark_mlfs
 from spark_mlfs import cli
+from spark_mlfs.cli import transform
 from spark_mlfs.output import folder as report_output
 from spark_mlfs.schema import attribute_names
 
@@ -519,8 +520,12 @@ def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
 
 
 @pytest.mark.parametrize("labels", [[], ["--option", "labels=tags"]], ids=["unlabelled", "labelled"])
-def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp_path, labels):
-    """A new corpus has other words, in other frequencies: the columns are those the selection was made on."""
+def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp_path, labels, monkeypatch):
+    """A new corpus has other words, in other frequencies: the columns are those the selection was made on. Rows are written while
+    Arrow batches are small."""
+    setting, seen, write = "spark.sql.execution.arrow.maxBytesPerBatch", [], transform._write
+    monkeypatch.setattr(transform, "_write", lambda *how: seen.append(spark.conf.get(setting)) or write(*how))
+    before = spark.conf.get(setting)
     old = [(0, "red green", "x"), (1, "red red blue", "y"), (2, "green blue blue", "x"), (3, "red", "y")]
     new = [(7, "mauve mauve blue red", "y"), (8, "green green", "x")]
     schema = "id int, body string, tags string"
@@ -539,6 +544,7 @@ def test_transform_of_raw_text_counts_the_words_of_the_selection(spark, run, tmp
     assert attribute_names(cut, "features") == kept and ("labels" in cut.columns) == bool(labels)
     counts = {r["id"]: r["features"].toArray().tolist() for r in cut.collect()}
     assert counts == {i: [body.split().count(word) for word in kept] for i, body, _ in new}
+    assert seen == [str(4 << 20)] and spark.conf.get(setting) == before != seen[0]
 
 
 def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):

@@ -12,9 +12,11 @@ import scipy.sparse as sp
 from sklearn.feature_selection import chi2 as sklearn_chi2
 from sklearn.metrics import mutual_info_score
 
+from spark_mlfs import pipeline
+from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.codec import binary_array, decode, encode
-from spark_mlfs.blocks.grades import ONE
+from spark_mlfs.blocks.grades import ONE, Grades
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
@@ -74,6 +76,7 @@ RUNS = [
 MOMENTS = [("f-statistic", {}), ("fisher", {}), ("fisher", {"label_coding": "overlap"}), ("fisher", {"label_coding": "lp"})]
 KINDS = ("binary", "counts", "signed", "dense", "unknown")
 HEAVY = MOMENTS[:3]  # what takes grades
+GRADED = Grades.of({"graded_labels": True})
 
 
 def engine(kind, **budgets):
@@ -298,6 +301,28 @@ def test_any_partitions_give_the_same_bits(spark, kind, ended, monkeypatch):
         run = SparkEngine(packed, worker_bytes=1 << 18)  # some rows at a time, some features at a time
         for method, given in runs:
             assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
+        assert run.cost.driver_bytes < 40 * 16 * 100
+        run.release()
+        packed.release()
+
+
+def test_grades_in_any_partitions_give_the_same_bits(spark):
+    """700 sparse rows of three grades a label: arrays, one task, and tasks that hold a few rows and features at a time."""
+    x, y, _ = table("counts")
+    graded = y * np.random.default_rng(2).choice([0.25, 0.7, 1.0], y.shape)
+    held = hold(sp.csr_matrix(x), graded, grades=GRADED)[0]
+    whole = {str(run): bits(scores(LocalEngine(held.profile, [held.block]), *run)) for run in HEAVY}
+    rows = [(row.tolist(), of_row.tolist()) for row, of_row in zip(x, graded, strict=True)]
+    frame = spark.createDataFrame(rows, "features array<double>, labels array<double>")
+    for partitions in (1, 5):
+        packed = pack(frame.repartition(partitions), grades=GRADED)
+        run = SparkEngine(packed, worker_bytes=1 << 18)
+        for method, given in HEAVY:
+            (statistic,) = METHODS.create(method).needs(run, check(METHODS.create(method).parameters, given, method))
+            assert statistic.ends and packed.profile.graded
+            assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
+        (one,) = pipeline.rank(packed, [pipeline.Request.of("f-statistic", {})], small_bytes=1 << 40)
+        assert one.scores.values.tobytes() == whole[str(HEAVY[0])][0]
         assert run.cost.driver_bytes < 40 * 16 * 100
         run.release()
         packed.release()
