@@ -2,8 +2,8 @@
 
 A stage is a function that a job runs in tasks (`mapInArrow`, or row by row in a pipeline): which ones a family has is read off a
 run without a loss, so that a new stage is tried as soon as it is there. Run as a script with families and losses, both joined by
-commas, and, for some of their stages only, those; prints one JSON line a case: family, stage, loss, what was struck, and whether
-the answer is the one without a loss, to the last bit.
+commas, and, for some of their stages only, those; more of the kind follow a `--`, on the same cluster. Prints one JSON line a
+case: family, stage, loss, what was struck, and whether the answer is the one without a loss, to the last bit.
 
     worker     the Python worker is killed in the middle of the stage
     executor   the executor is killed there, with the cached blocks and shuffle files it holds
@@ -289,7 +289,38 @@ def skewed(frame: DataFrame) -> DataFrame:
     return frame.repartition(6, F.pmod(F.xxhash64("features"), F.lit(20)) == 0)
 
 
-def main(families: list[str], losses: list[str], some: list[str] | None = None) -> None:
+def cases_of(family: str, losses: list[str], some: list[str] | None, frame: DataFrame, notes: Path, driver: int) -> None:
+    """Prints the stages of a family, or `some` of them, and what each loss in them did."""
+    run = FAMILIES[family]
+    struck.update(begun=tempfile.mkdtemp())
+    scoring = family.startswith("scoring")
+    run(frame) if scoring else None  # its model
+    seen.clear()
+    counted = Path(tempfile.mkdtemp())
+    struck.update(begun=str(counted))
+    expected = run(frame)
+    stages = [stage for stage in dict.fromkeys(seen) if some is None or stage in some]
+    print(json.dumps({"family": family, "stages": stages}), flush=True)
+    cases = [(stage, loss) for loss in losses if loss in IN_A_STAGE for stage in stages]
+    between = () if scoring else BETWEEN
+    for number, (stage, loss) in enumerate([*cases, *((None, loss) for loss in losses if loss in between)]):
+        note = notes / f"{family}-{loss}-{number}"
+        last = (counted / stage).stat().st_size if loss == "late" else 0
+        struck.update(stage=stage, loss=loss, driver=driver, note=str(note), begun=tempfile.mkdtemp(), last=last)
+        started = time.time()
+        error = None
+        try:
+            same = run(skewed(frame) if loss == "skew" else frame) == expected
+        except Exception as raised:  # the other cases are tried all the same
+            same, error = False, " ".join(str(raised).split())[:600]
+        struck.update(stage=None, loss=None)
+        said = note.read_text() if note.exists() else ""
+        seconds = round(time.time() - started, 1)
+        case = {"family": family, "stage": stage, "loss": loss, "struck": said, "same": same, "seconds": seconds}
+        print(json.dumps(case | ({"error": error} if error else {})), flush=True)
+
+
+def main(*plans: list[list[str]]) -> None:
     # as the tests' own session (`conftest`): what lives for seconds does not repay a compiler
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).resolve().parents[1] / "conf"))
@@ -310,7 +341,7 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
         # what a dead executor held is not asked for again and again
         "spark.shuffle.io.maxRetries": "1",
         "spark.shuffle.io.retryWait": "1s",
-        "spark.speculation": str("slow" in losses).lower(),
+        "spark.speculation": str(any("slow" in losses for _, losses, *_ in plans)).lower(),
         "spark.speculation.minTaskRuntime": f"{COPY_SECONDS}s",
     }
     spark = local_session("faults", conf)
@@ -324,36 +355,14 @@ def main(families: list[str], losses: list[str], some: list[str] | None = None) 
     rows.write.parquet(f"file://{notes}/rows")
     frame = spark.read.parquet(f"file://{notes}/rows").repartition(6, "features")
     watch()
-    for family in families:
-        run = FAMILIES[family]
-        struck.update(begun=tempfile.mkdtemp())
-        scoring = family.startswith("scoring")
-        run(frame) if scoring else None  # its model
-        seen.clear()
-        counted = Path(tempfile.mkdtemp())
-        struck.update(begun=str(counted))
-        expected = run(frame)
-        stages = [stage for stage in dict.fromkeys(seen) if some is None or stage in some]
-        print(json.dumps({"family": family, "stages": stages}), flush=True)
-        cases = [(stage, loss) for loss in losses if loss in IN_A_STAGE for stage in stages]
-        between = () if scoring else BETWEEN
-        for number, (stage, loss) in enumerate([*cases, *((None, loss) for loss in losses if loss in between)]):
-            note = notes / f"{family}-{loss}-{number}"
-            last = (counted / stage).stat().st_size if loss == "late" else 0
-            struck.update(stage=stage, loss=loss, driver=driver, note=str(note), begun=tempfile.mkdtemp(), last=last)
-            started = time.time()
-            error = None
-            try:
-                same = run(skewed(frame) if loss == "skew" else frame) == expected
-            except Exception as raised:  # the other cases are tried all the same
-                same, error = False, " ".join(str(raised).split())[:600]
-            struck.update(stage=None, loss=None)
-            said = note.read_text() if note.exists() else ""
-            seconds = round(time.time() - started, 1)
-            case = {"family": family, "stage": stage, "loss": loss, "struck": said, "same": same, "seconds": seconds}
-            print(json.dumps(case | ({"error": error} if error else {})), flush=True)
+    for families, losses, *some in plans:
+        for family in families:
+            cases_of(family, losses, some[0] if some else None, frame, notes, driver)
     spark.stop()
 
 
 if __name__ == "__main__":
-    main(*(words.split(",") for words in sys.argv[1:]))
+    plans: list[list[list[str]]] = [[]]
+    for words in sys.argv[1:]:
+        plans.append([]) if words == "--" else plans[-1].append(words.split(","))
+    main(*plans)

@@ -378,15 +378,12 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.ci
-def test_killed_and_started_again(spark, corpus, tmp_path):
+def test_killed_and_started_again(spark, corpus, run, tmp_path):
     """The process is killed in the middle; given again, the run loses nothing and repeats nothing."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
-    command = [
-        sys.executable, "-m", "spark_mlfs.cli", "score", "--model", corpus / "selection", "--data", corpus / "corpus",
-        "--format", "parquet", "--id", "doc", "--output", out,
-    ]  # fmt: skip
-    root = str(Path(__file__).resolve().parents[2])
-    environment = {**os.environ, "PYTHONPATH": root}
+    base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
+    command = [sys.executable, "-m", "spark_mlfs.cli", *base, "--output", out]
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     process = subprocess.Popen([str(c) for c in command], env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
     deadline = time.time() + 120
     while time.time() < deadline and len(list((work / "_parts").glob("*.json"))) < 2:
@@ -395,9 +392,9 @@ def test_killed_and_started_again(spark, corpus, tmp_path):
     process.wait()
     left = len(list((work / "_parts").glob("*.json")))
     assert 2 <= left < 6 and not out.exists()
-    done = subprocess.run([str(c) for c in command], env=environment, capture_output=True, text=True, timeout=240)
-    assert done.returncode == 0, done.stderr
-    assert "interrupted run" in done.stdout and f"{40 * (6 - left)} rows scored" in done.stdout
+    code, said, err = run(*base, "--output", out)  # of this process, which is another one
+    assert code == 0, err
+    assert "interrupted run" in said and f"{40 * (6 - left)} rows scored" in said
     found, count = scored(spark, out)
     assert count == len(found) == 240
     rows_there = spark.read.parquet(f"file://{corpus}/corpus").select(F.col("doc")).collect()
