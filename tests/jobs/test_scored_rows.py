@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-import uuid
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.ml import PipelineModel, Transformer
+from pyspark.ml import PipelineModel
 from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer
 from pyspark.ml.linalg import Vectors
-from pyspark.sql import functions as F
 from sklearn.feature_extraction.text import CountVectorizer
 
 from spark_mlfs import BRSVMClassifier, DataError, MIMSelector, MLkNNClassifier, read
 from spark_mlfs.faces.tags import best_labels
 from spark_mlfs.read import words as read_words
-from spark_mlfs.scoring import corpus as scoring
-from spark_mlfs.scoring.check import check
 from spark_mlfs.scoring.corpus import WordCounter
 from spark_mlfs.scoring.fit import fit_pipeline
 from spark_mlfs.scoring.scorer import Scorer
@@ -157,64 +151,6 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
     assert cells.read == counter.word_counts().of(np.array(selector.selectedFeatures)) and frame.columns == ["the.body"]
     assert word_counts([counter]) == ("the.body", WordCounts(tuple(known), binary, frozenset(["the"])))
     assert word_counts([counter, counter]) is None
-
-
-class Noting(Transformer):
-    """Leaves a file for each batch of texts that a worker is handed: how many characters it has."""
-
-    def __init__(self, folder):
-        super().__init__()
-        self.folder = str(folder)
-
-    def _transform(self, dataset):
-        folder = self.folder
-
-        def noted(texts: pd.Series) -> pd.Series:
-            Path(folder, f"{uuid.uuid4()}").write_text(str(int(texts.str.len().sum())))
-            return texts
-
-        return dataset.withColumn("body", F.pandas_udf(noted, "string")("body"))
-
-    def batches(self):
-        """What was noted since the last time."""
-        files = [*Path(self.folder).iterdir()]
-        sizes = [int(file.read_text()) for file in files]
-        for file in files:
-            file.unlink()
-        return sizes
-
-
-SETTINGS = ("spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.execution.arrow.maxBytesPerBatch")
-
-
-def test_long_texts_come_in_small_batches(spark, tmp_path):
-    """64 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left alone it gets them all."""
-    rows = [(i, "cat purr" if i % 2 else "dog bark", ["cats"] if i % 2 else ["dogs"]) for i in range(40)]
-    table = spark.createDataFrame(rows, "doc bigint, body string, topics array<string>")
-    options = {"text": "body", "labels": "topics", "id": "doc", "min_df": 1}
-    training = read.text(spark, table, **options)
-    selector = MIMSelector(numTopFeatures=3, idCol="id").fit(training)
-    stages = fit_pipeline(training, selector, "br-svm", {}, table, "text", options).stages
-    (tmp_path / "noted").mkdir()
-    noting = Noting(tmp_path / "noted")
-    scorer = Scorer("", [noting, *stages])
-    text = 1 << 20
-    body = F.rpad(F.when(F.col("id") % 2 == 0, "dog bark ").otherwise("cat purr "), text, "-")
-    tags = F.array(F.when(F.col("id") % 2 == 0, "dogs").otherwise("cats")).alias("topics")
-    long = spark.range(0, 64, 1, 1).select(F.col("id").alias("doc"), body.alias("body"), tags)
-    long.write.parquet(f"file://{tmp_path}/in")
-    corpus_ = spark.read.parquet(f"file://{tmp_path}/in")
-    scorer.tagged(corpus_, ["doc"]).write.format("noop").mode("overwrite").save()
-    assert noting.batches() == [64 * text]
-    before = {name: spark.conf.get(name) for name in SETTINGS}
-    done = scoring.score(spark, scorer, f"{tmp_path}/in", "parquet", f"{tmp_path}/out", id="doc")
-    sizes = noting.batches()
-    assert done["rows"] == 64 and done["tags"] == {"cats": 32, "dogs": 32}
-    assert sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
-    checked = check(scorer, corpus_, "topics")
-    sizes = noting.batches()
-    assert checked.metrics()["microF1"] == 1 and sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
-    assert {name: spark.conf.get(name) for name in before} == before
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse", "arrays"])

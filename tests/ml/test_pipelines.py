@@ -1,12 +1,18 @@
-"""Pipelines saved and loaded without the JVM: pyspark reads what we write, we what it writes; a stage of the JVM is one line."""
+"""Pipelines saved and loaded without the JVM: pyspark reads what we write, we what it writes; a stage of the JVM is one line. And
+what scoring by them hands over to Python."""
 
 from __future__ import annotations
 
+import uuid
+from contextlib import suppress
 from importlib import import_module
+from pathlib import Path
 
+import pandas as pd
 import pytest
-from pyspark.ml import Pipeline, PipelineModel
+from pyspark.ml import Pipeline, PipelineModel, Transformer
 from pyspark.ml.feature import SQLTransformer
+from pyspark.sql import functions as F
 
 import spark_mlfs
 from spark_mlfs import cli
@@ -15,7 +21,8 @@ from spark_mlfs.ml.pipelines import load_pipeline, save_pipeline
 from spark_mlfs.output import folder
 from spark_mlfs.output.folder import Place
 from spark_mlfs.read.words import WordCounts
-from spark_mlfs.scoring import fit, scorer
+from spark_mlfs.scoring import corpus, fit, scorer
+from spark_mlfs.scoring.check import check
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +111,68 @@ def test_what_is_of_the_jvm_is_one_line(spark, tmp_path):
         load_pipeline(spark, path)
     with pytest.raises(ParameterError, match="holds nothing that was saved"):
         load_pipeline(spark, f"{path}/nothing")
+
+
+class Noting(Transformer):
+    """Leaves a file for each batch of texts that a worker is handed: how many characters it has."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = str(folder)
+
+    def _transform(self, dataset):
+        folder = self.folder
+
+        def noted(texts: pd.Series) -> pd.Series:
+            Path(folder, f"{uuid.uuid4()}").write_text(str(int(texts.str.len().sum())))
+            return texts
+
+        return dataset.withColumn("body", F.pandas_udf(noted, "string")("body"))
+
+    def batches(self):
+        """What was noted since the last time."""
+        files = [*Path(self.folder).iterdir()]
+        sizes = [int(file.read_text()) for file in files]
+        for file in files:
+            file.unlink()
+        return sizes
+
+
+def settings(spark):
+    """How large Arrow batches are, as far as this Spark has settings for it."""
+    out = {}
+    for name in ("maxRecordsPerBatch", "maxBytesPerBatch"):
+        with suppress(Exception):
+            out[name] = spark.conf.get(f"spark.sql.execution.arrow.{name}")
+    return out
+
+
+@pytest.mark.spark35
+def test_long_texts_come_in_small_batches(spark, tmp_path):
+    """64 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left alone it gets them all."""
+    rows = [(i, "cat purr" if i % 2 else "dog bark", ["cats"] if i % 2 else ["dogs"]) for i in range(40)]
+    table = spark.createDataFrame(rows, "doc bigint, body string, topics array<string>")
+    options = {"text": "body", "labels": "topics", "id": "doc", "min_df": 1}
+    training = spark_mlfs.read.text(spark, table, **options)
+    selector = spark_mlfs.MIMSelector(numTopFeatures=3, idCol="id").fit(training)
+    stages = fit.fit_pipeline(training, selector, "br-svm", {}, table, "text", options).stages
+    (tmp_path / "noted").mkdir()
+    noting = Noting(tmp_path / "noted")
+    ready = scorer.Scorer("", [noting, *stages])
+    text = 1 << 20
+    body = F.rpad(F.when(F.col("id") % 2 == 0, "dog bark ").otherwise("cat purr "), text, "-")
+    tags = F.array(F.when(F.col("id") % 2 == 0, "dogs").otherwise("cats")).alias("topics")
+    long = spark.range(0, 64, 1, 1).select(F.col("id").alias("doc"), body.alias("body"), tags)
+    long.write.parquet(f"file://{tmp_path}/in")
+    rows_ = spark.read.parquet(f"file://{tmp_path}/in")
+    ready.tagged(rows_, ["doc"]).write.format("noop").mode("overwrite").save()
+    assert noting.batches() == [64 * text]
+    before = settings(spark)
+    done = corpus.score(spark, ready, f"{tmp_path}/in", "parquet", f"{tmp_path}/out", id="doc")
+    sizes = noting.batches()
+    assert done["rows"] == 64 and done["tags"] == {"cats": 32, "dogs": 32}
+    assert sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
+    checked = check(ready, rows_, "topics")
+    sizes = noting.batches()
+    assert checked.metrics()["microF1"] == 1 and sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
+    assert settings(spark) == before
