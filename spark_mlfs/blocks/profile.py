@@ -165,7 +165,8 @@ class Profile:
         features = 12 * min(self.widest, self.d) + 4 if self.sparse else 8 * self.d
         features += 2 * self.most_labels if self.graded else 0
         unknown = 4 * self.most_unknown + 4 + (8 if self.unlabelled else 0)
-        return min(rows, self.n) * (features + 8 + 4 * self.most_labels + 4 + unknown)
+        weight = 8 if self.weighted else 0
+        return min(rows, self.n) * (features + 8 + weight + 4 * self.most_labels + 4 + unknown)
 
     def merge(self, other: Profile) -> Profile:
         """The profile of both sets of rows together."""

@@ -378,50 +378,76 @@ def applied(coarse: Any, fine: Any | None, unit: np.ndarray, weights: np.ndarray
     return np.ldexp(out, -2 * BITS) * scale
 
 
-# ---- whole numbers of three words ----
+def weighted_square(coarse: Any, fine: Any | None, mass: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    """X'MX of quantised columns (n, v), of rows that count `mass` (n,) int64 times: parts (int64, shift) that add up to it in
+    units of 2⁻⁸⁰, as `words` takes them."""
+    parts = []
+    for rows, m, raised in _mass_parts(mass):
+        a, b = coarse[rows], None if fine is None else fine[rows]
+        upper, lower = _split(_rows_times(a, m))
+        products = [(3, a, upper), (2, a, lower)]
+        if b is not None:
+            fine_upper, fine_lower = _split(_rows_times(b, m))
+            both = _plus(lower, fine_upper)
+            products = [(3, a, upper), (2, a, both), (2, b, upper), (1, b, both), (1, a, fine_lower), (0, b, fine_lower)]
+        parts += [(_whole(left.T @ right), BITS * (power + raised)) for power, left, right in products]
+    return parts
 
-WORDS = (" 0", " 1", " 2")  # of 40, 40 and the bits above them
+
+# ---- whole numbers of several words ----
+
+WORDS = (" 0", " 1", " 2", " 3")  # of 40 bits each, the last one with all that is above
+THREE, FOUR = 3, 4
 _MASK = (1 << _WORD) - 1
 
 
-def words(name: str, *parts: tuple[np.ndarray, int]) -> State:
-    """Σ value · 2^shift of int64 arrays of one shape as the three words of `name`; the sum must be below 2¹⁴⁰."""
-    out = [np.zeros(np.shape(parts[0][0]), np.int64) for _ in WORDS]
+def words(name: str, *parts: tuple[np.ndarray, int], count: int = THREE) -> State:
+    """Σ value · 2^shift of int64 arrays of one shape as the `count` words of `name`; the sum must be below 2¹⁴⁰, of four words
+    below 2¹⁸⁰."""
+    out = [np.zeros(np.shape(parts[0][0]), np.int64) for _ in range(count)]
+    last = count - 1
     for value, shift in parts:
         for piece, at in ((value & _MASK, shift), (value >> _WORD, shift + _WORD)):
             word, above = divmod(at, _WORD)
-            if word >= 2:
-                out[2] += piece << (at - 2 * _WORD)
+            if word >= last:
+                out[last] += piece << (at - last * _WORD)
                 continue
             out[word] += (piece & ((1 << (_WORD - above)) - 1)) << above
             out[word + 1] += piece >> (_WORD - above)
-    return add_words({}, {name + word: value for word, value in zip(WORDS, out, strict=True)})
+    return add_words({}, {name + word: value for word, value in zip(WORDS, out, strict=False)})
 
 
 def add_words(left: State, right: State) -> State:
-    """The sum of two states of whole numbers, some of them of three words."""
+    """The sum of two states of whole numbers, some of them of several words."""
     out = dict(left)
     for name, value in right.items():
         out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
     for name in [name.removesuffix(WORDS[0]) for name in out if name.endswith(WORDS[0])]:
         for lower, upper in zip(WORDS[:-1], WORDS[1:], strict=True):
-            above = out[name + lower] >> _WORD
-            out[name + lower] = out[name + lower] & _MASK
-            out[name + upper] = out[name + upper] + above
+            if name + upper in out:
+                above = out[name + lower] >> _WORD
+                out[name + lower] = out[name + lower] & _MASK
+                out[name + upper] = out[name + upper] + above
     return out
 
 
 def number(state: State, name: str, exponent: int) -> np.ndarray:
-    """The whole number of three words `name`, times 2^exponent, in float64."""
-    low, middle, high = (np.asarray(state[name + word], np.float64) for word in WORDS)
-    return np.ldexp(high, exponent + 2 * _WORD) + np.ldexp(middle, exponent + _WORD) + np.ldexp(low, exponent)
+    """The whole number of several words `name`, times 2^exponent, in float64: one value however many words it takes."""
+    parts = [np.asarray(state[name + word], np.float64) for word in WORDS if name + word in state]
+    out = np.ldexp(parts[-1], exponent + (len(parts) - 1) * _WORD)
+    for place in range(len(parts) - 2, -1, -1):
+        out = out + np.ldexp(parts[place], exponent + place * _WORD)
+    return out
 
 
-def total(name: str, values: np.ndarray, unit: float) -> State:
-    """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of unit · 2⁻⁸⁰."""
+def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = None) -> State:
+    """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of unit · 2⁻⁸⁰; `mass` (n,) int64
+    below 2⁵²: how many times each counts, 2⁵² times all together at most."""
     scaled = np.ldexp(values / unit, _WORD)
     coarse = np.rint(scaled)
     fine = np.rint(np.ldexp(scaled - coarse, _WORD))
+    if mass is not None:
+        return words(name, *_times_mass(coarse.astype(np.int64), fine.astype(np.int64), mass))
     # 2²² rows of 2⁴⁰ fit int64
     parts = [
         (each[first : first + WIDE_ROWS].astype(np.int64).sum(axis=0), shift)
@@ -429,6 +455,18 @@ def total(name: str, values: np.ndarray, unit: float) -> State:
         for first in range(0, max(1, len(values)), WIDE_ROWS)
     ]
     return words(name, *((np.atleast_1d(value), shift) for value, shift in parts))
+
+
+def _times_mass(coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray) -> list[tuple[np.ndarray, int]]:
+    """Parts of Σ mass · (2⁴⁰ coarse + fine) over the rows, as `words` takes them: 20 bits of each at a time."""
+    parts = []
+    for rows, m, raised in _mass_parts(mass):
+        m = m.astype(np.int64)
+        for each, shift in ((coarse[rows], _WORD), (fine[rows], 0)):
+            m_ = m.reshape(-1, *(1,) * (each.ndim - 1))
+            for piece, above in ((each & _LOW, 0), (each >> BITS, BITS)):
+                parts.append((np.atleast_1d((piece * m_).sum(axis=0)), shift + above + BITS * raised))
+    return parts
 
 
 def total_of(state: State, name: str, unit: float) -> np.ndarray:

@@ -1,16 +1,18 @@
 """RFS: robust selection by an ℓ2,1 loss and an ℓ2,1 penalty.
 
-    min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁,    score ‖w_i‖
+    min Σ_i m_i‖W'x_i + b − y_i‖ + γ‖W‖₂,₁,    score ‖w_i‖
 
-Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(1/2‖r_i‖), D = diag(1/2‖w_i‖), from R = I/γ, D = I, centred by the R-weighted means:
-one scan an iteration. ``accelerate`` extrapolates and keeps what does not raise the objective: the same optimum in fewer scans.
-Where rows are few a feature (n ≤ 3v) many are fitted exactly and reweighting needs hundreds of scans: there, and after 60 scans
-without convergence, ``accelerate`` gathers the rows once and takes Newton steps (`solvers.rfs_newton`), if their memory, about
-16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within ``driverBytes``. ``label_sketch`` puts YR/√s, r columns (`kernels.sketch`),
-for Y: row norms of residuals and weights are kept within about √(2/r).
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; W (v, q),
-w_i its row of feature i; b (q,) the intercept; r_i = W'x_i + b − y_i (q,); ‖A‖₂,₁ the sum of the row norms of A; γ > 0
-``gamma``. Score (v,), labels per scaled unit of the feature.
+Reweighting W = (X'RX + γD)⁻¹X'RY, R = diag(m_i/2‖r_i‖), D = diag(1/2‖w_i‖), from R = diag(m)/γ, D = I, centred by the R-weighted
+means: one scan an iteration. ``accelerate`` extrapolates and keeps what does not raise the objective: the same optimum in fewer
+scans. Where rows are few a feature (n ≤ 3v) many are fitted exactly and reweighting needs hundreds of scans: there, and after 60
+scans without convergence, ``accelerate`` gathers the rows once and takes Newton steps (`solvers.rfs_newton`), if their memory,
+about 16 ((n + v)² + n² + nv) + 40 (n + v)q bytes, is within ``driverBytes``. ``label_sketch`` puts YR/√s, r columns
+(`kernels.sketch`), for Y: row norms of residuals and weights are kept within about √(2/r). A row of weight m is m rows: to the
+bit where both are solved the same way, else to the solver's tolerance. Which way it is goes by n, the rows that are there,
+whatever they weigh.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; m_i the
+weight of row i, 1 where rows have none; W (v, q), w_i its row of feature i; b (q,) the intercept; r_i = W'x_i + b − y_i (q,);
+‖A‖₂,₁ the sum of the row norms of A; γ > 0 ``gamma``. Score (v,), labels per scaled unit of the feature.
 Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
 exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range, or graded
 labels are to be sketched.
@@ -47,7 +49,8 @@ from ..statistics.base import Statistic
 from ..statistics.gram import Gram, about_centres, centre_of_labels, features_of
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.moments import unit_of
-from ..statistics.neighbours import Geometry, anchors_of
+from ..statistics.neighbours import Geometry
+from ..statistics.sample import AllRows
 from .base import Method, Scores
 from .regression import LABEL_SKETCH, SCALING, labelled_view, scores_of, sketch_width
 
@@ -56,7 +59,8 @@ CLASS_BITS, CLASSES = 12, 3  # row weights are told apart by so many powers of t
 
 @dataclass
 class ReweightedGram(Statistic):
-    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms.
+    """`rfs`: second moments weighted by 1/(2 max(‖xW + b − y‖, floor)), and the sum of the Huberised residual norms; a row of
+    weight m counts m times in both.
 
     `weights` (v, q) are those of unscaled features, `intercept` (q,) is the prediction at their provisional centre
     (`statistics.moments`): about zero, a feature about 1e9 would leave seven digits of a residual.
@@ -64,8 +68,8 @@ class ReweightedGram(Statistic):
     Exact sums (`kernels.exact`) of the rows (x, y, 1) times the root of their weight. The largest weight there can be is
     1/(2 floor), 1e8 times the usual one; so that no row's digits fall below the grid, rows are quantised by the class of their
     weight, 2⁻¹² to 1 times 2^(−12c)/(2 floor), the last class with all that is below, and the classes' sums meet in whole numbers
-    of three words. State: 24·(v + q + 1)² bytes. With `sketch` = r above 0, r columns of the labels' sketch (`kernels.sketch`)
-    stand for the q labels, there and here.
+    of three words, of four where rows have weights. State: 24·(v + q + 1)² bytes, or 32·(v + q + 1)². With `sketch` = r above 0,
+    r columns of the labels' sketch (`kernels.sketch`) stand for the q labels, there and here.
     """
 
     weights: np.ndarray
@@ -75,13 +79,15 @@ class ReweightedGram(Statistic):
     layout = "rows"
     quantised = True
     graded = True
+    weighted = True
 
     def key(self) -> Hashable:
         return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor, self.sketch
 
     def partial(self, block: Block, profile: Profile) -> State:
         block, size = block.known(), len(profile.varying) + self._outputs(profile) + 1
-        out = exact.words("moments", (np.zeros((size, size), np.int64), 0)) | exact.total("loss", np.zeros(0), 1.0)
+        out = exact.words("moments", (np.zeros((size, size), np.int64), 0), count=self._words(profile))
+        out |= exact.total("loss", np.zeros(0), 1.0)
         for first in range(0, block.n, exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
             out = exact.add_words(out, self._sums(part, profile))
@@ -93,7 +99,8 @@ class ReweightedGram(Statistic):
         y, unit = labels_of(block, profile, self.sketch), unit_of(profile)
         residual = exact.applied(*exact.quantised(x.copy(), unit), unit, self.weights) + self.intercept - y.toarray()
         norms = np.sqrt((residual * residual).sum(axis=1))
-        out = exact.total("loss", huber(norms, 2 * self.floor), self._largest(profile))
+        mass = block.masses(profile)
+        out = exact.total("loss", huber(norms, 2 * self.floor), self._largest(profile), mass)
         # the weight is 1/(2 floor · ratio)
         ratio = np.maximum(norms / self.floor, 1.0)
         kind = np.minimum((np.frexp(ratio)[1] - 1) // CLASS_BITS, CLASSES - 1)
@@ -106,13 +113,22 @@ class ReweightedGram(Statistic):
             rows = np.hstack([x, y.toarray(), whole[2]])
             rows *= root[:, None]
         for c in np.unique(kind):
-            some = rows if (kind == c).all() else rows[kind == c]
+            members = kind == c
+            some = rows if members.all() else rows[members]
             a = exact.quantised(some, self._units(profile))
-            product = exact.cross(a, a)
             shift = CLASS_BITS * (CLASSES - 1 - int(c))
-            parts = [(product["hh"], shift + 2 * exact.BITS), *([(product["rest"], shift)] if "rest" in product else [])]
-            out = exact.add_words(out, exact.words("moments", *parts))
+            if mass is None:
+                product = exact.cross(a, a)
+                parts = [(product["hh"], 2 * exact.BITS), *([(product["rest"], 0)] if "rest" in product else [])]
+            else:
+                parts = exact.weighted_square(*a, mass[members])
+            moments = exact.words("moments", *((part, at + shift) for part, at in parts), count=self._words(profile))
+            out = exact.add_words(out, moments)
         return out
+
+    def _words(self, profile: Profile) -> int:
+        """Of each moment: a row's is below 2¹⁰⁴, and all rows together weigh 2⁵² at most."""
+        return exact.FOUR if profile.weighted else exact.THREE
 
     def _units(self, profile: Profile) -> np.ndarray:
         return np.concatenate([unit_of(profile), np.full(self._outputs(profile), self._label_unit(profile)), np.ones(1)])
@@ -138,15 +154,15 @@ class ReweightedGram(Statistic):
         m = exact.number(state, "moments", -4 * exact.BITS - CLASS_BITS * (CLASSES - 1))
         m *= unit[:, None]
         m *= unit
-        m *= 0.5 / self.floor
+        m *= 0.5 / self.floor * profile.weight_unit
         sums = {"n": m[-1, -1], "sum_x": m[:v, -1], "sum_y": m[v:-1, -1]}
         sums |= {"xx": m[:v, :v], "xy": m[:v, v:-1], "yy": m[v:-1, v:-1]}
-        loss = exact.total_of(state, "loss", self._largest(profile))
+        loss = exact.total_of(state, "loss", self._largest(profile)) * profile.weight_unit
         centre = np.zeros(self.sketch) if self.sketch else centre_of_labels(profile)
         return about_centres(sums, profile, centre), float(loss[0])
 
     def state_bytes(self, profile: Profile) -> int:
-        return 24 * ((len(profile.varying) + self._outputs(profile) + 1) ** 2 + 1) + envelope(6)
+        return 8 * (self._words(profile) * (len(profile.varying) + self._outputs(profile) + 1) ** 2 + 3) + envelope(7)
 
 
 def labels_of(block: Block, profile: Profile, sketch: int) -> sp.csr_matrix:
@@ -165,6 +181,7 @@ class RFS(Method):
     source = "Nie et al. 2010"
     row_norms = True
     graded = True
+    weighted = True
     when = "numeric features with outlying rows, whose loss grows linearly only"
     cost = "one scan an iteration; slow to converge: the rows once, if `driverBytes` allows"
     parameters = (
@@ -185,7 +202,8 @@ class RFS(Method):
         plain, *sets = engine.run(*self.needs(engine, p))
         sketch = sketch_width(engine.profile, p)
         view = labelled_view(engine, p["scaling"], sketch=sketch)
-        n, v, q = view.n, len(view.varying), len(view.S)
+        # rows that are there; of weighted ones at most
+        n, v, q = int(engine.profile.observed.min() if engine.profile.weighted else view.n), len(view.varying), len(view.S)
         fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) + 40 * (n + v) * q <= engine.driver_bytes
         if fits and n <= 3 * v:
             with one_thread():
@@ -197,7 +215,7 @@ class RFS(Method):
             floor = residual_floor(sets[0].matrix(engine.profile.q), sets[0].counts) or 1.0
         else:
             spread = float(np.trace(view.S))
-            floor = 1e-8 * np.sqrt(spread / n) if spread > 1e-12 * np.trace(plain.yy) else 1.0
+            floor = 1e-8 * np.sqrt(spread / view.n) if spread > 1e-12 * np.trace(plain.yy) else 1.0
         scans = 0
 
         def scan(W: np.ndarray | None, b: np.ndarray | None) -> WeightedGram:
@@ -224,9 +242,10 @@ class RFS(Method):
 
     def _gathered(self, engine: Engine, p: Mapping[str, Any], view: GramView, sketch: int) -> Solution:
         """The optimum from the rows themselves, in the order of their ids."""
-        block = anchors_of(engine, None, 0)
+        (block,) = engine.run(AllRows(engine.profile.n), keep=False)
         x = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, centre=view.centre).points(block).x
         x = x.toarray() if sp.issparse(x) else x
         order = np.argsort(block.ids)
-        y = labels_of(block, engine.profile, sketch).toarray()
-        return rfs_newton(x[order], y[order], p["gamma"], p["tol"], p["max_iter"])
+        y = labels_of(block, engine.profile, sketch).toarray()[order]
+        weights = None if block.weights is None else block.weights[order]
+        return rfs_newton(x[order], y, p["gamma"], p["tol"], p["max_iter"], weights)

@@ -2494,7 +2494,7 @@ class ElasticNetSelector(WeightedSelectorOfArrays, entry="elastic-net"):
         self.memory_bytes = memory_bytes
 
 
-class RFSSelector(SelectorOfArrays, entry="rfs"):
+class RFSSelector(WeightedSelectorOfArrays, entry="rfs"):
     """Robust selection: ℓ2,1 loss and ℓ2,1 penalty.
 
     Method 'rfs', documented in ``spark_mlfs.methods.rfs``. Source: Nie et al. 2010.

@@ -1,18 +1,18 @@
 """RFS on rows held in memory, by Newton steps on the weights: no scans, quadratic convergence.
 
-    min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁,        X n × d, Y n × q
+    min Σ_i m_i‖W'x_i + b − y_i‖ + γ‖W‖₂,₁,        X n × d, Y n × q, row weights m > 0 (1)
 
 Where rows are few a feature, many are fitted exactly, their weights 1/(2‖r_i‖) grow without bound and reweighting takes
 thousands of steps. With t ≤ t²/x + x/4 for every residual and every row of W, what is left is the minimisation of the
 convex, smooth
 
-    g(x, s) = max over U, 1'U = 0:  2 tr U'Y − tr U'NU + (Σ x + γ Σ s)/4,      N = diag(x) + X diag(s) X'/γ,
+    g(x, s) = max over U, 1'U = 0:  2 tr U'Y − tr U'NU + (Σ m x + γ Σ s)/4,    N = diag(x/m) + X diag(s) X'/γ,
 
 over x ≥ 2 floor (n) and s ≥ eps (d), the Huberised problem that reweighting solves too. U = N⁻¹ (Y − 1b') and
-residual = xU, W = diag(s) V/γ, V = X'U. N stays well conditioned as x → 0, unlike X' diag(1/x) X. With P the inverse
-of N on 1'U = 0, E = [I, X/γ] and Z = [U; V],
+residual = diag(x/m) U, W = diag(s) V/γ, V = X'U. N stays well conditioned as x → 0, unlike X' diag(m/x) X. With P the
+inverse of N on 1'U = 0, E = [diag(1/m), X/γ] and Z = [U; V],
 
-    g' = (1/4 − ‖u_i‖², γ/4 − ‖v_j‖²/γ),     g'' = 2 (E'PE) ∘ (ZZ').
+    g' = (m_i/4 − ‖u_i‖²/m_i, γ/4 − ‖v_j‖²/γ),     g'' = 2 (E'PE) ∘ (ZZ').
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ _REWEIGHTINGS = 6  # before the first Newton step
 class _State:
     """Everything at (x, s): the factor of N, U, V, W, b, the residual norms and the Huberised objective."""
 
-    def __init__(self, X, Y, gamma, weights, floor):
+    def __init__(self, X, Y, mass, gamma, weights, floor):
         n = len(X)
         x, s = weights[:n], weights[n:]
         N = (X * (s / gamma)) @ X.T
-        N[np.diag_indices_from(N)] += x
+        N[np.diag_indices_from(N)] += x / mass
         self.factor = linalg.cho_factor(N.T, lower=True, overwrite_a=True, check_finite=False)
         both = linalg.cho_solve(self.factor, np.column_stack([Y, np.ones(n)]), check_finite=False)
         self.one = both[:, -1]
@@ -45,22 +45,31 @@ class _State:
         self.W = s[:, None] * self.V / gamma
         residuals = np.linalg.norm(X @ self.W + self.b - Y, axis=1)
         self.norms = np.concatenate([residuals, np.linalg.norm(self.W, axis=1)])
-        self.value = float(huber(residuals, floor[:n]).sum() + gamma * huber(self.norms[n:], floor[n:]).sum())
+        self.value = float((mass * huber(residuals, floor[:n])).sum() + gamma * huber(self.norms[n:], floor[n:]).sum())
 
 
-def rfs_newton(X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e-9, max_iter: int = 500) -> Solution:
+def rfs_newton(
+    X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e-9, max_iter: int = 500, mass: np.ndarray | None = None
+) -> Solution:
     """The optimum of `l21.rfs` from the rows themselves; the module's docstring has the formulas.
 
-    X n × d dense (any centring: the bias is free), Y n × q. The start, the floors (1e-8 of mean ‖y_i − mean y‖; 1e-10 of the
-    largest 2‖w_i‖ of the first iterate) and the stopping rule max|ΔW| ≤ tol max|W| are those of `l21.rfs`. Identical columns
-    share their weight alike. `iterations` counts solves, each n³ + (n + d)³; memory is about four (n + d) × (n + d) arrays.
-    `objective` never rises. `extra["dual"]` is T = 2U (n × q), the multipliers of the residuals: at the optimum ‖t_i‖ ≤ 1,
-    ‖X_j'T‖ ≤ γ, 1'T = 0 and tr T'Y is the objective, an independent certificate. `ParameterError` unless γ > 0."""
+    X n × d dense (any centring: the bias is free), Y n × q; `mass` (n,) positive row weights, None: all 1. The start, the
+    floors (1e-8 of mean ‖y_i − mean y‖; 1e-10 of the largest 2‖w_i‖ of the first iterate) and the stopping rule max|ΔW| ≤
+    tol max|W| are those of `l21.rfs`. Identical columns share their weight alike. `iterations` counts solves, each n³ + (n
+    + d)³; memory is about four (n + d) × (n + d) arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q), the
+    multipliers of the residuals: at the optimum ‖t_i‖ ≤ m_i, ‖X_j'T‖ ≤ γ, 1'T = 0 and tr T'Y is the objective, an
+    independent certificate. `ParameterError` unless γ > 0."""
     if not gamma > 0:
         raise ParameterError(f"gamma is {gamma}; it must be positive")
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     if not len(X):
         raise DataError("there are no rows to fit; check the filter or the fold")
+    mass = np.ones(len(X)) if mass is None else np.asarray(mass, dtype=np.float64)
+    # Copies of a row count as one of their weight: N would be nearly singular where they are fitted exactly. In an order of
+    # their own, so that neither the order of the rows nor how one is repeated changes a bit.
+    _, first, kind = np.unique(np.column_stack([X, Y]), axis=0, return_index=True, return_inverse=True)
+    kind, each = kind.ravel(), mass
+    X, Y, mass = X[first], Y[first], np.bincount(kind, each)
     # The same penalty as for the single columns: w/m each. Rounding would otherwise decide how they share.
     alike = [(j, i, sign) for j, i, sign in copies(X.T @ X) if np.abs(X[:, j] - sign * X[:, i]).max() <= 1e-11]
     parts, kept = np.ones(X.shape[1]), np.ones(X.shape[1], dtype=bool)
@@ -68,21 +77,24 @@ def rfs_newton(X: np.ndarray, Y: np.ndarray, gamma: float = 1.0, tol: float = 1e
         parts[i] += 1
         kept[j] = False
     part = parts[kept]
-    solution = _solve(X[:, kept] if alike else X, Y, gamma, part, tol, max_iter)
+    solution = _solve(X[:, kept] if alike else X, Y, mass, gamma, part, tol, max_iter)
     if alike:
         W = np.zeros((X.shape[1], Y.shape[1]))
         W[kept] = solution.weights / part[:, None]
         for j, i, sign in alike:
             W[j] = sign * W[i]
         solution.weights = W
+    solution.extra["dual"] = solution.extra["dual"][kind] * (each / mass[kind])[:, None]
     return solution
 
 
-def _solve(X: np.ndarray, Y: np.ndarray, gamma: float, parts: np.ndarray, tol: float, max_iter: int) -> Solution:
+def _solve(
+    X: np.ndarray, Y: np.ndarray, mass: np.ndarray, gamma: float, parts: np.ndarray, tol: float, max_iter: int
+) -> Solution:
     n, d = X.shape
-    floor = np.concatenate([np.full(n, 2 * residual_floor(Y)), np.zeros(d)])
-    weights = np.concatenate([np.full(n, gamma), parts])  # R = I/γ, D = I
-    state = _State(X, Y, gamma, weights, floor)
+    floor = np.concatenate([np.full(n, 2 * residual_floor(Y, mass)), np.zeros(d)])
+    weights = np.concatenate([np.full(n, gamma), parts])  # R = diag(m)/γ, D = I
+    state = _State(X, Y, mass, gamma, weights, floor)
     eps = _EPS * 2 * float((state.norms[n:] / parts).max(initial=0.0))
     if eps == 0:
         return Solution(state.W, state.b, [state.value], True, 1, {"eps": eps, "dual": 2 * state.U})
@@ -91,7 +103,7 @@ def _solve(X: np.ndarray, Y: np.ndarray, gamma: float, parts: np.ndarray, tol: f
     damping, newton = 1e-2, None
     weights = np.maximum(2 * state.norms, floor)
     while solves < max_iter and not converged:
-        new = _State(X, Y, gamma, weights, floor)
+        new = _State(X, Y, mass, gamma, weights, floor)
         solves += 1
         slack = 1e-14 * trace[-1]
         if newton is not None and not new.value <= trace[-1] + slack:  # damp, or fall back to a reweighting
@@ -109,24 +121,29 @@ def _solve(X: np.ndarray, Y: np.ndarray, gamma: float, parts: np.ndarray, tol: f
         state, at, newton = new, weights, None
         weights = np.maximum(2 * state.norms, floor)
         if solves >= _REWEIGHTINGS and not idle and not converged:
-            newton = _newton(X, gamma, state, at, floor)
+            newton = _newton(X, mass, gamma, state, at, floor)
             weights = newton.step(damping)
     return Solution(state.W, state.b, trace, converged, solves, {"eps": eps, "dual": 2 * state.U})
 
 
-def _newton(X: np.ndarray, gamma: float, state: _State, weights: np.ndarray, floor: np.ndarray) -> BoxNewton:
+def _newton(
+    X: np.ndarray, mass: np.ndarray, gamma: float, state: _State, weights: np.ndarray, floor: np.ndarray
+) -> BoxNewton:
     n, d = X.shape
     P = linalg.cho_solve(state.factor, np.eye(n), overwrite_b=True, check_finite=False)
     P -= np.outer(state.one, state.one / state.one.sum())
     H = np.zeros((n + d, n + d))
-    H[:n, :n] = P
     H[n:, :n] = X.T @ P / gamma
     H[n:, n:] = H[n:, :n] @ X / gamma
+    H[n:, :n] /= mass
+    P /= mass
+    P /= mass[:, None]
+    H[:n, :n] = P
     del P
     Z, s = np.concatenate([state.U, state.V]), np.sqrt(weights)
     for first in range(0, n + d, 512):
         part = slice(first, first + 512)
         H[first:, part] *= (Z[first:] @ Z[part].T) * s[first:, None] * s[part]
-    top = np.concatenate([np.ones(n), np.full(d, gamma)])  # the penalty of each norm: ‖z‖ ≤ top/2 at the optimum
+    top = np.concatenate([mass, np.full(d, gamma)])  # the penalty of each norm: ‖z‖ ≤ top/2 at the optimum
     size = np.linalg.norm(Z, axis=1)
     return BoxNewton(H, s * size**2 / top * (1 - 2 * size / top), weights, floor, top / 4)

@@ -69,3 +69,13 @@ class SampledRows(Statistic):
 
     def state_bytes(self, profile: Profile) -> int:
         return rows_bytes(profile, 2 * self.count)
+
+
+@dataclass
+class AllRows(SampledRows):
+    """All rows whose labels are known, of `count` rows, with the weights they have. Result and state as of `SampledRows`."""
+
+    weighted = True
+
+    def key(self) -> Hashable:
+        return "all rows"

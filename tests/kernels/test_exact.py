@@ -209,19 +209,52 @@ def test_a_row_times_weights_does_not_depend_on_the_other_rows(sparse):
 
 
 @settings(max_examples=100, deadline=None)
-@given(st.lists(st.tuples(st.integers(-(2**62), 2**62), st.integers(0, 76)), min_size=1, max_size=5))
-def test_three_words_hold_whole_numbers(parts):
+@given(st.lists(st.tuples(st.integers(-(2**62), 2**62), st.integers(0, 76)), min_size=1, max_size=5), st.sampled_from((3, 4)))
+def test_words_hold_whole_numbers(parts, count):
     def whole(state):
-        return sum(int(state["v" + word][0]) << (40 * i) for i, word in enumerate(exact.WORDS))
+        assert len(state) == count
+        return sum(int(state["v" + word][0]) << (40 * i) for i, word in enumerate(exact.WORDS[:count]))
 
-    states = [exact.words("v", (np.array([value]), shift)) for value, shift in parts]
+    if count == 4:
+        parts = [(value, shift + 30) for value, shift in parts]
+    states = [exact.words("v", (np.array([value]), shift), count=count) for value, shift in parts]
     added = states[0]
     for state in states[1:]:
         added = exact.add_words(added, state)
     assert whole(added) == sum(value << shift for value, shift in parts)
-    same(added, exact.words("v", *((np.array([value]), shift) for value, shift in parts)))
+    same(added, exact.words("v", *((np.array([value]), shift) for value, shift in parts), count=count))
     wanted = Fraction(sum(value << shift for value, shift in parts), 1 << 80)
     assert exact.number(added, "v", -80)[0] == pytest.approx(float(wanted), abs=1e-15, rel=1e-12)
+    if count == 3:  # one value, however many words
+        longer = exact.words("v", *((np.array([value]), shift) for value, shift in parts), count=4)
+        assert exact.number(longer, "v", -80)[0] == exact.number(added, "v", -80)[0]
+
+
+@pytest.mark.parametrize("most", [4, 1 << 21, 1 << 44])
+@pytest.mark.parametrize("kind", ["whole", "dense", "sparse"])
+def test_squares_of_rows_that_count_several_times(kind, most):
+    """Against Python's whole numbers; of small counts against the rows repeated."""
+    rng = np.random.default_rng(11)
+    x = rng.normal(size=(4000, 3)) if kind != "whole" else rng.integers(0, 9, (4000, 3)).astype(float)
+    x[rng.random(x.shape) < 0.5] = 0
+    mass = rng.integers(1, most, 4000)
+    unit = exact.power_above(np.abs(x).max(axis=0))
+    a, b = exact.quantised(sp.csr_matrix(x) if kind == "sparse" else x.copy(), unit)
+    assert (b is None) == (kind == "whole")
+    coarse, fine = (np.zeros(x.shape, int) if part is None else exact._whole(part) for part in (a, b))
+    values = (coarse.astype(object) << 20) + fine
+    wanted = values.T @ (values * mass[:, None].astype(object))
+    cut = [exact.words("v", *exact.weighted_square(a[s], None if b is None else b[s], mass[s]), count=4)
+           for s in (slice(0, 100), slice(100, 4000))]  # fmt: skip
+    state = exact.add_words(*cut[::-1])
+    got = sum(state["v" + word].astype(object) << (40 * i) for i, word in enumerate(exact.WORDS))
+    assert (got == wanted).all()
+    same(state, exact.words("v", *exact.weighted_square(a, b, mass), count=4))
+    if most == 4:
+        times = np.repeat(np.arange(4000), mass)
+        product = exact.cross(*[(a[times], None if b is None else b[times])] * 2)
+        parts = [(product["hh"], 40), *([(product["rest"], 0)] if "rest" in product else [])]
+        assert np.array_equal(exact.number(exact.words("v", *parts), "v", -80), exact.number(state, "v", -80))
 
 
 def test_totals_are_the_rounded_sums():
@@ -232,3 +265,9 @@ def test_totals_are_the_rounded_sums():
     assert exact.total_of(state, "t", unit)[0] == pytest.approx(float(sum(Fraction(v) for v in values)), rel=1e-15)
     order = rng.permutation(5000)
     same(exact.add_words(*(exact.total("t", values[rows], unit) for rows in np.split(order, [1200]))), state)
+    mass = rng.integers(1, 1 << 39, 5000)
+    state = exact.total("t", values, unit, mass)
+    wanted = sum(Fraction(v) * int(m) for v, m in zip(values, mass, strict=True))
+    assert exact.total_of(state, "t", unit)[0] == pytest.approx(float(wanted), rel=1e-15)
+    small = mass % 3
+    same(exact.total("t", values, unit, small), exact.total("t", np.repeat(values, small), unit))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from oracles import regression as oracle
 from oracles.loader import load
 from scipy.stats import entropy
 from sklearn.feature_selection import f_classif
@@ -19,8 +20,9 @@ from spark_mlfs.sklearn import JMISelector, ReliefFSelector
 from spark_mlfs.testing import example, thin
 
 WEIGHTED = [name for name in METHODS if METHODS[name].weighted]
+SCANS = {"rfs": {"accelerate": False, "max_iter": 40}}  # its other way out goes by the rows that are there
 ADDITIVE = """mim jmi cmi chi2 ppt-cmi pmu d2f mdmr scls lrfs fimf enm gmm mrmr igmf fastcan f-statistic fisher ridge lasso
-elastic-net csfs mssl omfs""".split()
+elastic-net csfs mssl omfs rfs""".split()
 
 
 def ranked(x, y, weights=None, methods=WEIGHTED, **parameters):
@@ -57,7 +59,7 @@ def test_a_row_of_weight_w_is_w_rows(name, data_dir):
     x, y = table(name, data_dir)
     w = np.random.default_rng(1).integers(0, 4, len(x))
     copies = np.repeat(np.arange(len(x)), w)
-    assert_same(ranked(x, y, w), ranked(x[copies], y[copies]))
+    assert_same(ranked(x, y, w, **SCANS), ranked(x[copies], y[copies], **SCANS))
     if name == "dense":
         assert_same(ranked(x, y, np.ones(len(x))), ranked(x, y))
 
@@ -69,12 +71,49 @@ def test_unknown_labels_and_other_parameters():
     copies = np.repeat(np.arange(len(x)), w)
     powerset = {name: {"label_coding": "lp"} for name in ("mim", "jmi", "cmi", "chi2", "fisher")}
     for methods, more in (
-        ([m for m in WEIGHTED if m not in ("cmi", "csfs")], {}),
+        ([m for m in WEIGHTED if m not in ("cmi", "csfs")], SCANS),
         (list(powerset), powerset),
         (["mim", "gmm"], {name: {"bias_correction": "miller-madow"} for name in ("mim", "gmm")}),
         (["mrmr"], {"mrmr": {"relevance": "f", "redundancy": "correlation", "scheme": "quotient"}}),
     ):
         assert_same(ranked(x, y, w, methods, **more), ranked(x[copies], y[copies], None, methods, **more))
+
+
+@pytest.mark.parametrize("rows, kind", [(240, "dense"), (240, "thin"), (26, "dense"), (26, "thin"), (14, "dense")])
+def test_rfs_reaches_the_optimum_of_the_weighted_sum(rows, kind):
+    """Of many rows by scans and then Newton steps, of few by these alone: a row of weight w is w rows, to the bit where so many
+    are solved the same way, else to the solver's tolerance; and fractions have the minimum of Nie's n x n form. Rows repeat, some
+    have an unknown label."""
+    x, y = example()
+    x = (thin(x) if kind == "thin" else x)[: 2 * rows // 3]
+    again = np.concatenate([np.arange(len(x)), np.arange(rows - len(x))])
+    x, y = x[again], y[again]
+    y[::13, 1] = np.nan
+    w = np.random.default_rng(1).integers(0, 4, len(x))
+    copies = np.repeat(np.arange(len(x)), w)
+    parameters = {"tol": 1e-9 if rows == 240 else 1e-6}
+    (one,), (other,) = (ranked(*data, ["rfs"], rfs=parameters).values() for data in ((x, y, w), (x[copies], y[copies], None)))
+    assert one[1].converged and (one[1].details["scans"] == 0) == (rows < 240)
+    assert one[1].details["labelled_rows"] == (~np.isnan(y[copies]).any(axis=1)).sum()
+    if rows == 26:  # of the copies there are enough to scan
+        assert other[1].details["scans"] > 0 and one[1].objective[-1] == pytest.approx(other[1].objective[-1], rel=1e-6)
+        np.testing.assert_allclose(one[1].values, other[1].values, atol=1e-3 * other[1].values.max())
+    else:
+        assert (other[1].details["scans"] == 0) == (rows < 240)
+        assert_same({"rfs": one}, {"rfs": other})
+    m = fixed(np.random.default_rng(5).gamma(1.0, size=len(x)) + 0.01)
+    ((ranking, scores, _),) = ranked(x, y, m, ["rfs"], rfs=parameters).values()
+    known = ~np.isnan(y).any(axis=1)
+    z, t, m = x[known], y[known], m[known]
+    varies = z.std(axis=0) > 0
+    mean = np.average(z, axis=0, weights=m)
+    z = ((z - mean) / np.sqrt(np.average((z - mean) ** 2, axis=0, weights=m) + ~varies))[:, varies]
+    floor = 1e-8 * np.average(np.linalg.norm(t - np.average(t, axis=0, weights=m), axis=1), weights=m)
+    W, b = oracle.rfs_nie(z, t, 1.0, 1500, floor, m)[-1]
+    assert scores.objective[-1] <= oracle.rfs_objective(z, t, W, b, 1.0, m) * (1 + 1e-7)
+    wanted = np.zeros(x.shape[1])
+    wanted[varies] = np.linalg.norm(W, axis=1)
+    np.testing.assert_allclose(ranking.sort_values("index")["score"], wanted, atol=1e-3 * wanted.max())
 
 
 def test_every_additive_method_takes_weights_and_no_other():
@@ -188,13 +227,20 @@ def test_on_spark(spark):
     w = np.random.default_rng(1).choice([0.0, 1.0, 0.25, 3.0], len(x))
     rows = [(i, *(np.asarray(a).tolist() for a in row)) for i, row in enumerate(zip(x, y, w, strict=True))]
     frame = spark.createDataFrame(rows, "id bigint, features array<double>, labels array<double>, w double")
-    methods = ("mim", "jmi", "cmi", "chi2", "ridge", "fisher", "omfs", "lrfs")
-    here = ranked(x, y, w, methods)
+    methods = ("mim", "jmi", "cmi", "chi2", "ridge", "fisher", "omfs", "lrfs", "rfs")
+    few = {"rfs": {"accelerate": False, "max_iter": 12}}
+    here = ranked(x, y, w, methods, **few)
     for parts, small in ((1, 1 << 30), (3, 0)):
-        requests = [pipeline.Request.of(name, {}, 4) for name in methods]
+        requests = [pipeline.Request.of(name, few.get(name, {}), 4) for name in methods]
         for result in pipeline.rank(frame.repartition(parts), requests, row_id="id", weight="w", small_bytes=small):
             found = result.ranking[["rank", "index", "score"]]
             pd.testing.assert_frame_equal(found, here[result.request.method][0][["rank", "index", "score"]], check_exact=True)
+    (gathered,) = pipeline.rank(
+        frame.where("id < 24").repartition(3), [pipeline.Request.of("rfs", {}, 4)], row_id="id", weight="w", small_bytes=0
+    )
+    rfs = ranked(x[:24], y[:24], w[:24], ["rfs"])["rfs"][1]
+    assert gathered.distributed and gathered.scores.details["scans"] == 0
+    np.testing.assert_allclose(gathered.scores.values, rfs.values, atol=1e-9 * rfs.values.max())
     model = OnSpark(weightCol="w", idCol="id", numTopFeatures=4).fit(frame)
     assert model.selectedFeatures == list(here["jmi"][0]["index"][:4]) and model.summary["weight"] == w.sum()
     assert model.summary["scans"] == OnSpark(idCol="id", numTopFeatures=4).fit(frame).summary["scans"]

@@ -89,12 +89,14 @@ def proximal(A, C, beta, iterations=200_000):
     return W
 
 
-def rfs_nie(X, Y, gamma, iterations, floor):
-    """Nie et al.'s form, n x n: min ||U||_21 with [X, gI]U = Y, U = D^-1 A'(AD^-1 A')^-1 Y; the bias by bordering.
+def rfs_nie(X, Y, gamma, iterations, floor, weights=None):
+    """Nie et al.'s form, n x n: min ||U||_21 with [X, gI]U = Y, U = D^-1 A'(AD^-1 A')^-1 Y; the bias by bordering. A row of
+    weight m has m times its norm in the sum.
 
     Returns the list of (W, b)."""
     n, d = X.shape
-    inverse_d, inverse_e = np.ones(d), np.ones(n)  # D = I over the d weights and the n residuals
+    m = np.ones(n) if weights is None else weights
+    inverse_d, inverse_e = np.ones(d), 1 / m  # D = I over the d weights and the n residuals
     path, eps = [], None
     for _ in range(iterations):
         K = X @ np.diag(inverse_d) @ X.T + gamma**2 * np.diag(inverse_e)
@@ -106,12 +108,12 @@ def rfs_nie(X, Y, gamma, iterations, floor):
         norms = 2 * np.sqrt((W**2).sum(axis=1))
         eps = 1e-10 * norms.max() if eps is None else eps
         inverse_d = np.maximum(norms, eps)
-        inverse_e = 2 * np.maximum(np.sqrt((E**2).sum(axis=1)), floor / gamma)
+        inverse_e = 2 * np.maximum(np.sqrt((E**2).sum(axis=1)), floor / gamma) / m
     return path
 
 
-def rfs_objective(X, Y, W, b, gamma):
-    return l21(X @ W + b - Y) + gamma * l21(W)
+def rfs_objective(X, Y, W, b, gamma, weights=1.0):
+    return (weights * np.linalg.norm(X @ W + b - Y, axis=1)).sum() + gamma * l21(W)
 
 
 def csfs(X, Y, mu, iterations=20_000, tol=1e-9):

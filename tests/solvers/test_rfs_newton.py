@@ -19,12 +19,12 @@ def wide(n=60, d=45, q=4, seed=2):
     return oracle.standardise(X), (X[:, :5] @ rng.normal(size=(5, q)) + 0.3 * rng.normal(size=(n, q)) > 0.3).astype(float)
 
 
-def certified(X, Y, gamma, got):
-    """A dual feasible point whose value is the objective: 1'T = 0, ||t_i|| <= 1, ||X_j'T|| <= gamma, value tr T'Y."""
+def certified(X, Y, gamma, got, weights=1.0):
+    """A dual feasible point whose value is the objective: 1'T = 0, ||t_i|| <= m_i, ||X_j'T|| <= gamma, value tr T'Y."""
     T = got.extra["dual"]
-    T = T - T.mean(axis=0)
-    T = T / max(1.0, np.linalg.norm(T, axis=1).max(), np.linalg.norm(X.T @ T, axis=1).max() / gamma)
-    primal = oracle.rfs_objective(X, Y, got.weights, got.intercept, gamma)
+    T = T - T.mean(axis=0) * np.broadcast_to(weights / np.mean(weights), len(X))[:, None]
+    T = T / max(1.0, (np.linalg.norm(T, axis=1) / weights).max(), np.linalg.norm(X.T @ T, axis=1).max() / gamma)
+    primal = oracle.rfs_objective(X, Y, got.weights, got.intercept, gamma, weights)
     return (T * Y).sum() <= primal * (1 + 1e-12) and primal - (T * Y).sum() <= 1e-6 * primal
 
 
@@ -66,6 +66,30 @@ def test_copies_repeated_rows_and_shifted_features():
     got = rfs_newton(twice_x, twice_y, 4.0)
     assert got.converged and certified(twice_x, twice_y, 4.0, got)
     assert got.objective[-1] == pytest.approx(2 * plain.objective[-1], rel=1e-6)
+
+
+@pytest.mark.parametrize("gamma", [0.05, 1.0, 8.0])
+def test_rows_that_have_weights(gamma):
+    """A row of weight m is m rows; fractions, far apart, have the certificate; the first steps are those of the n x n form."""
+    X, Y = wide()
+    m = np.random.default_rng(8).integers(1, 5, len(X))
+    got = rfs_newton(X, Y, gamma, mass=m)
+    copies = rfs_newton(np.repeat(X, m, axis=0), np.repeat(Y, m, axis=0), gamma)
+    assert got.converged and copies.converged and got.objective == copies.objective
+    assert np.array_equal(got.weights, copies.weights) and np.array_equal(got.intercept, copies.intercept)
+    order = np.random.default_rng(1).permutation(len(X))
+    assert np.array_equal(got.weights, rfs_newton(X[order], Y[order], gamma, mass=m[order]).weights)
+    assert certified(np.repeat(X, m, axis=0), np.repeat(Y, m, axis=0), gamma, copies)
+    m = np.random.default_rng(9).gamma(0.5, size=len(X)) + 1e-3
+    got = rfs_newton(X, Y, gamma, mass=m)
+    assert got.converged and got.iterations <= 100 and (np.diff(got.objective) <= 0).all() and certified(X, Y, gamma, got, m)
+    floor = 1e-8 * np.average(np.linalg.norm(Y - np.average(Y, axis=0, weights=m), axis=1), weights=m)
+    path = oracle.rfs_nie(X, Y, gamma, 3, floor, m)
+    for steps in (1, 2, 3):
+        few = rfs_newton(X, Y, gamma, max_iter=steps, mass=m)
+        np.testing.assert_allclose(few.weights, path[steps - 1][0], rtol=0, atol=1e-8 * np.abs(few.weights).max())
+    plain, ones = rfs_newton(X, Y, gamma), rfs_newton(X, Y, gamma, mass=np.ones(len(X)))
+    np.testing.assert_array_equal(plain.weights, ones.weights)
 
 
 def test_enron_in_a_dozen_solves(data_dir):

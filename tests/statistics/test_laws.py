@@ -304,6 +304,7 @@ EXAMPLES = {
     ),
     quantiles.CountsBelow: (EVERY, on(quantile_steps)),
     sample.SampledRows: (EVERY, on(lambda p, name: [sample.SampledRows(k, 1) for k in (1, 40, p.n // 2, p.n + 1)])),
+    sample.AllRows: (EVERY, on(lambda p, name: [sample.AllRows(p.n)])),
     neighbours.NearestRows: (FEW, by_method(neighbours.NearestRows, *GMBA, RELIEFF[1], ("msfs",))),
     neighbours.RowsById: (FEW, by_method(neighbours.RowsById, *GMBA, RELIEFF[1])),
     gmba.HingeSums: (FEW, by_method(gmba.HingeSums, *GMBA)),
