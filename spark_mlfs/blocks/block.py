@@ -53,6 +53,18 @@ class LabelledRows:
             return total[self.label_indptr[1:]] - total[self.label_indptr[:-1]]
 
     @cached_property
+    def grades_hash(self) -> np.ndarray:
+        """(n,) uint64 hash of each row's labels and their grades: `labelset_hash` where all grades are 1."""
+        grades = getattr(self, "grades", None)
+        if grades is None:
+            return self.labelset_hash
+        with np.errstate(over="ignore"):
+            part = (grades.astype(np.int64) & (ONE - 1)) << 32
+            hashes = mix(self.label_indices.astype(np.int64) | part, 0x1ABE1)
+            total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
+            return total[self.label_indptr[1:]] - total[self.label_indptr[:-1]]
+
+    @cached_property
     def complete(self) -> np.ndarray | None:
         """(n,) whether every label of the row is known, or None where all are."""
         if self.unknown_indptr is None and self.unlabelled is None:

@@ -150,9 +150,11 @@ class Profile:
 
     @property
     def most_labelsets(self) -> int:
-        """How many distinct labelsets the rows whose labels are all known have at most."""
+        """How many distinct labelsets the rows whose labels are all known have at most; of graded labels, rows of grades."""
         if self.labelsets:
             return self.labelsets
+        if self.graded:
+            return min(self.n, self.labelled + 1)
         sets = 0
         for size in range(min(self.q, self.most_labels) + 1):
             sets += comb(self.q, size)

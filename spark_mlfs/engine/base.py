@@ -156,7 +156,7 @@ class Engine:
         """The sizes of the states at most. Those of sums by labelset follow from the number of labelsets: where that could
         decide, the labelsets are counted first."""
         sizes = [self._held(s) for s in statistics]
-        counts = LabelsetCounts()
+        counts = LabelsetCounts("grades" if self.profile.graded else "labels")
         undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
         large = max((size for size, some in zip(sizes, undecided, strict=True) if some), default=0)
         if not self.profile.labelsets and large > min(DIRECT_BYTES, self.worker_bytes // 4, self.driver_bytes):

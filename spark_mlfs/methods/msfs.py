@@ -7,13 +7,15 @@ L is the Laplacian of S = (C + C')/2, C_ij the visits of row j by walks from row
 
     T_ij = exp(−d²_ij/σ²)·|y_i ∩ y_j|/|y_i ∪ y_j|,  i ≠ j        (`solvers.manifold`)
 
+Of graded labels the loss takes the numbers they are, and the similarity is Σ_l min(y_il, y_jl)/Σ_l max(y_il, y_jl), which is the
+one above where grades are 0 and 1; rows share a label where both have some of it.
 ``walk="dfs"`` a walk of ``steps`` steps from every row, ``"bfs"`` as many single steps, ``"expected"`` the expectation of the
 former, without chance. ``neighbors`` keeps the nearest label-sharing rows of each row, an edge if either end lists the other;
 None keeps all, up to 20,000 rows. Draws are keyed by (seed, row id, step). Walks take 48 bytes a row and step
 (``"expected"``: 2 KB a row) in one process. Only X'LX needs pairs of rows. Rows with unknown labels are left out.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; H = I − 11'/n; W (v, q), w_i its row of feature i; b
-(q,) the intercept; d_ij the Euclidean distance of the scaled rows; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0 and ρ ∈ [0, 1] ``alpha``,
-``beta``, ``rho``; σ > 0 ``sigma``. Score (v,), labels per scaled unit of the feature.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; H = I − 11'/n; W (v, q), w_i its row of
+feature i; b (q,) the intercept; d_ij the Euclidean distance of the scaled rows; ‖W‖₂,₁ = Σ_i ‖w_i‖; α, β ≥ 0 and ρ ∈ [0, 1]
+``alpha``, ``beta``, ``rho``; σ > 0 ``sigma``. Score (v,), labels per scaled unit of the feature.
 Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix,
 the neighbours or the walks exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where
 ``neighbors=None`` meets more than 20,000 rows, or a parameter is out of its range.
@@ -30,6 +32,7 @@ Deviations:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -64,6 +67,7 @@ class MSFS(Method):
     title = "random manifold sampling and joint sparsity"
     source = "Li & Zhai"
     row_norms = True
+    graded = True
     when = "nearest neighbours behind: rows of like labels shall be predicted alike"
     cost = "one scan, and neighbours"
     parameters = (
@@ -82,7 +86,8 @@ class MSFS(Method):
     )
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        return [Gram(sketch=sketch_width(engine.profile, p)), LabelsetCounts()]
+        graded = engine.profile.graded
+        return [Gram(sketch=sketch_width(engine.profile, p)), LabelsetCounts("support" if graded else "labels")]
 
     def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         return profile.n**2
@@ -110,11 +115,13 @@ class MSFS(Method):
                 + ("" if expected else "take fewer steps or walk='expected', ")
                 + "or sample the rows"
             )
-        codes = np.searchsorted(sets.hashes, block.labelset_hash)
+        labels = _Labels(members, np.searchsorted(sets.hashes, block.labelset_hash))
+        if engine.profile.graded:
+            labels.grades = block.labels(engine.profile.q)
         if p["neighbors"] is None:
-            T: np.ndarray | sp.csr_matrix = self._dense(p, block, geometry, members, codes)
+            T: np.ndarray | sp.csr_matrix = self._dense(p, block, geometry, labels)
         else:
-            T = self._sparse(engine, p, block, geometry, members, codes)
+            T = self._sparse(engine, p, block, geometry, labels)
         P = manifold.transitions(T)
         if expected:
             return manifold.expected_form(P, p["steps"], geometry.points(block).x)
@@ -122,9 +129,9 @@ class MSFS(Method):
         return quadratic_form(engine, block, geometry, manifold.neighbourhood(C))
 
     def _sparse(
-        self, engine: Engine, p: Mapping[str, Any], block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray
+        self, engine: Engine, p: Mapping[str, Any], block: Block, geometry: Geometry, labels: _Labels
     ) -> sp.csr_matrix:
-        table = LabelsetSimilarity(members)
+        table = LabelsetSimilarity(labels.members)
         neighbourhoods = (Neighbourhood(p["neighbors"], "sharing"), *(() if p["sigma"] else (Neighbourhood(TUNING),)))
         near, *tuning = nearest_rows(engine, block, geometry, neighbourhoods, table)
         order = np.argsort(block.ids)
@@ -138,12 +145,10 @@ class MSFS(Method):
         else:
             scale = np.sqrt(_scales(engine, tuning[0], block, geometry))
             product = scale[rows] * scale[columns]
-        values = manifold.kernel(squares, product) * manifold.jaccard(members, codes[rows], codes[columns])
+        values = manifold.kernel(squares, product) * labels.of_pairs(rows, columns)
         return manifold.symmetric_edges(rows, columns, values, block.n)
 
-    def _dense(
-        self, p: Mapping[str, Any], block: Block, geometry: Geometry, members: sp.csr_matrix, codes: np.ndarray
-    ) -> np.ndarray:
+    def _dense(self, p: Mapping[str, Any], block: Block, geometry: Geometry, labels: _Labels) -> np.ndarray:
         if block.n > DENSE_ROWS:
             raise ParameterError(
                 f"neighbors=None forms a dense {block.n} x {block.n} graph; above {DENSE_ROWS} rows give neighbors, such as 30"
@@ -161,10 +166,33 @@ class MSFS(Method):
         T = manifold.kernel(squares, product)
         for first in range(0, block.n, 1024):
             part = slice(first, min(first + 1024, block.n))
-            left = np.repeat(codes[part], block.n)
-            T[part] *= manifold.jaccard(members, left, np.tile(codes, part.stop - first)).reshape(-1, block.n)
+            T[part] *= labels.of_rows(part)
         np.fill_diagonal(T, 0.0)
         return T
+
+
+@dataclass
+class _Labels:
+    """The labels of the rows for comparing them: `members` (m, q) of the distinct labelsets, `codes` (n,) which one a row has;
+    `grades` (n, q) where they are graded."""
+
+    members: sp.csr_matrix
+    codes: np.ndarray
+    grades: sp.csr_matrix | None = None
+
+    def of_pairs(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """(t,) the similarity of listed pairs of rows."""
+        if self.grades is not None:
+            return manifold.ruzicka(self.grades, left, right)
+        return manifold.jaccard(self.members, self.codes[left], self.codes[right])
+
+    def of_rows(self, part: slice) -> np.ndarray:
+        """(rows, n) the similarity of a run of rows with all."""
+        if self.grades is not None:
+            return manifold.ruzicka_table(self.grades, part)
+        n = len(self.codes)
+        left = np.repeat(self.codes[part], n)
+        return manifold.jaccard(self.members, left, np.tile(self.codes, part.stop - part.start)).reshape(-1, n)
 
 
 def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) -> np.ndarray:

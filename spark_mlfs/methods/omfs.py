@@ -9,9 +9,11 @@ the paper's descent: the same minimum. There is no intercept. Rows with unknown 
 ``label_sketch`` puts Z = YR/√s, r columns (`kernels.sketch`), for Y: Z's truncated SVD is V = ZB', so that X'Z and Z'Z are all it
 takes, and neither labelsets nor anything of labels × labels is formed. ``factorizer=None`` (default) is NMF, and the SVD where
 labels are sketched: NMF does not take a sketch's signs.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels; V (n, c) the latent labels, B (c, q), b_r its row r; c
-by default ⌈0.3q⌉ and at most the rank of Y, or of Z; W (v, c), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖; γ > 0 ``gamma``.
-Score (v,), latent labels per scaled unit of the feature.
+Graded labels are factorised as the numbers they are, a labelset being a distinct row of grades; with ``factorizer="svd"`` X'Y and
+Y'Y are all it takes, however many such rows there are.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the labels, 0 and 1 or grades; V (n, c) the latent labels, B (c, q),
+b_r its row r; c by default ⌈0.3q⌉ and at most the rank of Y, or of Z; W (v, c), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖;
+γ > 0 ``gamma``. Score (v,), latent labels per scaled unit of the feature.
 Raises: `DataError` where no row has all its labels known, no feature varies over those, or they have no label; `BudgetError`
 where the Gram matrix, the sums (labelsets × features) or the factors exceed ``driverBytes``, or a worker's share
 ``workerBytes``; `ParameterError` where a parameter is out of its range, or labels are to be sketched for NMF.
@@ -54,6 +56,7 @@ class OMFS(Method):
     when = "many labels that depend on each other: factors of them are fitted"
     cost = "one scan"
     weighted = True
+    graded = True
     parameters = (
         Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),
@@ -72,7 +75,9 @@ class OMFS(Method):
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         sketch = self.sketch(engine.profile, p)
-        return [Gram(sketch=sketch)] if sketch else [Gram(), LabelsetSums()]
+        if sketch or (engine.profile.graded and p["factorizer"] == "svd"):
+            return [Gram(sketch=sketch)]
+        return [Gram(), LabelsetSums(by="grades" if engine.profile.graded else "labels")]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
@@ -81,7 +86,7 @@ class OMFS(Method):
         with one_thread():
             if by_labelset:
                 cross, constant, converged = self._of_labelsets(engine, p, view, *by_labelset)
-            else:  # V = ZB' of the sketch Z
+            else:  # V = ZB' of the sketch Z, or of grades
                 size, B = leading(view.S, p["c"] or latent_width(engine.profile.q))
                 cross, constant, converged = view.C @ B.T, float(size @ size), True
             solve = l21.omfs if p["solver"] == "irls" else l21.omfs_armijo
@@ -99,8 +104,12 @@ class OMFS(Method):
         if need > engine.driver_bytes:
             raise BudgetError(
                 f"the factors of {len(sets.counts)} labelsets of {q} labels need {need >> 20} MB on the driver, more than "
-                f"driverBytes = {engine.driver_bytes >> 20} MB: raise driverBytes, or let a sketch stand for the labels "
-                "(label_sketch=256, without factorizer='nmf')"
+                f"driverBytes = {engine.driver_bytes >> 20} MB: raise driverBytes, or "
+                + (
+                    "take factorizer='svd', which needs second moments only"
+                    if engine.profile.graded
+                    else "let a sketch stand for the labels (label_sketch=256, without factorizer='nmf')"
+                )
             )
         counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit
         factors = factorise(sets.indicator(q).astype(np.float64), counts, p["c"], p["factorizer"] or "nmf")

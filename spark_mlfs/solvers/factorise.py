@@ -1,7 +1,7 @@
 """Factorisations Y ≈ VB of a label matrix, from its distinct labelsets and their counts.
 
 V has one row per labelset, as rows with equal labels get equal latent rows: n never appears. With u a labelset and N_u its
-count the loss is Σ_u N_u ‖y_u − v_u B‖² = ‖Y − VB‖² over the rows.
+count the loss is Σ_u N_u ‖y_u − v_u B‖² = ‖Y − VB‖² over the rows. Labels may be grades; a labelset is a row of them then.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 COLUMNS = 64  # of X in use at once: bounds the memory of the expected walk
+PAIRS = 1 << 16  # of rows of grades that are compared at once
 VISIT_BYTES = 48  # of memory a visit of a sampled walk takes until the graph is used
 
 
@@ -29,6 +30,29 @@ def jaccard(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.n
     shared = np.asarray(members[u].multiply(members[v]).sum(axis=1)).ravel()
     either = size[u] + size[v] - shared
     return np.divide(shared, either, out=np.zeros(len(pairs)), where=either > 0)[at]
+
+
+def ruzicka(grades: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """(t,) Σ_l min(y_il, y_jl) over Σ_l max(y_il, y_jl) of listed pairs of rows of grades, 0 where both are empty: of grades of 0
+    and 1 it is `jaccard`."""
+    size, shared = np.asarray(grades.sum(axis=1)).ravel(), np.empty(len(left))
+    for first in range(0, len(left), PAIRS):
+        part = slice(first, first + PAIRS)
+        shared[part] = np.asarray(grades[left[part]].minimum(grades[right[part]]).sum(axis=1)).ravel()
+    either = size[left] + size[right] - shared
+    return np.divide(shared, either, out=np.zeros(len(left)), where=either > 0)
+
+
+def ruzicka_table(grades: sp.csr_matrix, rows: slice) -> np.ndarray:
+    """(len(rows), n) `ruzicka` of some of the rows with all of them."""
+    size, columns, some = np.asarray(grades.sum(axis=1)).ravel(), grades.tocsc(), grades[rows].tocsc()
+    shared = np.zeros((some.shape[0], len(size)))
+    for label in range(grades.shape[1]):
+        mine, all_ = (slice(m.indptr[label], m.indptr[label + 1]) for m in (some, columns))
+        least = np.minimum.outer(some.data[mine], columns.data[all_])
+        shared[np.ix_(some.indices[mine], columns.indices[all_])] += least
+    either = size[rows][:, None] + size - shared
+    return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
 
 
 def kernel(squares: np.ndarray, product: np.ndarray | float) -> np.ndarray:

@@ -29,6 +29,7 @@ class EdgeDifferences(Statistic):
     columns: sp.csr_matrix  # S[:, wave]
     layout = "identified"
     quantised = True
+    graded = True
 
     def key(self) -> Hashable:
         return "edges", id(self.wave)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
+from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..kernels import exact
 from ..kernels.counts import rows_by_group
@@ -21,47 +22,63 @@ from .moments import Moments, provisional_centre, unit_of
 @dataclass
 class Labelsets:
     """The distinct labelsets: `hashes` (m,) sorted uint64, `counts` (m,) rows or their units of weight, and their labels as
-    CSR."""
+    CSR; `grades` those of the labels in units of 2⁻¹⁵, where labelsets are told apart by them."""
 
     hashes: np.ndarray
     counts: np.ndarray
     indptr: np.ndarray
     indices: np.ndarray
+    grades: np.ndarray | None = None
 
     def matrix(self, q: int) -> sp.csr_matrix:
-        """(m, q) 0/1 CSR matrix."""
-        return sp.csr_matrix((np.ones(len(self.indices), np.int8), self.indices, self.indptr), (len(self.counts), q))
+        """(m, q) 0/1 CSR matrix, or that of the grades."""
+        values = np.ones(len(self.indices), np.int8)
+        if self.grades is not None:
+            values = np.ldexp(self.grades.astype(np.float64), -GRADE_BITS)
+        return sp.csr_matrix((values, self.indices, self.indptr), (len(self.counts), q))
 
     def indicator(self, q: int) -> np.ndarray:
-        """(m, q) 0/1 matrix."""
+        """(m, q) 0/1 matrix, or the grades."""
         return self.matrix(q).toarray()
 
 
 @dataclass
 class LabelsetCounts(Statistic):
-    """The distinct labelsets of the rows whose labels are all known, and how often each occurs. State: O(labelsets)."""
+    """The distinct labelsets of the rows whose labels are all known, and how often each occurs. State: O(labelsets).
 
+    `by`: ``"labels"``, which are 0 and 1; of graded ones ``"support"``, the labels of a grade above 0, or ``"grades"``: the
+    distinct rows of grades. All three are one where labels are plain.
+    """
+
+    by: str = "labels"
     layout = "rows"
     divisible = False
     by_labelset = True
     weighted = True
 
+    def takes_grades(self) -> bool:
+        return self.by != "labels"
+
     def key(self) -> Hashable:
-        return "labelset counts"
+        return "labelset counts" if self.by == "labels" else ("labelset counts", self.by)
+
+    def hashes(self, block: Block) -> np.ndarray:
+        """(n,) uint64 what tells the rows of a block apart."""
+        return block.grades_hash if self.by == "grades" else block.labelset_hash
 
     def partial(self, block: Block, profile: Profile) -> State:
-        hashes = block.labelset_hash
+        hashes = self.hashes(block)
         rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
         distinct, first, code = np.unique(hashes[rows], return_index=True, return_inverse=True)
         counts = rows_by_group(rows, code, len(distinct), block.masses(profile))
-        ones = np.ones(len(block.label_indices), np.int8)
-        sets = sp.csr_matrix((ones, block.label_indices, block.label_indptr), shape=(block.n, profile.q))[rows[first]]
-        return {
-            "hashes": distinct,
-            "counts": counts,
-            "indptr": sets.indptr.astype(np.int64),
-            "indices": sets.indices.astype(np.int64),
-        }
+        values = block.grade_units() if self.by == "grades" else np.ones(len(block.label_indices), np.int64)
+        sets = sp.csr_matrix((values, block.label_indices, block.label_indptr), shape=(block.n, profile.q))[rows[first]]
+        return {"hashes": distinct, "counts": counts, **self._rows(sets)}
+
+    def _rows(self, sets: sp.csr_matrix) -> State:
+        """The labels of the labelsets, with their grades where these tell them apart."""
+        state = {"indptr": sets.indptr.astype(np.int64), "indices": sets.indices.astype(np.int64)}
+        return state | ({"grades": sets.data} if self.by == "grades" else {})
 
     def merge(self, left: State, right: State) -> State:
         hashes = np.concatenate([left["hashes"], right["hashes"]])
@@ -71,16 +88,19 @@ class LabelsetCounts(Statistic):
         indices = np.concatenate([left["indices"], right["indices"]])
         indptr = np.concatenate([left["indptr"], right["indptr"][1:] + left["indptr"][-1]])
         shape = (len(hashes), int(indices.max(initial=0)) + 1)
-        sets = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=shape)[first]
-        return {"hashes": distinct, "counts": counts, "indptr": sets.indptr, "indices": sets.indices}
+        graded = self.by == "grades"
+        values = np.concatenate([left["grades"], right["grades"]]) if graded else np.ones(len(indices), np.int64)
+        sets = sp.csr_matrix((values, indices, indptr), shape=shape)[first]
+        return {"hashes": distinct, "counts": counts, **self._rows(sets)}
 
     def finish(self, state: State, profile: Profile) -> Labelsets:
-        return Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"])
+        return Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"], state.get("grades"))
 
     def state_bytes(self, profile: Profile) -> int:
         sets = profile.most_labelsets
         labels = min(sets * profile.most_labels, int(profile.positive.sum()))
-        return 8 * (3 * sets + 1 + labels) + envelope(4)
+        labels *= 2 if self.by == "grades" else 1
+        return 8 * (3 * sets + 1 + labels) + envelope(5)
 
 
 @dataclass
@@ -93,23 +113,32 @@ class LabelsetMoments:
 
 @dataclass
 class LabelsetSums(Statistic):
-    """`LabelsetMoments` of the rows whose labels are all known. State: 16·m·v bytes, m distinct labelsets; 40·m·v where values
-    need a second slice (without `squares` 8 and 16)."""
+    """`LabelsetMoments` of the rows whose labels are all known, by distinct rows of grades with ``by="grades"``. State: 16·m·v
+    bytes, m distinct labelsets; 40·m·v where values need a second slice (without `squares` 8 and 16)."""
 
     squares: bool = False
+    by: str = "labels"
     layout = "rows"
     divisible = False
     by_labelset = True
     quantised = True
     weighted = True
 
+    def takes_grades(self) -> bool:
+        return self.sets.takes_grades()
+
     def key(self) -> Hashable:
-        return "labelset sums", self.squares
+        return "labelset sums", self.squares, self.by
+
+    @property
+    def sets(self) -> LabelsetCounts:
+        """What tells the rows apart."""
+        return LabelsetCounts(self.by)
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()
-        state = LabelsetCounts().partial(block, profile)
-        codes, m = np.searchsorted(state["hashes"], block.labelset_hash), len(state["hashes"])
+        state = self.sets.partial(block, profile)
+        codes, m = np.searchsorted(state["hashes"], self.sets.hashes(block)), len(state["hashes"])
         unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
         sums: State = {}
         for first in range(0, max(block.n, 1), exact.ROWS):
@@ -121,7 +150,7 @@ class LabelsetSums(Statistic):
         return state | sums
 
     def merge(self, left: State, right: State) -> State:
-        out = LabelsetCounts().merge(left, right)
+        out = self.sets.merge(left, right)
         sides = []
         for side in (left, right):
             at = np.searchsorted(out["hashes"], side["hashes"])
@@ -133,7 +162,7 @@ class LabelsetSums(Statistic):
         return out | exact.add(*sides)
 
     def finish(self, state: State, profile: Profile) -> LabelsetMoments:
-        sets = Labelsets(state["hashes"], state["counts"], state["indptr"], state["indices"])
+        sets = self.sets.finish(state, profile)
         total, square = exact.sums_of(state, unit_of(profile), (len(state["hashes"]), len(profile.varying)))
         square = square if self.squares else np.zeros((0, 0))
         return LabelsetMoments(sets, Moments(provisional_centre(profile), state["counts"], total, square))
@@ -145,4 +174,4 @@ class LabelsetSums(Statistic):
         if profile.weighted:
             arrays = (4 if one else 10) if self.squares else (2 if one else 4)
         sums = 8 * arrays * profile.most_labelsets * len(profile.varying)
-        return LabelsetCounts().state_bytes(profile) + sums + envelope(10)
+        return self.sets.state_bytes(profile) + sums + envelope(10)

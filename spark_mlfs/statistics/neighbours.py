@@ -175,7 +175,7 @@ class NearestRows(Statistic):
     divisible = False
 
     def takes_grades(self) -> bool:
-        return self.table is None
+        return all(each.condition in ("any", "sharing") for each in self.neighbourhoods)
 
     def key(self) -> Hashable:
         return "nearest", id(self.queries), self.neighbourhoods

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from oracles import canonical
+from oracles import graphs_msfs as graphs
 from oracles import regression as oracle
 from sklearn.feature_selection import f_regression
 from sklearn.linear_model import ElasticNet, Lasso, Ridge
@@ -20,15 +21,16 @@ from spark_mlfs.blocks.grades import ONE, Grades
 from spark_mlfs.blocks.profile import Profile, profile_block
 from spark_mlfs.methods.f_statistic import BetweenWithin
 from spark_mlfs.sklearn import JMISelector, RidgeSelector
-from spark_mlfs.solvers import gates
+from spark_mlfs.solvers import gates, manifold
 from spark_mlfs.statistics import gram
 from spark_mlfs.statistics.base import compact
+from spark_mlfs.statistics.labelsets import LabelsetCounts, LabelsetSums
 from spark_mlfs.statistics.moments import GroupMoments, MomentsNumbers, label_units
 from spark_mlfs.statistics.targets import Everything, Labels
 from spark_mlfs.testing import example, thin
 
 GRADED = [name for name in METHODS if METHODS[name].graded]
-ITS = {"mrmr": {"relevance": "f", "redundancy": "correlation"}, "deepfs": {"epochs": 3}}
+ITS = {"mrmr": {"relevance": "f", "redundancy": "correlation"}, "deepfs": {"epochs": 3}, "msfs": {"steps": 20}}
 READ = Grades.of({"graded_labels": True})
 
 
@@ -57,7 +59,8 @@ def norms(coefficients):
 
 
 def test_which_methods_take_them():
-    assert set(GRADED) == set("ridge lasso elastic-net csfs mssl mifs rfs fastcan mrmr f-statistic fisher deepfs".split())
+    regressions = "ridge lasso elastic-net csfs mssl mifs rfs omfs msfs".split()
+    assert set(GRADED) == {*regressions, "fastcan", "mrmr", "f-statistic", "fisher", "deepfs"}
 
 
 def test_linear_methods_are_those_of_scikit_learn():
@@ -87,6 +90,74 @@ def test_joint_methods_against_naive_ones():
     laplacian, _ = oracle.heat_laplacian(z, 5)
     _, W, _, B = oracle.mifs(z, y, laplacian, 1.0, 0.1, 1.0, 2, 500)
     np.testing.assert_allclose(scores(x, y, "mifs", c=2), norms(W.T), rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("many", [True, False])
+def test_omfs_factorises_grades(many):
+    """By either factorisation, of nearly as many rows of grades as rows, and of ratings of which many are alike."""
+    x, y = grades()
+    x, y = x[:, [0, 1, 2, 3, 5, 7, 8]], y if many else np.rint(2 * y) / 2
+    assert (len(np.unique(y, axis=0)) > 0.9 * len(y)) == many
+    z = standard(x)
+    U, S, Vt = np.linalg.svd(y, full_matrices=False)
+    for own, V in (({"factorizer": "svd"}, U[:, :2] * S[:2]), ({}, oracle.nmf(y, 2, 3000)[0])):
+        wanted = norms(oracle.omfs(z, V, 0.8).T)
+        np.testing.assert_allclose(scores(x, y, "omfs", **own), wanted, rtol=1e-3, atol=1e-5)
+        weights = np.arange(len(x)) % 3
+        copies = np.repeat(np.arange(len(x)), weights)
+        found = scores(x, y, "omfs", sample_weight=weights, **own)
+        assert found.tobytes() == scores(x[copies], y[copies], "omfs", **own).tobytes()
+    descent = scores(x, y, "omfs", solver="armijo", factorizer="svd")
+    np.testing.assert_allclose(descent, scores(x, y, "omfs", factorizer="svd"), rtol=1e-3, atol=1e-4)
+    raw = oracle.omfs((x - x.min(axis=0)) / np.ptp(x, axis=0), U[:, :3] * S[:3], 0.8)
+    found = scores(x, y, "omfs", scaling="minmax", factorizer="svd", c=3)
+    np.testing.assert_allclose(found, norms(raw.T), rtol=1e-3, atol=1e-5)
+
+
+def ruzicka(y):
+    """What rows of grades have in common over what either has, label by label; a row is not compared with itself."""
+    out = np.zeros((len(y), len(y)))
+    for i, row in enumerate(y):
+        either = np.maximum(row, y).sum(axis=1)
+        out[i] = np.where(either > 0, np.minimum(row, y).sum(axis=1) / np.where(either > 0, either, 1), 0)
+    np.fill_diagonal(out, 0)
+    return out
+
+
+@pytest.mark.parametrize("own", [{}, {"neighbors": None}, {"neighbors": 5, "sigma": 2.0}, {"neighbors": None, "sigma": 2.0}])
+def test_msfs_compares_rows_by_what_their_grades_have_in_common(own, monkeypatch):
+    """Against the dense graph of Algorithm 1, of which the expected walk is taken; rows of no label, and repeated rows."""
+    x, y = (table[:60] for table in grades())
+    x, y[::9] = x[:, [0, 1, 2, 3, 5, 7, 8]], 0
+    x, y = np.vstack([x, x[:20]]), np.vstack([y, y[:20]])
+    z = standard(x)
+    monkeypatch.setattr(graphs, "jaccard", ruzicka)
+    T = graphs.similarity(z, y, **{"neighbors": 30} | own)
+    S = graphs.neighbourhood(graphs.expected_visits(graphs.transitions(T), 6))
+    W, _ = oracle.msfs(z, y, S, 0.5, 2.0, 0.5)
+    found = scores(x, y, "msfs", walk="expected", steps=6, alpha=0.5, beta=2.0, **own)
+    np.testing.assert_allclose(found, norms(W.T), rtol=1e-3, atol=1e-5)
+    plain = scores(x, (y > 0.5).astype(float), "msfs", walk="expected", steps=6, alpha=0.5, beta=2.0, **own)
+    assert np.abs(plain - found).max() > 1e-3
+
+
+def test_similarity_of_rows_of_grades():
+    """Of listed pairs and of all, sparse ones included; of labels of 0 and 1 it is Jaccard's, to the bit."""
+    rng = np.random.default_rng(3)
+    y = np.rint(ONE * rng.random((300, 9)) * (rng.random((300, 9)) < 0.3)) / ONE
+    wanted = ruzicka(y) + np.diag(y.any(axis=1))
+    i, j = rng.integers(0, 300, (2, 70_000))
+    np.testing.assert_allclose(manifold.ruzicka(sp.csr_matrix(y), i, j), wanted[i, j], rtol=1e-15)
+    np.testing.assert_allclose(manifold.ruzicka_table(sp.csr_matrix(y), slice(40, 130)), wanted[40:130], rtol=1e-15)
+    members = sp.csr_matrix((y > 0).astype(float))
+    assert manifold.ruzicka(members, i, j).tobytes() == manifold.jaccard(members, i, j).tobytes()
+
+
+def test_a_sketch_does_not_stand_for_grades():
+    x, y = grades()
+    for method in ("ridge", "msfs"):
+        with pytest.raises(ParameterError, match="label_sketch = 2 stands for labels of 0 and 1, not for grades"):
+            scores(x, y, method, label_sketch=2)
 
 
 def test_a_network_learns_grades():
@@ -305,6 +376,35 @@ def test_rows_beyond_what_one_word_holds(monkeypatch):
     assert scores(x, y, "ridge").tobytes() == first.tobytes()
 
 
+def test_distinct_rows_of_grades():
+    """However the rows are cut, of blocks with and without grades of their own: each distinct row once, with its count."""
+    x, y = grades()
+    y = np.rint(4 * y) / 4
+    y[:60] = np.rint(y[:60])
+    y[7::11, 2] = np.nan
+    block = hold(x, y, grades=READ)[0].block
+    profile = profile_block(block, 4)
+    known = y[~np.isnan(y).any(axis=1)]
+    for by, wanted in (("grades", known), ("support", (known > 0).astype(float))):
+        kinds, counts = np.unique(wanted, axis=0, return_counts=True)
+        for cut in ([0, 200], [0, 60, 200], [0, 30, 61, 140, 200]):
+            statistic, state = LabelsetSums(by=by), None
+            for a, z in zip(cut[:-1], cut[1:], strict=True):
+                part = block.part(a, z)
+                if a == 0 and z <= 60:
+                    part.grades = None
+                state = statistic.fold(state, part, profile)
+            found = statistic.finish(state, profile)
+            rows = found.sets.indicator(4)
+            order = np.lexsort(rows.T[::-1])
+            np.testing.assert_array_equal(rows[order], kinds)
+            np.testing.assert_array_equal(found.sets.counts[order], counts)
+            assert found.moments.total.shape == (len(kinds), len(profile.varying)) and profile.most_labelsets >= len(kinds)
+            again = statistic.fold(None, block, profile)
+            for name, value in state.items():
+                np.testing.assert_array_equal(value, again[name])
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 def test_sizes_of_states_are_told_in_advance(weighted):
     x, y = grades()
@@ -312,7 +412,8 @@ def test_sizes_of_states_are_told_in_advance(weighted):
     for rows in (x, x[:, [7, 7]]):
         held = hold(rows, y, weights, READ)[0]
         stored = MomentsNumbers(Labels(4), label_units(held.profile), BetweenWithin())
-        for statistic in (gram.Gram(), gram.GroupGrams(), GroupMoments(Labels(4)), GroupMoments(Everything()), stored):
+        sums = (GroupMoments(Labels(4)), GroupMoments(Everything()), LabelsetSums(by="grades"), LabelsetSums(True, "grades"))
+        for statistic in (gram.Gram(), gram.GroupGrams(), LabelsetCounts("support"), LabelsetCounts("grades"), *sums, stored):
             state = statistic.fold(None, held.block, held.profile)
             other = statistic.fold(None, held.block.part(0, 90), held.profile)
             for one in (state, statistic.merge(state, other)):
@@ -438,7 +539,7 @@ def test_on_spark(spark):
     cells = [(Vectors.dense(a), Vectors.dense(b), float(c)) for a, b, c in zip(x, y, w, strict=True)]
     frame = spark.createDataFrame(cells, ["features", "labels", "w"]).repartition(3)
     frame = with_names(with_names(frame, "features", [f"f.{j}" for j in range(12)]), "labels", ["a.b", "c", "d", "e"])
-    methods = "ridge lasso csfs fastcan mrmr f-statistic fisher".split()
+    methods = "ridge lasso csfs omfs msfs fastcan mrmr f-statistic fisher".split()
     requests = [pipeline.Request.of(name, ITS.get(name, {}), 5) for name in methods]
     for weights in (None, "w"):
         some = [r for r in requests if r.implementation.weighted or weights is None]

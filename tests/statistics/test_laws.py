@@ -264,7 +264,7 @@ RELIEFF = ("relieff", ("mode", "pairwise")), ("relieff", ("mode", "hamming"))
 
 # class: (data sets, examples on a data set)
 EXAMPLES = {
-    labelsets.LabelsetCounts: (EVERY, on(lambda p, name: [labelsets.LabelsetCounts()])),
+    labelsets.LabelsetCounts: (EVERY, on(lambda p, name: [labelsets.LabelsetCounts(), labelsets.LabelsetCounts("grades")])),
     contingency.TwoWay: (EVERY, on(two_ways)),
     contingency.TwoWayNumbers: (EVERY, on(numbers)),
     contingency.PairInformation: (EVERY, on(pairs)),
