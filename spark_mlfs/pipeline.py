@@ -36,7 +36,7 @@ from .methods.labels import by_place
 from .select import Constraints, Evidence, Extra, Resolved, Rule, Screen
 from .select.constraints import whole_groups
 from .select.portrait import MOST_PICKS, Portrait, Portray
-from .solvers.greedy import FREE, buy
+from .solvers.greedy import FREE, Terms, buy
 from .solvers.ranking import complete
 from .statistics.base import Statistic
 
@@ -231,7 +231,11 @@ class Solve:
 
     def needs(self, engine: Engine) -> list[Statistic]:
         """What the methods will ask for first."""
-        return [s for r in self.requests for s in r.implementation.needs(engine, r.parameters)]
+        out = [s for r in self.requests for s in r.implementation.needs(engine, r.parameters)]
+        for r in self.requests:
+            groups = members_of(terms_of(r, engine))
+            out += r.implementation.group_needs(engine, r.parameters, groups) if groups else []
+        return out
 
     def __call__(self, engine: Engine) -> tuple[list[tuple[Scores, dict[Extra, Any], float]], Cost]:
         extras = [(extra, r) for r in self.requests for extra in r.extras]
@@ -253,16 +257,33 @@ class Solve:
         return out, engine.cost
 
 
+def terms_of(request: Request, engine: Engine) -> Terms:
+    """What the request's picks are held to, by the places of the engine's features."""
+    if request.resolved is None:
+        return FREE
+    return request.resolved.terms(engine.profile.varying, request.implementation.row_norms)
+
+
+def members_of(terms: Terms) -> list[tuple[int, ...]]:
+    """The features of each group."""
+    return [group.members for group in terms.groups]
+
+
 def score(engine: Engine, request: Request) -> Scores:
     """The scores of the requested method over an engine's features."""
     count = engine.num_features if request.count is None else min(request.count, engine.num_features)
-    method, terms = request.implementation, FREE
-    if request.resolved is not None:
-        terms = request.resolved.terms(engine.profile.varying, method.row_norms)
+    method, terms = request.implementation, terms_of(request, engine)
     if method.conditions and not terms.free:
         scores = method.score(engine, request.parameters, count, terms)  # type: ignore[call-arg]
     else:
         scores = method.score(engine, request.parameters, count)
+    together = method.group_scores(engine, request.parameters, members_of(terms)) if terms.groups else None
+    if together is not None:
+        named = {group.name: float(value) for group, value in zip(terms.groups, together, strict=True)}
+        scores.joint = {name: value for name, value in named.items() if not np.isnan(value)}
+        if len(scores.joint) < len(named):
+            scores.details["groups_by_mean"] = [name for name in named if name not in scores.joint]
+        terms = terms.valued(scores.joint)
     if terms.costs is not None and scores.path is None:
         scores.bought = buy(scores.values, count, terms)
     if np.isnan(scores.values).any():

@@ -6,7 +6,7 @@ ties, the ranking, transforming, saving, progress and reports are the base's and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -29,7 +29,7 @@ class Scores:
     the objective after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name,
     for the manifest. `constant` the features (positions) that do not vary over the rows the method uses, where there are such:
     they are ranked as constant ones, and their value is min(0, the smallest other). `bought`: of a method that scores each
-    feature once, what was bought where features have costs.
+    feature once, what was bought where features have costs. `joint`: by name, what groups of features score together.
     """
 
     values: np.ndarray
@@ -39,6 +39,7 @@ class Scores:
     details: dict[str, Any] = field(default_factory=dict)
     constant: np.ndarray | None = None
     bought: Path | None = None
+    joint: dict[str, float] = field(default_factory=dict)
 
     @property
     def told(self) -> dict[str, Any]:
@@ -125,6 +126,15 @@ class Method:
     def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
         """About how many pairs of rows the method compares: many are worth several tasks even where the data are small."""
         return 0
+
+    def group_needs(self, engine: Engine, p: Mapping[str, Any], groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
+        """Statistics that `group_scores` will ask for and that are known beforehand."""
+        return []
+
+    def group_scores(self, engine: Engine, p: Mapping[str, Any], groups: Sequence[tuple[int, ...]]) -> np.ndarray | None:
+        """(groups,) what the features of each group score together, NaN where that is not told; None where the method knows no
+        such score."""
+        return None
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         """Scores of the varying features; `count` is how many the user will keep (a greedy method picks no more)."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,7 @@ from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError
 from ..kernels import information as info
 from ..params import Choice, Integer, Parameter
 from ..solvers import greedy
-from ..statistics.base import Statistic
+from ..statistics.base import Statistic, cuts
 from ..statistics.contingency import (
     CHUNK_BYTES,
     Counts,
@@ -27,6 +27,7 @@ from ..statistics.contingency import (
     TwoWayNumbers,
     group_totals,
 )
+from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Target
 from .base import Method, Scores
@@ -71,29 +72,31 @@ class Relevance:
         return "relevance", self.logs.half, getattr(self.target, "weights", None), getattr(self.target, "noise", None)
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        logs, target = self.logs, self.target
-        out, whole = np.empty(counts.count), np.empty(counts.count, np.int64)
-        if isinstance(target, Classes):
-            if counts.coding.sparse:
-                for at, some in stored_parts(counts, False):
-                    out[at] = info.stored_class_information(logs, some, counts.totals)
-            else:
-                for at, some in dense_parts(counts, 6):
-                    out[at] = info.class_information(logs, some)
+        logs, classes = self.logs, isinstance(self.target, Classes)
+        out = np.empty(counts.count)
+        if counts.coding.sparse and classes:
+            for at, some in stored_parts(counts, False):
+                out[at] = info.stored_class_information(logs, some, counts.totals)
             return out if logs.half else np.maximum(out, 0.0)
-        if not target.plain:
-            for at, some in dense_parts(counts, 6):
-                some = target.unflipped(some)
-                each = info.label_information(logs, some, target.q, target.unknown(some))
-                out[at] = target.summed(each if logs.half else np.maximum(each, 0.0))
-            return out
-        if counts.coding.sparse:
+        if counts.coding.sparse and self.target.plain:
             for at, some in stored_parts(counts, True):
-                whole[at] = info.summed_stored_information(logs, some, counts.label_rows)
-        else:
-            for at, some in dense_parts(counts, 6):
-                whole[at] = info.summed_label_information(logs, some, target.q)
-        return logs.nats(whole, int(counts.totals[0]))
+                out[at] = logs.nats(info.summed_stored_information(logs, some, counts.label_rows), int(counts.totals[0]))
+            return out
+        for at, some in dense_parts(counts, 6):
+            out[at] = self.of_tables(some)
+        return out
+
+    def of_tables(self, counts: np.ndarray) -> np.ndarray:
+        """(F,) of dense counts (F, values, groups)."""
+        logs, target = self.logs, self.target
+        if isinstance(target, Classes):
+            each = info.class_information(logs, counts)
+            return each if logs.half else np.maximum(each, 0.0)
+        if target.plain:
+            return logs.nats(info.summed_label_information(logs, counts, target.q), counts[..., 0].sum(axis=1))
+        counts = target.unflipped(counts)
+        each = info.label_information(logs, counts, target.q, target.unknown(counts))
+        return target.summed(each if logs.half else np.maximum(each, 0.0))
 
 
 def stored_parts(counts: Counts, labels: bool) -> Iterator[tuple[slice, info.StoredCounts]]:
@@ -168,7 +171,26 @@ class Counting:
     @cached_property
     def relevance(self) -> np.ndarray:
         """(v,) R(f): the sum of I(f; Y_l) over the labels, or I(f; labelset)."""
-        return self.numbers(Relevance(self.target, self.logs))[0]
+        return self.numbers(self.relevance_of)[0]
+
+    def joint_counts(self, groups: Sequence[tuple[int, ...]]) -> list[JointCounts]:
+        """Counts of the joint values of groups of features: one statistic, or several where one would take too many bytes."""
+        wanted = JointCounts(self.coding, self.target, tuple(groups))
+        edges = cuts(wanted.bytes_of(self.engine.profile), self._limit)
+        return [replace(wanted, families=wanted.families[a:z]) for a, z in zip(edges[:-1], edges[1:], strict=True)]
+
+    def joint_relevance(self, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
+        """(groups,) the relevance of the joint value of each group of features; NaN where it has too many values."""
+        out = []
+        for wanted in self.joint_counts(groups):
+            (tables,) = self.engine.run(wanted, keep=False)
+            out += [np.nan if table is None else float(self.relevance_of.of_tables(table[None])[0]) for table in tables]
+        return np.array(out)
+
+    @property
+    def relevance_of(self) -> Relevance:
+        """What relevance is made of counts by."""
+        return Relevance(self.target, self.logs)
 
     @cached_property
     def entropy(self) -> np.ndarray:

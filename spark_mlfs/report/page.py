@@ -14,6 +14,7 @@ from ..pipeline import Result, meaning
 from ..select import Evidence
 from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import Portrait
+from ..statistics.joint import MOST_VALUES
 from .figures import bar, curve, path_of, stack
 from .portrait import STYLE, sections, verdict
 from .sorting import STYLE as SORTING
@@ -330,7 +331,7 @@ def _held_to(result: Result) -> str:
         return ""
     named = resolved.named(result.feature_names)
     pairs = [(what, _some(named[what])) for what in ("include", "exclude") if what in named]
-    pairs += [(f"group {name}", _some(members)) for name, members in list(named.get("groups", {}).items())[:MOST_NAMES]]
+    pairs += [_group(result, name, members) for name, members in list(named.get("groups", {}).items())[:MOST_NAMES]]
     rows, text, table = candidate_rows(result), "", ""
     if rows:
         text = (
@@ -347,7 +348,24 @@ def _held_to(result: Result) -> str:
         table = _folded(header, lines, "candidates")
     elif resolved.include:
         text = "<p class=soft>The included features rank first; the method scores the others without regard to them.</p>"
-    return f"<section><h2>Constraints</h2>{_list(pairs)}{_bought(result)}{text}{table}</section>"
+    return f"<section><h2>Constraints</h2>{_list(pairs)}{_scored_groups(result)}{_bought(result)}{text}{table}</section>"
+
+
+def _group(result: Result, name: str, members: Sequence[str]) -> tuple[str, str]:
+    """A group, its members, and what they score together where the method says so."""
+    together = result.scores.joint.get(name)
+    return f"group {name}", _some(members) + ("" if together is None else f"; together {figure(together)}")
+
+
+def _scored_groups(result: Result) -> str:
+    """What a group's score is, and which groups have another, where the method scores members together."""
+    by_mean = result.scores.details.get("groups_by_mean", [])
+    if not result.scores.joint and not by_mean:
+        return ""
+    text = "A group scores what the joint value of its members tells of the labels."
+    if by_mean:
+        text += f" Of more than {MOST_VALUES} joint values, the mean of their three best members: {_e(_some(by_mean))}."
+    return f"<p class=soft>{text}</p>"
 
 
 def _bought(result: Result) -> str:

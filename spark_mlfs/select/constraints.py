@@ -7,7 +7,8 @@
 ``exclude``   the method does not see them, and the ranking does not hold them.
 ``groups``    are picked or left whole, and rank side by side (column ``group``). The gain of a group is the mean of the three
               best of its members' (all, where it has fewer); of methods whose scores are norms of rows of weights it is the norm
-              over all rows of the group, ‖W_g‖_F. Greedy methods pick the group of the best gain and then its members, best
+              over all rows of the group, ‖W_g‖_F; of `mim` the information of its members' joint value, Σ_l I(X_g; Y_l), unless
+              that takes more than 1024 values. Greedy methods pick the group of the best gain and then its members, best
               first. K counts features: a group that would pass K is left out, and so is what follows it. A group with an
               included feature is included, an excluded feature is taken out of its group.
 ``costs``     of every feature, positive: the next pick is the feature (or group) of the most gain per cost. One that gains
@@ -187,8 +188,8 @@ class Resolved:
         condition on."""
         included = set(self.include)
         groups = [
-            Group(members, 0.0 if self.costs is None else float(self.costs[list(members)].sum()))
-            for members in self.groups.values()
+            Group(members, 0.0 if self.costs is None else float(self.costs[list(members)].sum()), name)
+            for name, members in self.groups.items()
             if not included.intersection(members)
         ]
         costs = None if self.costs is None else tuple(map(float, self.costs))
@@ -218,7 +219,7 @@ class Resolved:
     def _by_unit(self, rest: np.ndarray, scores: Scores, varying: np.ndarray, norm: bool) -> np.ndarray:
         """The features that were not picked, by the worth of their units, or by that per cost where it is positive; those the
         method does not see behind them, in their order; groups side by side."""
-        units, owner = Units(len(varying), self.terms(varying, norm)), self.owner
+        units, owner = Units(len(varying), self.terms(varying, norm).valued(scores.joint)), self.owner
         open_ = np.isin(varying, rest)
         if scores.constant is not None:
             open_[scores.constant] = False

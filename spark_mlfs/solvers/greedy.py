@@ -7,7 +7,7 @@ one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -48,10 +48,13 @@ class Path:
 
 @dataclass(frozen=True)
 class Group:
-    """Features that are picked or left together: the places of its `members`, and what they cost."""
+    """Features that are picked or left together: the places of its `members`, and what they cost; `gain` what they gain
+    together, where the method says so (None: what `Terms` says)."""
 
     members: tuple[int, ...]
     cost: float = 0.0
+    name: str = ""
+    gain: float | None = None
 
 
 @dataclass(frozen=True)
@@ -59,8 +62,8 @@ class Terms:
     """What a selection is held to, by the places of the features.
 
     `include`  picked first, in this order
-    `groups`   picked or left whole, by the gain of the group: the mean of the three best of its members, or with `norm` the norm
-               of them all. No member is included
+    `groups`   picked or left whole, by the gain of the group: its own where it has one, else the mean of the three best of its
+               members, or with `norm` the norm of them all. No member is included
     `costs`    of every feature, and `budget`, what the picks beside the included ones may cost: the next pick is the one of the
                most gain per cost among those that can be paid and gain anything
     """
@@ -81,6 +84,10 @@ class Terms:
         groups = [replace(group, members=of(group.members)) for group in self.groups]
         costs = None if self.costs is None else tuple(self.costs[f] for f in features)
         return replace(self, include=of(self.include), groups=tuple(group for group in groups if group.members), costs=costs)
+
+    def valued(self, gains: Mapping[str, float]) -> Terms:
+        """The same with groups that gain so much together, by name."""
+        return replace(self, groups=tuple(replace(group, gain=gains.get(group.name)) for group in self.groups))
 
     @property
     def free(self) -> bool:
@@ -120,6 +127,7 @@ class Units:
             self.place = np.arange(len(self.flat)) - self.starts[self.owner]
             self.counted = np.minimum(lengths, GROUP_BEST)
             self.alone[self.flat] = False
+            self.joint = np.array([np.nan if group.gain is None else group.gain for group in terms.groups])
             self.size[self.heads] = lengths
             if self.price is not None:
                 self.price[self.heads] = [group.cost for group in terms.groups]
@@ -134,6 +142,7 @@ class Units:
         else:
             inside = inside[np.lexsort((-inside, self.owner))]
             out[self.heads] = np.add.reduceat(np.where(self.place < GROUP_BEST, inside, 0.0), self.starts) / self.counted
+        out[self.heads] = np.where(np.isnan(self.joint), out[self.heads], self.joint)
         return out
 
     def standing(self, open_: np.ndarray) -> np.ndarray:

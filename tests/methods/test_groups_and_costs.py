@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from oracles import canonical, constrained, information, mrmr
 from oracles.discretise import constant_columns, discretise
+from sklearn.metrics import mutual_info_score
 
 import spark_mlfs
 from spark_mlfs import METHODS, pipeline
@@ -77,11 +78,15 @@ def side_by_side(ranking):
 
 @pytest.mark.parametrize("method", SCORING)
 def test_scores_of_groups(table, method):
-    """The mean of the three best members; of rows of weights the norm over them all."""
+    """The mean of the three best members; of rows of weights the norm over them all; of `mim` what they tell together."""
     frame, y = table
     plain = spark_mlfs.rank(frame, y, method, None).set_index("index")["score"]
     norm = method in ("ridge", "csfs")
     worth = {min(g): constrained.group_gain(plain, g, norm) for g in MEMBERS}
+    if method == "mim":
+        codes = discretise(frame.to_numpy())
+        joint = {min(g): np.unique(codes[:, g], axis=0, return_inverse=True)[1].ravel() for g in MEMBERS}
+        worth = {head: sum(mutual_info_score(values, label) for label in y.T) for head, values in joint.items()}
     worth |= {f: plain[f] for f in range(12) if f != 7 and not any(f in g for g in MEMBERS)}
     want = []
     for head in sorted(worth, key=lambda f: (-float(f"{worth[f]:.8e}"), f)):

@@ -35,7 +35,19 @@ from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
 from spark_mlfs.params import check
 from spark_mlfs.select import knockoffs, portrait
 from spark_mlfs.select.rules import Rule
-from spark_mlfs.statistics import cells, contingency, gram, graph, labelsets, moments, neighbours, quantiles, sample, targets
+from spark_mlfs.statistics import (
+    cells,
+    contingency,
+    gram,
+    graph,
+    joint,
+    labelsets,
+    moments,
+    neighbours,
+    quantiles,
+    sample,
+    targets,
+)
 from spark_mlfs.statistics.base import Ended, Statistic, compact, cut, paste
 
 PARTS = 5
@@ -228,7 +240,7 @@ def pair_numbers(profile, name):
     ]
 
 
-def joint(kind):
+def cell_counts(kind):
     def build(profile, name):
         logs = CountLogs(profile.n, 8 * (profile.q + 2))
         return [kind(c, t, (0, 1), logs) for c in codings(profile) for t in all_targets(profile, name)]
@@ -278,8 +290,19 @@ EXAMPLES = {
             ]
         ),
     ),
-    cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(joint(cells.CellInformation))),
-    cells.CellCounts: (("dense", "thin", "wide", "wide_dense"), on(joint(cells.CellCounts))),
+    cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_counts(cells.CellInformation))),
+    cells.CellCounts: (("dense", "thin", "wide", "wide_dense"), on(cell_counts(cells.CellCounts))),
+    joint.JointCounts: (
+        ("dense", "thin", "half_known", "thin_half_known", "wide"),
+        on(
+            lambda p, name: [
+                joint.JointCounts(c, t, ((0,), (1, 2, 4), (3, 5, 6, 7)), most)
+                for c in codings(p)
+                for t in all_targets(p, name)
+                for most in (1024, 30, 2)
+            ]
+        ),
+    ),
     gram.Gram: (FEW, on(lambda p, name: [gram.Gram(), gram.Gram(5), gram.Gram(sketch=3)])),
     rfs.ReweightedGram: (FEW, on(sketched_and_not)),
     csfs.FilledSums: (FEW, on(lambda p, name: [csfs.FilledSums(None, None), csfs.FilledSums(*weights(p))])),
