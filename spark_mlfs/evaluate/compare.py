@@ -132,20 +132,20 @@ def run(
     budgets = {"small_bytes": small_bytes, "driver_bytes": plan.run.driver_bytes, "worker_bytes": plan.run.worker_bytes}
     parallelism = plan.run.parallelism or min(8, os.cpu_count() or 2)
     packed: dict[int, Packed] = {}
+    taking_part: dict[int, list[Candidate]] = {}
     try:
         for position, (frame, split) in frames.items():
             name = plan.data[position].name
             with _naming(plan, position):
-                packed[position] = _pack(frame, plan, budgets)
+                packed[position] = rows = _pack(frame, plan, budgets)
+                taking_part[position] = [c.for_labels(rows.label_names).for_features(rows.feature_names) for c in candidates]
                 if name not in described:
                     journal.put("_data", position, describe(packed[position], name, split, **budgets))
         _tell_unseen_labels(journal.get("_data"))
         for position, numbers in left.items():
             split = frames[position][1]
             divided = [split] if split else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
-            with _naming(plan, position):
-                labelled = [candidate.for_labels(packed[position].label_names) for candidate in candidates]
-            behind = [candidate.behind(plan.data[position].screen) for candidate in labelled]
+            behind = [candidate.behind(plan.data[position].screen) for candidate in taking_part[position]]
             trials = _trials(plan, behind, divided, numbers)
             done = _Note(journal, plan.data[position].name, trials, progress)
             run_trials(packed[position], trials, done, parallelism, **budgets)

@@ -2,7 +2,7 @@
 
     title, notes, published                    the page's words, and a CSV of a paper's own numbers to set beside ours
     [[data]]        name, path, test_path, format, options, rows, screen
-    [[method]]      name, title, parameters, grid, screen; "all features" needs no entry
+    [[method]]      name, title, parameters, grid, screen, include, exclude; "all features" needs no entry
     [[extractor]]   name, title, parameters
     [[classifier]]  name, title, parameters
     [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
@@ -34,6 +34,7 @@ from .split import Protocol
 from .summary import published
 from .trials import ALL_FEATURES, Candidate, Choosing, Design, Judge, size_of
 
+OF_METHODS = ("include", "exclude")  # of a selection's constraints, what a compared method may have
 FILES = "files"  # the protocol of data that come as training and test files
 SIZES = ("10%", "20%", "30%", "40%", "50%", "60%", "70%", "80%", "90%", "100%")
 
@@ -55,6 +56,8 @@ class MethodEntry(Section):
     parameters: dict[str, Any] = Field(default_factory=dict)
     grid: dict[str, list[Any]] = Field(default_factory=dict, description="values that the inner folds choose from")
     screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
+    include: list[str | int] = Field(default_factory=list, description="features that rank first in every split")
+    exclude: list[str | int] = Field(default_factory=list, description="features that the method does not see")
 
 
 class ExtractorEntry(Section):
@@ -206,7 +209,10 @@ def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
     """A request for every cell of a method's grid, the last parameter running fastest."""
     parameters = METHODS.create(entry.name).parameters
     values, grid = params.seeded(parameters, entry.parameters, seed), params.current(parameters, entry.grid, entry.name)
-    return [Request.of(entry.name, {**values, **cell}, screen=entry.screen) for cell in params.grid_cells(grid)]
+    held_to = constraints.Constraints.of({"include": entry.include or None, "exclude": entry.exclude or None})
+    return [
+        Request.of(entry.name, {**values, **cell}, screen=entry.screen, constraints=held_to) for cell in params.grid_cells(grid)
+    ]
 
 
 def comparison(layer: Mapping[str, Any], file: str | None = None) -> Comparison:
@@ -226,10 +232,11 @@ def _refuse_what_select_takes(layer: Mapping[str, Any], at: str) -> None:
     for section, entries in layer.items():
         for entry in entries if isinstance(entries, list) else [entries]:
             keys = [section, *(entry if isinstance(entry, Mapping) else ())]
-            if (key := next((k for k in keys if k in constrained), None)) is not None:
+            known = OF_METHODS if section == "method" else ()
+            if (key := next((k for k in keys if k in constrained and k not in known), None)) is not None:
                 raise ParameterError(
-                    f"{at}{key} is for spark-mlfs select: compared methods rank all features; leave it out, and excluded "
-                    "columns out of the data's features"
+                    f"{at}{key} is for spark-mlfs select: compared methods rank feature by feature; leave it out, or give a "
+                    "[[method]] what it includes and excludes, such as exclude = ['leak_*']"
                 )
             if (key := next((k for k in keys if k in graded), None)) is not None:
                 raise ParameterError(

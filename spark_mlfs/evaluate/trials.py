@@ -72,6 +72,11 @@ class Candidate:
         """The same for labels of these names."""
         return replace(self, requests=tuple(r.for_labels(names) for r in self.requests))
 
+    def for_features(self, names: Sequence[str]) -> Candidate:
+        """The same for features of these names."""
+        held = (r if r.constraints is None else replace(r, resolved=r.constraints.resolve(names)) for r in self.requests)
+        return replace(self, requests=tuple(held))
+
     @property
     def grid(self) -> list[str]:
         """The parameters that differ between the requests."""
@@ -303,13 +308,20 @@ class PredictionSums(Statistic):
 
 
 def ranked(rows: LocalRows | SparkRows, request: Request) -> tuple[np.ndarray, Scores]:
-    """All features of the rows, best first, and the scores of the method."""
-    engine, filtered = rows.engine(), None
+    """The features of the rows, best first, but for those that are excluded, and the scores of the method."""
+    resolved, allowed, filtered = request.resolved, rows.profile.varying, None
+    if resolved is not None:
+        allowed = resolved.allowed(allowed)
+    engine = rows.engine(None if len(allowed) == len(rows.profile.varying) else allowed)
     if request.screen is not None:
-        filtered, _ = ranked(rows, Request.of_filter(request.screen))
-        engine = rows.engine(request.screen.survivors(filtered, rows.profile.varying))
+        filtered, _ = ordered(score(engine, Request.of_filter(request.screen)), engine.profile)
+        seen = request.screen.survivors(filtered, allowed)
+        engine = rows.engine(seen if resolved is None else resolved.seen(seen, allowed))
     scores = score(engine, request)
-    return ordered(scores, engine.profile, filtered)[0], scores
+    order, _ = ordered(scores, engine.profile, filtered)
+    if resolved is not None:
+        order = resolved.arrange(scores, order, engine.profile.varying, request.implementation.row_norms)
+    return order, scores
 
 
 def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]) -> tuple[list[Sums], float, float]:

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER
+from ..evaluate.plan import OF_METHODS
 from ..evaluate.trials import ALL_FEATURES
 from .comparison_figures import COLOURS, critical_differences, heat, lines, scatter
 from .page import document
@@ -19,7 +20,7 @@ from .tables import number, seconds
 
 if TYPE_CHECKING:
     from ..evaluate.compare import Outcome
-    from ..evaluate.plan import Comparison
+    from ..evaluate.plan import Comparison, MethodEntry
 
 _LIGHT = "2f63d6 d1495b 1f9d8a b7791f 8a56c9 3d8b37 c4569f 0f86b5 7a5c48 5a6b7f a3a012 e0632d".split()
 _DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
@@ -446,7 +447,7 @@ def _parameters(outcome: Outcome, plan: Comparison) -> str:
         chosen = _wide(_heads("data", "method", "parameters", "features", "splits", "search"), lines_, "plain")
         out.append(_folded("What was chosen, in how many splits", chosen))
     lines_ = "".join(
-        f"<tr><td>{_e(m.title or m.name)}</td><td>{_e(m.name)}</td><td>{_e(_listed(m.parameters))}</td><td>"
+        f"<tr><td>{_e(m.title or m.name)}</td><td>{_e(m.name)}</td><td>{_e(_listed(m.parameters | _held_to(m)))}</td><td>"
         f"{_e(_listed(m.grid))}</td></tr>"
         for m in plan.method
     )
@@ -456,6 +457,11 @@ def _parameters(outcome: Outcome, plan: Comparison) -> str:
     )
     out.append(_folded("What took part", _wide(_heads("title", "name", "parameters given", "searched"), lines_, "plain")))
     return "".join(out)
+
+
+def _held_to(entry: MethodEntry) -> dict[str, str]:
+    """What a method includes and excludes."""
+    return {what: ", ".join(map(str, listed)) for what in OF_METHODS if (listed := getattr(entry, what))}
 
 
 def _plain(parameters: str) -> str:

@@ -12,6 +12,8 @@ from oracles.mlknn import MLkNN
 from pyspark.ml.linalg import Vectors
 from sklearn import metrics as sk
 
+from spark_mlfs import pipeline
+from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
@@ -23,6 +25,7 @@ from spark_mlfs.evaluate.split import Protocol, marked
 from spark_mlfs.evaluate.trials import Candidate, Choosing, Design, Judge, Trial, run_trials, size_of
 from spark_mlfs.params import check
 from spark_mlfs.pipeline import Request
+from spark_mlfs.select import Constraints
 
 N, D, Q = 240, 12, 4
 
@@ -88,6 +91,40 @@ def test_a_trial_equals_the_oracle(data):
         assert cell["standard"]["rankingLoss"] == pytest.approx(sk.label_ranking_loss(ys, scores), abs=1e-9)
         assert cell["standard"]["macroF1"] == pytest.approx(sk.f1_score(ys, labels, average="macro", zero_division=0), abs=1e-12)
         assert cell["msfs-2022"]["averagePrecision"] != cell["standard"]["averagePrecision"]
+
+
+@pytest.mark.parametrize("screen", [None, "chi2:6"])
+def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(data, screen):
+    """As a selection from the training rows alone ranks them: in one task, over the cluster, and where inner folds choose."""
+    ids, x, y, packed = data
+    held_to = Constraints.of({"include": [9, 3], "exclude": [0, 6]})
+    design = Design(("3", "100%"), (judge("brknn"),), choosing=Choosing(folds=2))
+    names = list(packed.feature_names)
+
+    def candidate(name, grids=({},)):
+        requests = tuple(Request.of(name, cell, screen=screen, constraints=held_to) for cell in grids)
+        return Candidate(name, requests).for_features(names)
+
+    methods = [candidate("jmi"), candidate("fisher"), candidate("ridge", ({"alpha": 0.1}, {"alpha": 1000.0}))]
+    trials = [Trial(method, split, design) for split in Protocol.of("2-fold").splits() for method in methods]
+    found = results(packed, trials)
+    for trial, result in zip(trials, found, strict=True):
+        assert result["order"][:2] == [9, 3] and not {0, 6} & set(result["order"]) and len(result["order"]) == D - 2
+        assert [cell["count"] for cell in result["cells"]] == [3, D - 2]
+        train = ~trial.split.of(ids)
+        name = trial.candidate.title
+        request = Request.of(name, result["parameters"], D, screen=screen, constraints=held_to)
+        (alone,) = pipeline.rank(hold(x[train], y[train])[0], [request])
+        assert result["order"] == list(alone.ranking["index"])
+    again = results(packed, trials, small_bytes=0)
+    assert [without_seconds(result) for result in again] == [without_seconds(result) for result in found]
+
+
+def test_features_that_the_data_do_not_have_are_told(data):
+    *_, packed = data
+    asked = Candidate("jmi", (Request.of("jmi", constraints=Constraints.of({"include": ["fetures_1"]})),))
+    with pytest.raises(ParameterError, match="include: the data have no feature 'fetures_1'; did you mean 'features_1'"):
+        asked.for_features(packed.feature_names)
 
 
 def test_all_features_and_a_ranking_made_elsewhere(data):

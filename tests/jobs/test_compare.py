@@ -292,6 +292,32 @@ def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
     assert set(pd.read_csv(tmp_path / "ridge" / "cells.csv")["classifier"]) == {"brknn"}
 
 
+def test_what_a_method_includes_and_excludes(run, tmp_path):
+    """First in every split, and in none; said on the page; a name that a data set lacks is told before the first trial."""
+    plan = (
+        '[[data]]\nname = "one"\nformat = "planted"\nOPTIONS0\n[[method]]\nname = "mim"\n'
+        '[[method]]\nname = "jmi"\ntitle = "beside"\n'
+        'include = ["noise_2", 0]\nexclude = ["relevant_[12]"]\n[[classifier]]\nname = "brknn"\n[protocol]\nfolds = "3-fold"\n'
+        f'sizes = [3, "100%"]\n[run]\noutput = "{tmp_path / "out"}"\n'
+    )
+    file = write_plan(tmp_path, plan)
+    code, _, err = run("compare", "--config", file)
+    assert code == 0, err
+    rankings = pd.read_csv(tmp_path / "out" / "rankings.csv")
+    names = {method: rows.sort_values("rank").groupby("split")["name"].agg(list) for method, rows in rankings.groupby("method")}
+    everything = set(names["mim"].iloc[0])
+    first = rankings.loc[rankings["index"] == 0, "name"].iloc[0]
+    assert len(names["beside"]) == 3
+    for listed in names["beside"]:
+        assert listed[:2] == ["noise_2", first] and set(listed) == everything - {"relevant_1", "relevant_2"}
+    assert set(names["mim"].iloc[0][:2]) != {"noise_2", first}
+    page = (tmp_path / "out" / "comparison.html").read_text()
+    assert "include = noise_2, 0; exclude = relevant_[12]" in page
+    other = write_plan(tmp_path, plan.replace("relevant_[12]", "relevent_1").replace(str(tmp_path / "out"), str(tmp_path / "no")))
+    code, _, err = run("compare", "--config", other)
+    assert code == 2 and "exclude: the data have no feature 'relevent_1'; did you mean 'relevant_1'" in err
+
+
 @pytest.mark.parametrize(
     "old, new, told",
     [
@@ -313,7 +339,10 @@ def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
         ('published = "paper.csv"', 'published = "none.csv"', "none.csv' cannot be read as CSV"),
         ('output = "OUTPUT"', "worker_bytes = 5", "[run] worker_bytes"),
         ("[protocol]", '[constraints]\ninclude = ["a"]\n[protocol]', "constraints is for spark-mlfs"),
-        ('title = "Ridge"', "title = \"Ridge\"\nexclude = ['a']", "exclude is for spark-mlfs select"),
+        ('title = "Ridge"', "title = \"Ridge\"\ncosts = {'*' = 1}", "costs is for spark-mlfs select"),
+        ('title = "Ridge"', 'title = "Ridge"\nexclude = [true]', "exclude"),
+        ('title = "Ridge"', 'title = "Ridge"\ninclude = [-1]', "include"),
+        ('name = "br-svm"', 'name = "br-svm"\nexclude = ["a"]', "exclude is for spark-mlfs select"),
         ('name = "one"\n', 'name = "one"\ngraded_labels = true\n', "graded_labels is for spark-mlfs select"),
     ],
 )
