@@ -435,8 +435,8 @@ def number(state: State, name: str, exponent: int) -> np.ndarray:
     """The whole number of several words `name`, times 2^exponent, in float64: one value however many words it takes."""
     parts = [np.asarray(state[name + word], np.float64) for word in WORDS if name + word in state]
     out = np.ldexp(parts[-1], exponent + (len(parts) - 1) * _WORD)
-    for place in range(len(parts) - 2, -1, -1):
-        out = out + np.ldexp(parts[place], exponent + place * _WORD)
+    for at in range(len(parts) - 2, -1, -1):
+        out = out + np.ldexp(parts[at], exponent + at * _WORD)
     return out
 
 
@@ -461,11 +461,10 @@ def _times_mass(coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray) -> list[
     """Parts of Σ mass · (2⁴⁰ coarse + fine) over the rows, as `words` takes them: 20 bits of each at a time."""
     parts = []
     for rows, m, raised in _mass_parts(mass):
-        m = m.astype(np.int64)
+        times = m.astype(np.int64).reshape(-1, *(1,) * (coarse.ndim - 1))
         for each, shift in ((coarse[rows], _WORD), (fine[rows], 0)):
-            m_ = m.reshape(-1, *(1,) * (each.ndim - 1))
             for piece, above in ((each & _LOW, 0), (each >> BITS, BITS)):
-                parts.append((np.atleast_1d((piece * m_).sum(axis=0)), shift + above + BITS * raised))
+                parts.append((np.atleast_1d((piece * times).sum(axis=0)), shift + above + BITS * raised))
     return parts
 
 
