@@ -18,10 +18,9 @@ from importlib import metadata
 from pathlib import Path
 
 from ..errors import SparkMlfsError
-from .java import PACKAGE, hash_text, java_home, own_folder
+from .java import OPTIONS, PACKAGE, hash_text, java_home, own_folder, started_with
 
 SECONDS = 600
-_VARIABLE = "SPARK_SUBMIT_OPTS"  # of the JVM that Spark's launcher starts
 # a run of every kind of work a command does: read, pack, rank, fit, write, score
 _RUN = """
 import sys
@@ -65,15 +64,9 @@ def options() -> str:
 @contextmanager
 def shared() -> Iterator[None]:
     """A JVM that is started in this block starts with the kept classes, unless the user's own options name others."""
-    before = os.environ.get(_VARIABLE)
-    more = "" if "-Xshare" in (before or "") or "SharedArchive" in (before or "") else options()
-    if more:
-        os.environ[_VARIABLE] = " ".join(filter(None, (before, more)))
-    try:
+    before = os.environ.get(OPTIONS, "")
+    with started_with(behind="" if "-Xshare" in before or "SharedArchive" in before else options()):
         yield
-    finally:
-        if more:
-            os.environ.pop(_VARIABLE) if before is None else os.environ.update({_VARIABLE: before})
 
 
 def keep() -> Path:
@@ -85,10 +78,10 @@ def keep() -> Path:
         )
     with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
         listed, fresh = Path(folder, "classes"), Path(folder, "archive")
-        before = os.environ.get(_VARIABLE, "")
+        before = os.environ.get(OPTIONS, "")
         path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
         environment = {
-            **os.environ, "PYTHONPATH": path, _VARIABLE: f"{before} -Xshare:off -XX:DumpLoadedClassList={listed}".strip()
+            **os.environ, "PYTHONPATH": path, OPTIONS: f"{before} -Xshare:off -XX:DumpLoadedClassList={listed}".strip()
         }  # fmt: skip
         _done([sys.executable, "-c", _RUN, folder], environment, "the run that shows which classes are needed")
         jars = Path(folder, "path").read_text()

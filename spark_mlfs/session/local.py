@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from .classes import shared
-from .java import PACKAGE, java_home
+from .java import COMPILE_LATER, PACKAGE, java_home, started_with
 
 
 def _send_package(spark: SparkSession) -> SparkSession:
@@ -85,7 +85,7 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     settings = {**defaults, **(conf or {})}
     for key, value in settings.items():
         builder = builder.config(key, value)
-    with shared(), _java_started(settings) if quiet else nullcontext():
+    with started_with(ahead=COMPILE_LATER), shared(), _java_started(settings) if quiet else nullcontext():
         return builder.getOrCreate()
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from spark_mlfs import cli
 from spark_mlfs.errors import SparkMlfsError
-from spark_mlfs.session import classes
+from spark_mlfs.session import classes, java
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
 
@@ -96,3 +96,26 @@ def test_a_session_maps_what_was_kept(cache, capsys):
     )
     assert said.stdout.split() == ["True", "3"] and "warning" not in said.stderr.lower()
     assert cli.main(["warm-up", "--remove"]) == 0 and not kept.exists()
+
+
+def test_options_ahead_are_overridden_by_the_users_own(monkeypatch):
+    monkeypatch.setenv(OPTIONS, "-XX:Tier4CompileThreshold=7")
+    with java.started_with(ahead=java.COMPILE_LATER), java.started_with(behind="-Xlast"):
+        options = os.environ[OPTIONS].split()
+        assert options[-2:] == ["-XX:Tier4CompileThreshold=7", "-Xlast"]
+        assert options[:-2] == java.COMPILE_LATER.split()
+    assert os.environ[OPTIONS] == "-XX:Tier4CompileThreshold=7"
+    monkeypatch.delenv(OPTIONS)
+    with pytest.raises(KeyError), java.started_with(ahead="-Xfirst"):
+        assert os.environ[OPTIONS] == "-Xfirst"
+        raise KeyError
+    assert OPTIONS not in os.environ
+
+
+def test_java_takes_the_options_ahead():
+    """The Java that is here knows every one of them: it says what it made of them."""
+    command = [str(java.java_home() / "bin" / "java"), *java.COMPILE_LATER.split(), "-XX:+PrintFlagsFinal", "-version"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.replace(" ", "")
+    for option in java.COMPILE_LATER.split()[1:]:
+        name, value = option.removeprefix("-XX:").split("=")
+        assert f"intx{name}={value}{{product}}{{commandline}}" in said
