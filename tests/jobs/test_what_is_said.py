@@ -236,23 +236,3 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
     with quiet.stage("nothing"):
         pass
     assert "nothing" not in terminal.getvalue() and "nothing" in quiet.seconds
-
-
-FRESH = """
-import spark_mlfs
-from pyspark.errors import PySparkException
-spark = spark_mlfs.local_session("quiet", {"spark.driver.memory": "1g", "spark.ui.enabled": "false"})
-cells = "array(double(id), if(id = 2, double('nan'), double(id * id))) as features"
-frame = spark.range(4).selectExpr("id", cells, "array(string(id % 2)) as labels")
-try:
-    spark_mlfs.MIMSelector(numTopFeatures=1, idCol="id").fit(frame)
-except spark_mlfs.DataError as error:
-    print(error)
-"""
-
-
-def test_a_first_run_shows_nothing_of_java():
-    """A session of a fresh process, and a row that cannot be used, named by its id: one line, on standard output here."""
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", FRESH], capture_output=True, text=True, check=True)
-    assert done.stderr == "" and len(done.stdout.splitlines()) == 1
-    assert re.search(r"row 2\b", done.stdout), done.stdout
