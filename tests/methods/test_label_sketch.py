@@ -191,6 +191,16 @@ def test_partitions_do_not_matter(spark):
         packed.release()
 
 
+@pytest.mark.parametrize("method", ["ridge", "omfs", "rfs"])
+def test_a_row_of_weight_w_is_w_rows_of_the_sketch(method):
+    x, y = table()
+    w = np.random.default_rng(6).integers(1, 4, len(x))
+    request = [pipeline.Request.of(method, {"label_sketch": WIDTH, **({"gamma": 20.0} if method == "rfs" else {})})]
+    held = hold(x, y, w)[0], hold(np.repeat(x, w, axis=0), np.repeat(y, w, axis=0))[0]
+    weighted, repeated = (pipeline.rank(rows, request)[0].scores for rows in held)
+    assert weighted.values.tobytes() == repeated.values.tobytes() and weighted.details["label_sketch"] == WIDTH
+
+
 def test_above_ten_thousand_labels_without_asking():
     """11,000 labels: Y'Y alone would be a gigabyte; the sketch is 256 wide, its scores near those of all labels."""
     x, y = table(q=11_000)
