@@ -341,7 +341,7 @@ def test_the_dense_graph_is_for_few_rows():
         n = 20_001
 
     with pytest.raises(ParameterError, match="give neighbors"):
-        MSFS()._dense({}, Many(), None, None, None)
+        MSFS()._dense({}, Many(), None, None)
 
 
 def test_a_screen_runs_first(rows):
