@@ -59,7 +59,8 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
 
     An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
     new session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it
-    gives, and workers forked from a process that has imported what they need. `quiet`: what Java says while it starts is
+    gives, no notes of the lines that columns come from, and workers forked from a process that has imported what they
+    need. `quiet`: what Java says while it starts is
     shown only if it does not start, and Spark logs no error that it hands to Python anyway.
     """
     active = SparkSession.getActiveSession()
@@ -80,6 +81,7 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "FATAL" if quiet else "WARN",
         "spark.python.daemon.module": "spark_mlfs.session.daemon",
+        "spark.python.sql.dataFrameDebugging.enabled": "false",  # lines of ours, noted at several calls of Java a column
     }
     builder = SparkSession.builder.master("local[*]").appName(name)
     settings = {**defaults, **(conf or {})}
