@@ -10,6 +10,7 @@ thing that is wrong with them.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -206,7 +207,8 @@ def collected(rows: DataFrame) -> list[Row]:
 def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = None) -> Iterator[None]:
     """Has Spark hand rows over in Arrow batches of about `BLOCK_BYTES` meanwhile: wide rows by the ten thousand take twice as
     long. Spark before 4.1 counts rows, not bytes: there a batch has as many as `row_bytes()` of a row say, at most `BATCH_ROWS`.
-    The session's own settings come back; a platform that lets nobody set them keeps them."""
+    The session's own settings come back when the last of several threads at it leaves; a platform that lets nobody set them keeps
+    them."""
     try:
         name, before = _BATCH_BYTES, spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
         small = str(BLOCK_BYTES)
@@ -216,18 +218,40 @@ def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = Non
         rows = int(before or 0)
         small = str(min(rows, most) if rows > 0 else most)
     try:
-        spark.conf.set(name, small)
+        with _BATCHES:
+            users, own = _small_batches_of(spark)
+            own = own if users else spark.conf.get(name, before)
+            spark.conf.set(_BATCHES_SMALL, f"{users + 1} {own}")
+            try:
+                spark.conf.set(name, small)
+            except Exception:
+                spark.conf.unset(_BATCHES_SMALL)
+                raise
     except Exception:  # whatever the platform says: it is slower, not wrong
         yield
         return
     try:
         yield
     finally:
-        spark.conf.set(name, before)
+        with _BATCHES:
+            users, own = _small_batches_of(spark)
+            if users > 1:
+                spark.conf.set(_BATCHES_SMALL, f"{users - 1} {own}")
+            else:
+                spark.conf.set(name, own)
+                spark.conf.unset(_BATCHES_SMALL)
+
+
+def _small_batches_of(spark: SparkSession) -> tuple[int, str]:
+    """How many have the session's Arrow batches small at the moment, and what it had before."""
+    users, _, own = (spark.conf.get(_BATCHES_SMALL, "") or "0 ").partition(" ")
+    return int(users), own
 
 
 _BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
 _BATCH_RECORDS = "spark.sql.execution.arrow.maxRecordsPerBatch"
+_BATCHES_SMALL = "spark.mlfs.smallBatches"  # noted in the session: a process may have several
+_BATCHES = threading.Lock()
 
 
 def pack(

@@ -60,8 +60,8 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     An existing session (Databricks, a notebook, spark-submit) is used as it is. `conf` is laid over the defaults of a
     new session: half the machine's memory for the driver, no adaptive execution, which costs a small job more than it
     gives, no notes of the lines that columns come from, and workers forked from a process that has imported what they
-    need. `quiet`: what Java says while it starts is
-    shown only if it does not start, and Spark logs no error that it hands to Python anyway.
+    need. `quiet`: what Java says while it starts is shown only if it does not start, and Spark logs no error that it hands
+    to Python anyway.
     """
     active = SparkSession.getActiveSession()
     if active is not None:

@@ -141,6 +141,14 @@ class Settings:
             raise PermissionError(f"[CONFIG_NOT_AVAILABLE] {name}")
         self.values[name] = value
 
+    def unset(self, name: str) -> None:
+        self.values.pop(name, None)
+
+    @property
+    def sparks(self) -> dict[str, str]:
+        """Those that Spark knows."""
+        return {name: value for name, value in self.values.items() if name in (BYTES, RECORDS)}
+
 
 BYTES, RECORDS = "spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execution.arrow.maxRecordsPerBatch"
 
@@ -157,7 +165,7 @@ BYTES, RECORDS = "spark.sql.execution.arrow.maxBytesPerBatch", "spark.sql.execut
 def test_small_batches_are_asked_for_and_the_settings_come_back(known, within):
     session = Settings(known)
     with pytest.raises(KeyError), small_batches(session):
-        assert session.values == within
+        assert session.sparks == within
         raise KeyError
     assert session.values == known
     locked = Settings(known, locked=True)
@@ -165,11 +173,39 @@ def test_small_batches_are_asked_for_and_the_settings_come_back(known, within):
         assert locked.values == known
 
 
+def test_settings_come_back_when_the_last_of_several_threads_leaves():
+    known = {BYTES: "268435456", RECORDS: "10000"}
+    session = Settings(known)
+    first, second, third = (small_batches(session) for _ in range(3))
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)  # the first to come is the first to leave
+    assert session.values[BYTES] == str(4 << 20)
+    third.__enter__()
+    second.__exit__(None, None, None)
+    assert session.values[BYTES] == str(4 << 20)
+    third.__exit__(None, None, None)
+    assert session.values == known
+
+
+def test_a_platform_that_takes_no_setting_of_spark_keeps_no_note():
+    class Half(Settings):
+        def set(self, name, value):
+            if name in (BYTES, RECORDS):
+                raise PermissionError(f"[CONFIG_NOT_AVAILABLE] {name}")
+            super().set(name, value)
+
+    session = Half({RECORDS: "10000"})
+    with small_batches(session):
+        assert session.values == {RECORDS: "10000"}
+    assert session.values == {RECORDS: "10000"}
+
+
 def test_where_spark_counts_rows_long_ones_make_small_batches():
     for width, rows in ((100 << 10, "40"), (1 << 20, "4"), (9 << 20, "1"), (10, "2000"), (0, "2000")):
         session = Settings({RECORDS: "10000"})
         with small_batches(session, lambda width=width: width):
-            assert session.values == {RECORDS: rows}
+            assert session.sparks == {RECORDS: rows}
         assert session.values == {RECORDS: "10000"}
 
     def nobody_asks():
