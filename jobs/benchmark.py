@@ -9,9 +9,9 @@ For each case: wall and CPU seconds (driver, JVM and Python workers together), S
 process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
 ratios. Run it with nothing else running.
 
-`scale` makes large corpora once (some 5 GB of disk at the whole size; `--quick`: a tenth of the rows) and writes a row for every
-job of notebooks/benchmarks.md; `peers` does so beside other packages (`pip install 'spark_mlfs[peers]'`). Both write that file
-when they run at the whole size, or where `--markdown` says.
+`scale` makes large corpora once (some 5 GB of disk at the whole size; `--quick`: a tenth of the rows, without `warmed-up`) and
+writes a row for every job of notebooks/benchmarks.md; `peers` does so beside other packages (`pip install 'spark_mlfs[peers]'`).
+Both write that file when they run at the whole size, or where `--markdown` says.
 """
 
 import os
@@ -305,13 +305,15 @@ def show(row):
     print("  ".join(f"{key} {value}" for key, value in row.items()), flush=True)
 
 
-def chosen_rows(case, only, master):
-    """The names of a case's rows in their order: all, or those asked for; some need a master."""
+def chosen_rows(case, only, master, quick=False):
+    """The names of a case's rows in their order: all, or those asked for; some need a master, some are no quick ones."""
     from jobs.benchmarks import peers, scale
 
     names = [*(scale.ROWS if case == "scale" else peers.ROWS)]
     names = [name for name in names if master or case != "scale" or name not in scale.WITH_MASTER]
-    return [name for name in names if name in only] if only else names
+    if only:
+        return [name for name in names if name in only]
+    return [name for name in names if not quick or case != "scale" or name not in scale.NOT_QUICK]
 
 
 def tables(spark, case, names, args, share):
@@ -371,7 +373,7 @@ def main(arguments=None):
     args = parser.parse_args(arguments)
     repeat = args.repeat or 3
     share = args.share or (0.1 if args.quick else 1.0)
-    chosen = {case: chosen_rows(case, args.only, args.master) for case in ("scale", "peers") if case in args.case}
+    chosen = {case: chosen_rows(case, args.only, args.master, args.quick) for case in ("scale", "peers") if case in args.case}
     if args.only:
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]

@@ -445,6 +445,7 @@ ROWS: dict[str, tuple[Callable[[Bench], dict[str, Any]], Reach]] = {
     "score-texts": (scoring, Reach("≤ 1.5 × bare ÷ cores + 5 s", of_bare=1.5, cores=True, more=5.0)),
 }
 WITH_MASTER = ("mim-executors",)  # only where a master is named
+NOT_QUICK = ("warmed-up",)  # half a minute of its own, whatever the rows
 
 
 def run(bench: Bench, names: list[str]) -> Iterator[dict[str, Any]]:

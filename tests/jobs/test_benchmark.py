@@ -217,3 +217,6 @@ def test_a_row_that_is_not_there_is_refused_before_a_session_starts(capsys):
     assert "'mim-sparce' is no row" in said and "mim-sparse" in said
     assert "mim-executors" not in job.chosen_rows("scale", None, None)
     assert "mim-executors" in job.chosen_rows("scale", None, "local-cluster[2,1,2048]")
+    whole, quick = (job.chosen_rows("scale", None, None, short) for short in (False, True))
+    assert [name for name in whole if name not in quick] == ["warmed-up"]
+    assert job.chosen_rows("scale", ["warmed-up"], None, True) == ["warmed-up"]
