@@ -28,15 +28,15 @@ from .blocks.grades import Grades
 from .blocks.prepared import Held, Prepared
 from .blocks.profile import Profile
 from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine, one_thread
-from .engine.local import LocalEngine, Outline
+from .engine.local import LocalEngine, SizingEngine
 from .errors import ParameterError, WorkerBudgetError
 from .methods import METHODS
 from .methods.base import Method, Scores
 from .methods.labels import by_place
-from .select import Constraints, Evidence, Extra, Resolved, Rule, Screen
+from .select import Constraints, Evidence, Resolved, Rule, Screen, SideAnalysis
 from .select.constraints import whole_groups
 from .select.portrait import MOST_PICKS, Portrait, Portray
-from .solvers.greedy import FREE, Terms, buy
+from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
 from .solvers.ranking import complete
 from .statistics.base import Statistic
 
@@ -59,7 +59,7 @@ class Request:
     parameters: Mapping[str, Any]
     count: int | None = None
     screen: Screen | None = None
-    extras: tuple[Extra, ...] = ()
+    extras: tuple[SideAnalysis, ...] = ()
     constraints: Constraints | None = None
     implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
     resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
@@ -75,7 +75,7 @@ class Request:
         count: int | None = None,
         screen: str | Screen | None = None,
         rule: Rule | None = None,
-        extras: Sequence[Extra] = (),
+        extras: Sequence[SideAnalysis] = (),
         constraints: Constraints | None = None,
     ) -> Request:
         """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000";
@@ -114,7 +114,7 @@ class Request:
         return dataclasses.replace(self, count=count, extras=(*(() if rule is None else (rule,)), *others))
 
     @staticmethod
-    def of_filter(screen: Screen, extras: tuple[Extra, ...] = ()) -> Request:
+    def of_filter(screen: Screen, extras: tuple[SideAnalysis, ...] = ()) -> Request:
         """The filter of a screen as a request of its own."""
         return Request(
             screen.method, params.check(screen.filter.parameters, {}, screen.method), None, None, extras, None, screen.filter
@@ -175,7 +175,7 @@ class Result:
     scans: int = 0
     driver_bytes: int = 0
     distributed: bool = False
-    outcomes: dict[Extra, Any] = field(default_factory=dict)  # of the request's extras
+    outcomes: dict[SideAnalysis, Any] = field(default_factory=dict)  # of the request's extras
 
     @property
     def evidence(self) -> Evidence | None:
@@ -193,8 +193,8 @@ class Result:
                 passed[list(self.request.resolved.include)] = True
             return self.ranking[passed[self.ranking["index"]]]
         count = len(self.ranking) if self.request.count is None else self.request.count
-        if self.paid is not None:
-            count = min(count, self.paid)
+        if self.num_affordable is not None:
+            count = min(count, self.num_affordable)
         if "group" in self.ranking:
             count = whole_groups(self.ranking["group"].tolist(), count)
         return self.ranking.iloc[:count]
@@ -212,9 +212,9 @@ class Result:
         return [gain.get(f, 0.0) for f in order[:picked]]
 
     @property
-    def paid(self) -> int | None:
+    def num_affordable(self) -> int | None:
         """How many of the best features the budget pays; None where features cost nothing."""
-        path = self.scores.bought or self.scores.path
+        path = self.scores.budget_path or self.scores.path
         resolved = self.request.resolved
         if path is None or resolved is None or resolved.costs is None:
             return None
@@ -237,7 +237,7 @@ class Solve:
             out += r.implementation.group_needs(engine, r.parameters, groups) if groups else []
         return out
 
-    def __call__(self, engine: Engine) -> tuple[list[tuple[Scores, dict[Extra, Any], float]], Cost]:
+    def __call__(self, engine: Engine) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
         extras = [(extra, r) for r in self.requests for extra in r.extras]
         for extra, r in extras:
             extra.before(engine, r.implementation, r.parameters)
@@ -250,21 +250,21 @@ class Solve:
                 engine.progress("ranking", number, len(self.requests))
             started = time.perf_counter()
             outcomes = {extra: extra.outcome(engine, r.implementation, r.parameters) for extra in r.extras}
-            scores = score(engine, limited(r, outcomes))
+            scores = score(engine, cap_count(r, outcomes))
             for extra, outcome in outcomes.items():
                 extra.after(outcome, scores)
             out.append((scores, outcomes, time.perf_counter() - started))
         return out, engine.cost
 
 
-def terms_of(request: Request, engine: Engine) -> Terms:
+def terms_of(request: Request, engine: Engine) -> PickConstraints:
     """What the request's picks are held to, by the places of the engine's features."""
     if request.resolved is None:
-        return FREE
+        return UNCONSTRAINED
     return request.resolved.terms(engine.profile.varying, request.implementation.row_norms)
 
 
-def members_of(terms: Terms) -> list[tuple[int, ...]]:
+def members_of(terms: PickConstraints) -> list[tuple[int, ...]]:
     """The features of each group."""
     return [group.members for group in terms.groups]
 
@@ -285,13 +285,13 @@ def score(engine: Engine, request: Request) -> Scores:
             scores.details["groups_by_mean"] = [name for name in named if name not in scores.joint]
         terms = terms.valued(scores.joint)
     if terms.costs is not None and scores.path is None:
-        scores.bought = buy(scores.values, count, terms)
+        scores.budget_path = select_within_budget(scores.values, count, terms)
     if np.isnan(scores.values).any():
         raise FloatingPointError(f"{request.method} gave a score that is not a number; please report the data and parameters")
     return scores
 
 
-def ordered(scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+def full_ranking(scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """All features, best first, and the relevance of each by index. `filtered`: the order a filter gave them; those it kept back
     follow in it, and have none."""
     picks = scores.path.picks if scores.path is not None else None
@@ -321,7 +321,7 @@ def meaning(greedy: bool) -> str:
     return "score is the method's own score, which the features are ranked by; relevance is the same here."
 
 
-def limited(request: Request, outcomes: Mapping[Extra, Any]) -> Request:
+def cap_count(request: Request, outcomes: Mapping[SideAnalysis, Any]) -> Request:
     """The request, picking no more features than its extras let pass."""
     included = len(request.resolved.include) if request.resolved is not None else 0
     counts = [] if request.count is None else [request.count]
@@ -354,7 +354,7 @@ def compute(
 
     tried = 0
     if packed.profile.size <= small_bytes:
-        outline = Outline(packed.profile)
+        outline = SizingEngine(packed.profile)
         if outline.fits(work.needs(outline) if hasattr(work, "needs") else [], worker_bytes):
             tried = 1
             try:
@@ -455,14 +455,14 @@ def _rank(
     started = time.perf_counter()
     before, whole = Cost(), packed
     filtered: np.ndarray | None = None
-    known: list[dict[Extra, Any]] = [{} for _ in requests]
+    known: list[dict[SideAnalysis, Any]] = [{} for _ in requests]
     solvable = requests
     if screen is not None:
         # extras are about all features, whatever the filter leaves to the method: they go where the filter runs
         filters = {extras: Request.of_filter(screen, extras) for extras in dict.fromkeys(r.extras for r in requests)}
         first = dict(zip(filters, _rank(packed, [*filters.values()], None, progress, **budgets), strict=True))
         known = [first[r.extras].outcomes for r in requests]
-        solvable = [dataclasses.replace(limited(r, o), extras=()) for r, o in zip(requests, known, strict=True)]
+        solvable = [dataclasses.replace(cap_count(r, o), extras=()) for r, o in zip(requests, known, strict=True)]
         one = first[requests[0].extras]
         before = Cost(one.jobs - packed.jobs, one.scans - 1, one.driver_bytes)
         filtered = one.ranking["index"].to_numpy()
@@ -479,12 +479,12 @@ def _rank(
     results = []
     for request, outcomes, (scores, found, seconds) in zip(requests, known, solved, strict=True):
         outcomes = outcomes or found
-        order, values = ordered(scores, packed.profile, filtered)
+        order, values = full_ranking(scores, packed.profile, filtered)
         columns = {}
         if request.resolved is not None:
             norm = request.implementation.row_norms
             order = request.resolved.arrange(scores, order, packed.profile.varying, norm)
-            columns = {**request.resolved.columns(packed.profile.d), **gains_given(scores, packed.profile)}
+            columns = {**request.resolved.columns(packed.profile.d), **conditional_gains(scores, packed.profile)}
         columns |= {name: column for extra, outcome in outcomes.items() for name, column in extra.columns(outcome).items()}
         ranking = pd.DataFrame(
             {
@@ -536,7 +536,7 @@ def _why_nothing(result: Result) -> str:
     )
 
 
-def gains_given(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:
+def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:
     """The column ``gain``, (d,): what a greedy method's criterion gives each feature once the included ones are picked, and each
     of those when it is picked; NaN where it says nothing. No column where nothing is included, or nothing picked one by one."""
     path = scores.path

@@ -86,7 +86,7 @@ def frame_of(spark: SparkSession, x: np.ndarray, y: np.ndarray, sparse: bool = F
 def rank_here(engine: LocalEngine, request: pipeline.Request) -> tuple[np.ndarray, np.ndarray, Scores]:
     """(all features best first, relevance of all features, what the method returned)."""
     scores = pipeline.score(engine, request)
-    return *pipeline.ordered(scores, engine.profile), scores
+    return *pipeline.full_ranking(scores, engine.profile), scores
 
 
 def check_ranking(order: np.ndarray, values: np.ndarray, profile: Profile, scores: Scores) -> None:

@@ -29,7 +29,7 @@ connect/test_connect methods/test_regression_methods runtimes/test_spark35 class
 conformance/test_repeated_rows statistics/test_laws jobs/test_cli tracking/test_mlflow notebooks/test_notebooks
 methods/test_counting_methods input/test_saved_models read/test_arff extract/test_extractors evaluate/test_experiment
 jobs/test_compare methods/test_graph_methods jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets
-statistics/test_ended read/test_packing
+statistics/test_sharded read/test_packing
 """.split()
 
 

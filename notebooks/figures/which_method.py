@@ -78,7 +78,9 @@ def main(folders: list[Path], fewer: Path | None = None) -> None:
     table = table.loc[order]
     table.round(4).rename_axis("method").to_csv(HERE.parent / "which-method.csv")
     draw(found[order], spent)
-    (HERE.parent / "which-method.md").write_text(page(cells, data, found, table, int(timed['training_rows'].max())), encoding="utf-8")
+    (HERE.parent / "which-method.md").write_text(
+        page(cells, data, found, table, int(timed["training_rows"].max())), encoding="utf-8"
+    )
 
 
 def draw(found: pd.DataFrame, spent: pd.Series) -> None:

@@ -43,9 +43,7 @@ class LabelSource:
         return pa.array(self.vocabulary, pa.string())
 
 
-def label_source(
-    frame: DataFrame, column: str, form: str = "auto", grades: Grades | None = None
-) -> tuple[LabelSource, Column]:
+def label_source(frame: DataFrame, column: str, form: str = "auto", grades: Grades | None = None) -> tuple[LabelSource, Column]:
     """How `column` holds its labels, and the Spark expression the packer reads.
 
     ``VectorUDT``            multi-hot; NaN is unknown

@@ -29,10 +29,10 @@ class Profile:
     its partition and place or nothing, feature or None); `named_ids` whether the row ids come from a column of the user's.
 
     What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not zero; `widest` features that
-    are not zero in one row, `most_labels` and `most_unknown` labels of one row; `met` and `met_unknown` Σ over rows of features
-    that are not zero times (unknown) labels, `unlabelled_stored` of the former in rows with a null label cell. A dense block
-    counts as full. `told` labels each row tells of, 0 where rows do not say. `labelsets` distinct ones of the rows whose labels
-    are all known, once they have been counted (0: not yet).
+    are not zero in one row, `most_labels` and `most_unknown` labels of one row; `feature_label_pairs` and
+    `feature_unknown_pairs` Σ over rows of features that are not zero times (unknown) labels, `unlabelled_stored` of the former
+    in rows with a null label cell. A dense block counts as full. `told` labels each row tells of, 0 where rows do not say.
+    `labelsets` distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
 
     Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent` (None: no weights); `weight`
     of all rows, `heaviest` of one, `weight_positive`, `weight_unknown` (q,) and `weight_unlabelled` of those counted above.
@@ -62,8 +62,8 @@ class Profile:
     widest: int = 0
     most_labels: int = 0
     most_unknown: int = 0
-    met: int = 0
-    met_unknown: int = 0
+    feature_label_pairs: int = 0
+    feature_unknown_pairs: int = 0
     unlabelled_stored: int = 0
     labelsets: int = 0
     told: int = 0
@@ -210,8 +210,8 @@ class Profile:
             max(self.widest, other.widest),
             max(self.most_labels, other.most_labels),
             max(self.most_unknown, other.most_unknown),
-            self.met + other.met,
-            self.met_unknown + other.met_unknown,
+            self.feature_label_pairs + other.feature_label_pairs,
+            self.feature_unknown_pairs + other.feature_unknown_pairs,
             self.unlabelled_stored + other.unlabelled_stored,
             told=max(self.told, other.told),
         )
@@ -361,8 +361,8 @@ def profile_block(block: Block, width: int) -> Profile:
         widest=int(in_row.max(initial=0)),
         most_labels=int(labels.max(initial=0)),
         most_unknown=int(unknown_labels.max(initial=0)),
-        met=int(in_row @ labels),
-        met_unknown=0 if block.unknown_indptr is None else int(in_row @ unknown_labels),
+        feature_label_pairs=int(in_row @ labels),
+        feature_unknown_pairs=0 if block.unknown_indptr is None else int(in_row @ unknown_labels),
         unlabelled_stored=0 if block.unlabelled is None else int(in_row[block.unlabelled].sum()),
         told=width,
     )

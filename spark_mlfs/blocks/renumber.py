@@ -64,13 +64,13 @@ def _identify(packed: Packed) -> tuple[DataFrame, bool, int, bool]:
             known: dict[int, list[bytes]] = {}
             for row in collected(shared):
                 known.setdefault(row.part, []).append(bytes(row.shared))
-            beside, task = blocks, SharedOf(known)
+            beside, task = blocks, DuplicateIds(known)
         else:
             first = shared.select("part", F.lit(-1).cast("bigint").alias("number"), F.col("shared").alias("block"))
             beside = blocks.unionByName(first).repartition(parts, "part").sortWithinPartitions("part", "number")
-            task = SharedOf(None)
+            task = DuplicateIds(None)
         if packed.profile.named_ids:
-            _refuse_different(beside.mapInArrow(ContentOfShared(task), "id bigint, content bigint"), packed)
+            _refuse_different(beside.mapInArrow(HashDuplicates(task), "id bigint, content bigint"), packed)
         frame, shuffled = beside.mapInArrow(Renumber(task), BLOCK_SCHEMA), beside is not blocks
         persisted = persist(frame)
         if shuffled:
@@ -144,7 +144,7 @@ class SharedIds:
 
 
 @dataclass(frozen=True)
-class SharedOf:
+class DuplicateIds:
     """What `SharedIds` found for each partition beside its blocks: `known`, or None where it comes among the blocks, as block −1
     of its partition."""
 
@@ -205,7 +205,7 @@ class Shared:
 class Renumber:
     """Blocks with the ids of their rows made unique."""
 
-    shared: SharedOf
+    shared: DuplicateIds
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         last: Shared | None = None
@@ -221,10 +221,10 @@ class Renumber:
 
 
 @dataclass(frozen=True)
-class ContentOfShared:
+class HashDuplicates:
     """Id and content hash of every row whose id another row has, too."""
 
-    shared: SharedOf
+    shared: DuplicateIds
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _, block, shared in self.shared.beside(batches):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 2000  # rows that are looked at
 # what of a profile grows with the rows
-COUNTED = ("nonzero", "positive", "unknown", "unlabelled", "labelled", "size", "stored", "met", "met_unknown")
+COUNTED = ("nonzero", "positive", "unknown", "unlabelled", "labelled", "size", "stored", "met", "feature_unknown_pairs")
 COUNTED += ("unlabelled_stored",)
 
 
@@ -71,7 +71,7 @@ def outlook(sample: Profile, rows: int, config: RunConfig, width: int, labels: l
     `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
     """
     from ..engine.base import SMALL_BYTES
-    from ..engine.local import Outline
+    from ..engine.local import SizingEngine
     from ..pipeline import MANY_PAIRS, Request, Solve
     from ..select.screen import Screen
 
@@ -80,7 +80,7 @@ def outlook(sample: Profile, rows: int, config: RunConfig, width: int, labels: l
     screen = Screen.of(config.method.screen) if config.method.screen else None
     if screen is not None:
         requests = [Request.of_filter(screen, requests[0].extras)]
-    engine = Outline(profile)
+    engine = SizingEngine(profile)
     known = list({s.key(): s for s in Solve(tuple(requests)).needs(engine)}.values())
     states = {}
     for statistic in known:

@@ -23,7 +23,7 @@ from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.profile import Profile
 from ..errors import BudgetError, ParameterError, WorkerBudgetError
 from ..kernels.information import CountLogs
-from ..statistics.base import Ended, Statistic
+from ..statistics.base import FeatureShardedStatistic, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
 
@@ -31,7 +31,7 @@ SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
 DRIVER_BYTES = 1 << 30  # one merged state that the driver takes
 WORKER_BYTES = 1 << 30  # rows and states that one worker process holds
-ENDED_SHARES, ENDED_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
+SHARDED_SHARES, ENDED_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
 CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
 
 Answer = TypeVar("Answer")
@@ -106,7 +106,7 @@ class Engine:
         computed = self._compute(fresh) if fresh else {}
         if keep:
             self._results.update(computed)
-            self.kept_bytes += sum(0 if s.ends else s.state_bytes(self.profile) for s in fresh.values())
+            self.kept_bytes += sum(0 if s.sharded else s.state_bytes(self.profile) for s in fresh.values())
         return [computed[key] if (key := s.key()) in computed else self._results[key] for s in statistics]
 
     def unweighted(self, what: str) -> None:
@@ -114,7 +114,7 @@ class Engine:
         if self.profile.weighted:
             raise ParameterError(f"{what} takes no row weights; leave the weights out, or choose a method of counts or moments")
 
-    def remember(self, statistic: Statistic, result: Any) -> None:
+    def cache_result(self, statistic: Statistic, result: Any) -> None:
         """`result` answers `statistic` from now on: it was computed in another way."""
         self._results[statistic.key()] = result
 
@@ -122,11 +122,11 @@ class Engine:
         """The results of statistics that are not known, by their keys."""
         raise NotImplementedError
 
-    def edges_of(self, statistic: Ended) -> np.ndarray:
+    def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """Where the features of a statistic are cut; `BudgetError` where the piece of one feature exceeds a worker's share."""
-        edges = statistic.edges(self.profile, max(1, min(ENDED_BYTES, self.worker_bytes // ENDED_SHARES)))
+        edges = statistic.edges(self.profile, max(1, min(ENDED_BYTES, self.worker_bytes // SHARDED_SHARES)))
         ranges = zip(edges[:-1], edges[1:], strict=True)
-        largest = max((statistic.piece_bytes(self.profile, first, last) for first, last in ranges), default=0)
+        largest = max((statistic.shard_bytes(self.profile, first, last) for first, last in ranges), default=0)
         if largest > self.worker_bytes // 4:
             error = WorkerBudgetError if self.in_one_process else BudgetError
             raise error(
@@ -168,7 +168,7 @@ class Engine:
     def _held(self, statistic: Statistic) -> int:
         """The bytes of a state that one process holds at once at most."""
         size = statistic.state_bytes(self.profile)
-        return min(size, max(1, self.worker_bytes // ENDED_SHARES * 4)) if statistic.ends else size
+        return min(size, max(1, self.worker_bytes // SHARDED_SHARES * 4)) if statistic.sharded else size
 
     def bytes_in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
         """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""

@@ -17,7 +17,7 @@ from ..blocks.profile import Profile, profile_block
 from ..errors import DataError, WorkerBudgetError
 from ..kernels.information import CountLogs
 from ..statistics import cells
-from ..statistics.base import Ended, Statistic
+from ..statistics.base import FeatureShardedStatistic, Statistic
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
 from .base import DRIVER_BYTES, WORKER_BYTES, Answer, Engine
@@ -32,7 +32,7 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
     return LocalEngine(profile_block(block, engine.profile.q), [block], engine.driver_bytes, engine.worker_bytes)
 
 
-class Outline(Engine):
+class SizingEngine(Engine):
     """Knows the profile only: what a run will ask for first can be sized before it starts."""
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
@@ -97,17 +97,17 @@ class LocalEngine(Engine):
         self._refuse(list(statistics.values()))
         out = {}
         for key, statistic in statistics.items():
-            if statistic.ends:
-                out[key] = self._ended(statistic)
+            if statistic.sharded:
+                out[key] = self._sharded(statistic)
                 continue
             out[key] = statistic.finish(statistic.fold(None, self._block(statistic), self.profile), self.profile)
         return out
 
-    def _ended(self, statistic: Ended) -> np.ndarray:
+    def _sharded(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """The numbers of all features, range by range."""
         edges, blocks = self.edges_of(statistic), [self._block(statistic)]
-        ranges = zip(edges[:-1], edges[1:], statistic.pieces(blocks, self.profile, edges), strict=True)
-        parts = [statistic.finish_piece(state, int(first), int(last), self.profile) for first, last, state in ranges]
+        ranges = zip(edges[:-1], edges[1:], statistic.shards(blocks, self.profile, edges), strict=True)
+        parts = [statistic.reduce_shard(state, int(first), int(last), self.profile) for first, last, state in ranges]
         return np.concatenate(parts, axis=1)
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:

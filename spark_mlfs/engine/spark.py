@@ -21,19 +21,19 @@ from ..blocks.renumber import identified
 from ..errors import BudgetError
 from ..kernels.information import CountLogs
 from ..statistics import cells
-from ..statistics.base import Ended, Statistic, paste
+from ..statistics.base import FeatureShardedStatistic, Statistic, paste
 from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
 from ..statistics.targets import Target
 from .base import DIRECT_BYTES, DRIVER_BYTES, WORKER_BYTES, Answer, Engine
 from .tasks import (
     STATE_SCHEMA,
-    EndedPartials,
     InMemory,
-    MergeEnded,
     MergeStates,
     OverLabels,
     Partials,
     Recode,
+    ReduceShards,
+    ShardedPartials,
     SpreadCells,
     SpreadColumns,
     WorkOnColumns,
@@ -125,12 +125,12 @@ class SparkEngine(Engine):
         jobs: dict[Hashable, tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
         for key, statistic in statistics.items():
             layout, frame = self._frame(statistic)
-            jobs.setdefault((layout, statistic.ends), (frame, []))[1].append((key, statistic))
+            jobs.setdefault((layout, statistic.sharded), (frame, []))[1].append((key, statistic))
         out: dict[Hashable, Any] = {}
-        for (layout, ends), (frame, members) in jobs.items():
+        for (layout, sharded), (frame, members) in jobs.items():
             shuffled = self.packed.shuffled or layout[0] == "cells"
-            if ends:
-                numbers = self._ended_job(frame, [s for _, s in members], shuffled)
+            if sharded:
+                numbers = self._sharded_job(frame, [s for _, s in members], shuffled)
                 out |= {key: found for (key, _), found in zip(members, numbers, strict=True)}
                 continue
             states = self._job(frame, [s for _, s in members], shuffled)
@@ -158,27 +158,29 @@ class SparkEngine(Engine):
         direct = total <= share
         finest = min(-(-max(sizes) * self.parallelism // share), max(sizes) // PIECE_BYTES, MOST_PIECES)
         pieces = 1 if direct else max(self.parallelism, finest)
-        task = Partials([s.lean() for s in statistics], self.profile, pieces)
+        task = Partials([s.worker_view() for s in statistics], self.profile, pieces)
         rows = frame.mapInArrow(task, STATE_SCHEMA)
         if not direct:
-            merge = MergeStates([s.lean() for s in statistics])
+            merge = MergeStates([s.worker_view() for s in statistics])
             # what a task merges lies side by side in it
             tasks = min(max(self.parallelism, 4 * total // self.worker_bytes), pieces * len(statistics))
             rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
         states = self._collect(rows, shuffled)
         return collect_states(statistics, [(r.statistic, r.piece, r.state) for r in states], pieces)
 
-    def _ended_job(self, frame: DataFrame, statistics: list[Ended], shuffled: bool) -> list[np.ndarray]:
+    def _sharded_job(self, frame: DataFrame, statistics: list[FeatureShardedStatistic], shuffled: bool) -> list[np.ndarray]:
         """The numbers of statistics that are finished range by range of features, on the executors."""
         edges = [self.edges_of(statistic) for statistic in statistics]
-        lean = [statistic.lean() for statistic in statistics]
+        worker_view = [statistic.worker_view() for statistic in statistics]
         share = max(1, self.worker_bytes // ROWS_SHARE)
-        rows = frame.mapInArrow(EndedPartials(lean, self.profile, edges, share), STATE_SCHEMA)
+        rows = frame.mapInArrow(ShardedPartials(worker_view, self.profile, edges, share), STATE_SCHEMA)
         # what a task takes in of the pieces of all tasks, at most
         total = sum(s.state_bytes(self.profile) for s in statistics) * self.parallelism
         pieces = sum(len(cut) - 1 for cut in edges)
         tasks = min(pieces, max(self.parallelism, -(-total * ROWS_SHARE // self.worker_bytes)))
-        merged = rows.repartition(tasks, "statistic", "piece").mapInArrow(MergeEnded(lean, self.profile, edges), STATE_SCHEMA)
+        merged = rows.repartition(tasks, "statistic", "piece").mapInArrow(
+            ReduceShards(worker_view, self.profile, edges), STATE_SCHEMA
+        )
         found = self._collect(merged, shuffled)
         out = []
         for index in range(len(statistics)):

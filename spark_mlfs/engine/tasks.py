@@ -19,7 +19,7 @@ from ..blocks.profile import Profile
 from ..blocks.renumber import with_row_value
 from ..blocks.rowhash import mix
 from ..errors import DataError, WorkerBudgetError, worker_errors
-from ..statistics.base import Ended, Statistic, compact, cut
+from ..statistics.base import FeatureShardedStatistic, Statistic, compact, cut
 from ..statistics.targets import Target
 from .base import DRIVER_BYTES, WORKER_BYTES, Answer, one_thread
 from .local import LocalEngine
@@ -89,12 +89,12 @@ class MergeStates:
 
 
 @dataclass
-class EndedPartials:
-    """Worker side of a job of `Ended` statistics: rows are kept up to `share` bytes, then counted range by range of features.
+class ShardedPartials:
+    """Worker side of a job of sharded statistics: rows are kept up to `share` bytes, then counted range by range of features.
 
     `edges` of each statistic: where its features are cut."""
 
-    statistics: list[Ended]
+    statistics: list[FeatureShardedStatistic]
     profile: Profile
     edges: list[np.ndarray]
     share: int
@@ -115,15 +115,15 @@ class EndedPartials:
 
     def _emit(self, blocks: list[Block | CodedBlock]) -> Iterator[pa.RecordBatch]:
         for index, (statistic, edges) in enumerate(zip(self.statistics, self.edges, strict=True)):
-            for piece, state in enumerate(statistic.pieces(blocks, self.profile, edges)):
+            for piece, state in enumerate(statistic.shards(blocks, self.profile, edges)):
                 yield _state_row(index, piece, state)
 
 
 @dataclass
-class MergeEnded:
-    """Worker side of the merge of `Ended` statistics: all states of a piece, merged and finished; the numbers go on."""
+class ReduceShards:
+    """Worker side of the merge of sharded statistics: all states of a shard, merged and finished; the numbers go on."""
 
-    statistics: list[Ended]
+    statistics: list[FeatureShardedStatistic]
     profile: Profile
     edges: list[np.ndarray]
 
@@ -138,7 +138,7 @@ class MergeEnded:
             for index, piece in sorted(merged):
                 state = self._whole(index, merged.pop((index, piece)))
                 first, last = (int(edge) for edge in self.edges[index][piece : piece + 2])
-                numbers = self.statistics[index].finish_piece(state, first, last, self.profile)
+                numbers = self.statistics[index].reduce_shard(state, first, last, self.profile)
                 yield _state_row(index, piece, {"numbers": numbers})
 
     def _take(self, key: tuple[int, int], parts: list[State], part: State) -> None:

@@ -28,7 +28,7 @@ from ..blocks.rowhash import GROUPS
 from ..classify import CLASSIFIERS
 from ..classify.base import Predictor, known_rows
 from ..engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine
-from ..engine.local import LocalEngine, Outline, part_of
+from ..engine.local import LocalEngine, SizingEngine, part_of
 from ..engine.spark import SparkEngine
 from ..engine.tasks import run_in_one_task
 from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetError
@@ -36,7 +36,7 @@ from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
 from ..kernels.gram import GramStatistics, total
 from ..methods.base import Scores
-from ..pipeline import Request, ordered, score
+from ..pipeline import Request, full_ranking, score
 from ..select import Screen
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -158,7 +158,7 @@ class Budgets:
 
     def one_task(self, profile: Profile) -> bool:
         """Whether all rows may be held by one task."""
-        return profile.size <= self.small and Outline(profile).fits([], self.worker)
+        return profile.size <= self.small and SizingEngine(profile).fits([], self.worker)
 
 
 class LocalRows:
@@ -213,7 +213,7 @@ class SparkRows:
             if self._all_features is None:
                 self._all_features = self._engine(self.packed)
                 if self.pool is not None:
-                    self.pool.teach(self._all_features, self.tested)
+                    self.pool.preload_gram(self._all_features, self.tested)
             return self._all_features
         return self._engine(replace(self.packed, profile=self.profile.only(features)))
 
@@ -266,14 +266,14 @@ class GramPool:
         pool = GramPool(packed, budgets)
         return pool if len(pool.parts) == GROUPS else None
 
-    def teach(self, engine: SparkEngine, tested: frozenset) -> None:
+    def preload_gram(self, engine: SparkEngine, tested: frozenset) -> None:
         """Lets an engine over the groups not `tested` know its Gram matrix; where other features are constant there, it must
         scan.
         """
         if np.array_equal(engine.profile.varying, self.varying):
             rest: GramStatistics = total([part for group, part in enumerate(self.parts) if group not in tested])
             low, high = (getattr(engine.profile, name)[self.varying] for name in ("low", "high"))
-            engine.remember(Gram(), replace(rest, low=low, high=high))
+            engine.cache_result(Gram(), replace(rest, low=low, high=high))
 
 
 # ---- one trial ----
@@ -314,11 +314,11 @@ def ranked(rows: LocalRows | SparkRows, request: Request) -> tuple[np.ndarray, S
         allowed = resolved.allowed(allowed)
     engine = rows.engine(None if len(allowed) == len(rows.profile.varying) else allowed)
     if request.screen is not None:
-        filtered, _ = ordered(score(engine, Request.of_filter(request.screen)), engine.profile)
+        filtered, _ = full_ranking(score(engine, Request.of_filter(request.screen)), engine.profile)
         seen = request.screen.survivors(filtered, allowed)
         engine = rows.engine(seen if resolved is None else resolved.seen(seen, allowed))
     scores = score(engine, request)
-    order, _ = ordered(scores, engine.profile, filtered)
+    order, _ = full_ranking(scores, engine.profile, filtered)
     if resolved is not None:
         order = resolved.arrange(scores, order, engine.profile.varying, request.implementation.row_norms)
     return order, scores

@@ -135,9 +135,7 @@ def grades_of(values: Mapping[str, Any], request: pipeline.Request) -> Grades | 
     return grades
 
 
-def weighed(
-    X: Any, Y: Any, weights: Any, request: pipeline.Request, grades: Grades | None = None
-) -> tuple[Held, Labelled]:
+def weighed(X: Any, Y: Any, weights: Any, request: pipeline.Request, grades: Grades | None = None) -> tuple[Held, Labelled]:
     """`hold`, where the request takes weights if there are any."""
     if weights is not None:
         with said_in_python():

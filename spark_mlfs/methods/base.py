@@ -38,7 +38,7 @@ class Scores:
     converged: bool | None = None
     details: dict[str, Any] = field(default_factory=dict)
     constant: np.ndarray | None = None
-    bought: Path | None = None
+    budget_path: Path | None = None
     joint: dict[str, float] = field(default_factory=dict)
 
     @property

@@ -61,7 +61,7 @@ class ChiSquare:
     def _each(self, counts: np.ndarray) -> np.ndarray:
         """(F, q) χ² of each label, times its weight."""
         target, unit = self.target, 1.0 if self.target.noise is None else 2.0**-NOISE_BITS
-        counts = target.unflipped(counts)
+        counts = target.denoised_counts(counts)
         each = info.chi_square(counts, target.q, target.unknown(counts)) * unit
         return each if target.weights is None else each * np.array(target.weights)
 

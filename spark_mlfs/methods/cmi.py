@@ -23,7 +23,7 @@ from typing import Any
 
 from ..engine.base import Engine
 from ..errors import DataError
-from ..solvers.greedy import FREE, Path, Pool, Terms
+from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints, Pool
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod
 
@@ -42,7 +42,7 @@ class CMI(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         if engine.profile.has_unknown and p["label_coding"] == "br":
             raise DataError(
                 "cmi needs every label known (joint cells cannot be counted over observed pairs): fill the unknown labels, "
@@ -51,7 +51,7 @@ class CMI(CountingMethod):
         return select_jointly(Counting(engine, p), count, terms)
 
 
-def select_jointly(counting: Counting, count: int, terms: Terms) -> Scores:
+def select_jointly(counting: Counting, count: int, terms: PickConstraints) -> Scores:
     """Greedy selection by I(f; target | X_S) until every gain is below 1e-10."""
     relevance = counting.relevance
     path, pool = Path([], []), Pool(len(relevance), count, terms, SATURATED)

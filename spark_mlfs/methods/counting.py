@@ -94,7 +94,7 @@ class Relevance:
             return each if logs.half else np.maximum(each, 0.0)
         if target.plain:
             return logs.nats(info.summed_label_information(logs, counts, target.q), counts[..., 0].sum(axis=1))
-        counts = target.unflipped(counts)
+        counts = target.denoised_counts(counts)
         each = info.label_information(logs, counts, target.q, target.unknown(counts))
         return target.summed(each if logs.half else np.maximum(each, 0.0))
 
@@ -253,7 +253,7 @@ class Counting:
         criterion: Callable[[int], np.ndarray],
         absorb: Callable[[int, np.ndarray, np.ndarray], None],
         count: int,
-        terms: greedy.Terms,
+        terms: greedy.PickConstraints,
         target: Target | None = None,
     ) -> Scores:
         """Greedy selection; `absorb(s, conditional, pair)` takes in a pick's links, `criterion(picks)` values the candidates."""

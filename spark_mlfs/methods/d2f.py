@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
-from ..solvers.greedy import FREE, Terms
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from .base import Scores
 from .counting import COUNTING, Counting, CountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
@@ -39,7 +39,7 @@ class D2F(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
         interaction = np.zeros(engine.num_features)

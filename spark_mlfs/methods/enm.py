@@ -46,7 +46,7 @@ class InformationNorm:
                 out[at] = info.stored_label_sums(some, counts.label_rows, touched**2, lambda r, p, of=untouched: of(r, p) ** 2)
         else:
             for at, some in dense_parts(counts, 6):
-                some = target.unflipped(some)
+                some = target.denoised_counts(some)
                 each = info.label_information(logs, some, target.q, target.unknown(some))
                 out[at] = target.summed((each if logs.half else np.maximum(each, 0.0)) ** 2)
         return np.sqrt(out)

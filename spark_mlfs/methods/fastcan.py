@@ -29,7 +29,7 @@ from typing import Any
 from ..engine.base import Engine, one_thread
 from ..params import Number, Parameter
 from ..solvers import canonical
-from ..solvers.greedy import FREE, Terms
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from .base import Method, Scores
@@ -60,7 +60,7 @@ class FastCan(Method):
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [Gram()]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         view = labelled_view(engine, "standard")
 
         def report(done: int, total: int) -> None:

@@ -98,7 +98,7 @@ class Fisher(Method):
             return Scores.of_varying(scores, varying, engine.num_features)
         (statistic,) = self.needs(engine, p)
         (m,) = engine.run(statistic)
-        if statistic.ends:
+        if statistic.sharded:
             varying = np.flatnonzero(m[1])
             if not len(varying):  # no label takes both values
                 return Scores(np.zeros(engine.num_features))

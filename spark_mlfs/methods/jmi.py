@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
-from ..solvers.greedy import FREE, Terms
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
@@ -42,7 +42,7 @@ class JMI(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
         total = np.zeros(engine.num_features)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
-from ..solvers.greedy import FREE, Terms
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from ..statistics.targets import Everything
 from .base import Scores
 from .counting import Counting, CountingMethod
@@ -37,7 +37,7 @@ class LRFS(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
         own = counting.label_pairs(tuple(range(engine.profile.q)))[1]
         redundancy = np.zeros(engine.num_features)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
-from ..solvers.greedy import FREE, Terms
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from .base import Scores
 from .counting import COUNTING, Counting, CountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
@@ -38,7 +38,7 @@ class MDMR(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
         redundancy = np.zeros(engine.num_features)

@@ -39,7 +39,7 @@ from ..errors import ParameterError
 from ..kernels.gram import GramView
 from ..params import Choice, Parameter
 from ..solvers import mrmr
-from ..solvers.greedy import FREE, Terms
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram
@@ -87,7 +87,7 @@ class MRMR(Method):
             wanted.append(_unlabelled(engine))
         return wanted
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         if terms.costs is not None and p["scheme"] == "quotient":
             raise ParameterError(
                 "mrmr with scheme='quotient' has no gain to compare with a cost: give scheme='difference', or leave costs out"

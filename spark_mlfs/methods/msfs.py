@@ -128,9 +128,7 @@ class MSFS(Method):
         C = manifold.sampled_visits(P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1))
         return quadratic_form(engine, block, geometry, manifold.neighbourhood(C))
 
-    def _sparse(
-        self, engine: Engine, p: Mapping[str, Any], block: Block, geometry: Geometry, labels: _Labels
-    ) -> sp.csr_matrix:
+    def _sparse(self, engine: Engine, p: Mapping[str, Any], block: Block, geometry: Geometry, labels: _Labels) -> sp.csr_matrix:
         table = LabelsetSimilarity(labels.members)
         neighbourhoods = (Neighbourhood(p["neighbors"], "sharing"), *(() if p["sigma"] else (Neighbourhood(TUNING),)))
         near, *tuning = nearest_rows(engine, block, geometry, neighbourhoods, table)

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
-from ..solvers.greedy import FREE, Terms
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from .base import Scores
 from .counting import Counting, CountingMethod
 
@@ -38,7 +38,7 @@ class PMU(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
         relevance = counting.relevance
         own = relevance - counting.label_pairs(tuple(range(engine.profile.q)))[0]

@@ -34,7 +34,7 @@ from ..engine.base import Engine
 from ..errors import DataError
 from ..params import Choice, Integer, Parameter
 from ..solvers import ross
-from ..solvers.greedy import FREE, Path, Terms
+from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Classes
@@ -64,7 +64,7 @@ class PPTCMI(CountingMethod):
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [LabelsetCounts()]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         sets = known_labelsets(engine)
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
         kept = sets.counts * engine.profile.weight_unit >= floor
@@ -101,7 +101,7 @@ class JointRoss:
     k: int
     relevance: np.ndarray
     count: int
-    terms: Terms
+    terms: PickConstraints
 
     def __call__(self, x: np.ndarray, block: Block) -> Path:
         rows, classes = self.target.groups(block)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine
-from ..solvers.greedy import FREE, Terms
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from ..statistics.targets import Everything
 from .base import Scores
 from .counting import COUNTING, Counting, CountingMethod
@@ -40,7 +40,7 @@ class SCLS(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: Terms = FREE) -> Scores:
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
         relevance, entropy = counting.relevance, counting.entropy
         share = np.zeros(engine.num_features)

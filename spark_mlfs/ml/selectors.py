@@ -159,7 +159,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             rule = result.evidence.rule
             model._extra["selection"] = {"mode": rule.mode, "level": rule.level, **result.evidence.facts}
         if result.request.resolved is not None:
-            paid = {} if result.paid is None else {"paid": result.paid}
+            paid = {} if result.num_affordable is None else {"paid": result.num_affordable}
             model._extra["constraints"] = {**result.request.resolved.named(result.feature_names), **paid}
         return model
 

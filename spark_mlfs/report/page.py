@@ -375,7 +375,7 @@ def _bought(result: Result) -> str:
         return ""
     of = "" if resolved.budget is None else f" of {number(resolved.budget)}"
     text = f"Picked by gain per cost: {number(rows[-1].cost)}{of} spent."
-    if (result.scores.bought or result.scores.path).single:  # type: ignore[union-attr]
+    if (result.scores.budget_path or result.scores.path).single:  # type: ignore[union-attr]
         text += " The best single purchase gains more than all that the order of gain per cost would buy, and took its place."
     names = [row.name for row in rows]
     shown = path_of([(row.cost, row.gain) for row in rows], "cost", "sum of the gains", names, resolved.budget)

@@ -68,13 +68,13 @@ class PurchaseRow:
 
 def purchase_rows(result: Result) -> list[PurchaseRow]:
     """What was bought, in its order; the included features cost, too, and are counted before it."""
-    path, resolved = result.scores.bought or result.scores.path, result.request.resolved
+    path, resolved = result.scores.budget_path or result.scores.path, result.request.resolved
     if path is None or resolved is None or resolved.costs is None:
         return []
     group = {f: name for name, members in resolved.groups.items() for f in members}
     picks = result.profile.varying[path.picks].tolist()
     cost, gain, rows = float(resolved.costs[list(resolved.include)].sum()), 0.0, []
-    for picked, price, added in path.bought:
+    for picked, price, added in path.purchases:
         cost, gain = cost + price, gain + added
         last = picks[picked - 1]
         rows.append(PurchaseRow(group.get(last, result.feature_names[last]), cost, gain))

@@ -5,7 +5,7 @@ The modes' evidence is gathered in a file each, which is known once it is import
 """
 
 from . import knockoffs, stability, tests
-from .base import Extra
+from .base import SideAnalysis
 from .constraints import Constraints, Resolved
 from .crossvalidation import CrossValidation
 from .rules import Evidence, Rule
@@ -15,7 +15,7 @@ __all__ = [
     "Constraints",
     "CrossValidation",
     "Evidence",
-    "Extra",
+    "SideAnalysis",
     "Resolved",
     "Rule",
     "Screen",

@@ -12,7 +12,7 @@ from ..methods.base import Method, Scores
 from ..statistics.base import Statistic
 
 
-class Extra:
+class SideAnalysis:
     """Base of every extra of a request; immutable, hashable and picklable.
 
     In a run: `before` and `needs` of every request, one scan for all that is needed, then request by request `outcome`, the

@@ -39,7 +39,7 @@ import numpy as np
 from ..errors import ParameterError
 from ..methods.base import Method, Scores
 from ..params import Costs, Features, Groups, Number, Optional, Parameter
-from ..solvers.greedy import Group, Terms, Units
+from ..solvers.greedy import Group, PickConstraints, Units
 from ..solvers.ranking import by_score
 
 PARAMETERS = (
@@ -183,7 +183,7 @@ class Resolved:
         groups = [f for members in self.groups.values() if some.intersection(members) for f in members]
         return np.intersect1d([*some, *groups, *self.include], varying)
 
-    def terms(self, varying: np.ndarray, norm: bool) -> Terms:
+    def terms(self, varying: np.ndarray, norm: bool) -> PickConstraints:
         """What the picks are held to, by the places of the features that a method sees. A constant feature has nothing to
         condition on."""
         included = set(self.include)
@@ -193,12 +193,12 @@ class Resolved:
             if not included.intersection(members)
         ]
         costs = None if self.costs is None else tuple(map(float, self.costs))
-        return Terms(self.include, tuple(groups), costs, self.left, norm).among(varying)
+        return PickConstraints(self.include, tuple(groups), costs, self.left, norm).among(varying)
 
     def arrange(self, scores: Scores, order: np.ndarray, varying: np.ndarray, norm: bool) -> np.ndarray:
         """The ranking of all features, from that without constraints: the included first, then what was picked or bought, then
         the others; groups side by side, without the excluded."""
-        path = scores.bought or scores.path
+        path = scores.budget_path or scores.path
         picks = [] if path is None else varying[path.picks].tolist()
         owner = self.owner
         placed: dict[int, None] = dict.fromkeys(self.include)
@@ -223,7 +223,7 @@ class Resolved:
         open_ = np.isin(varying, rest)
         if scores.constant is not None:
             open_[scores.constant] = False
-        worth, standing = units.worth(scores.values), np.flatnonzero(units.standing(open_))
+        worth, standing = units.group_gain(scores.values), np.flatnonzero(units.standing(open_))
         value = worth[standing]
         if units.price is not None:
             value = np.where(value > 0, value / units.price[standing], value)

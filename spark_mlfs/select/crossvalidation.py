@@ -10,11 +10,11 @@ from ..engine.base import Engine, one_thread
 from ..kernels.gram import GramStatistics, leave_out, total
 from ..methods.base import GramProblem, Method, Scores
 from ..statistics.gram import Gram
-from .base import Extra
+from .base import SideAnalysis
 
 
 @dataclass(frozen=True)
-class CrossValidation(Extra):
+class CrossValidation(SideAnalysis):
     """Mean squared error a label and row of the method's predictions on rows it was not fitted on, over `folds` folds by hash of
     the row id; None for a method that needs more than the Gram matrix. Where a sketch stands for the
     labels it is the sketch's error, the same on average. In the scores' details as ``cv_loss``."""
@@ -29,7 +29,7 @@ class CrossValidation(Extra):
         problem = method.gram_problem(engine.profile, p)
         if problem is not None:
             (parts,) = engine.run(Gram(self.folds, problem.sketch))
-            engine.remember(Gram(sketch=problem.sketch), total(parts))
+            engine.cache_result(Gram(sketch=problem.sketch), total(parts))
 
     def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> float | None:
         problem = method.gram_problem(engine.profile, p)

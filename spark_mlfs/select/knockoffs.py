@@ -47,7 +47,7 @@ class KnockoffGram(Statistic):
     def key(self) -> Hashable:
         return "knockoff gram", self.seed
 
-    def lean(self) -> KnockoffGram:
+    def worker_view(self) -> KnockoffGram:
         return KnockoffGram(self.sampler, self.seed, None)
 
     def partial(self, block: Block, profile: Profile) -> State:

@@ -36,12 +36,12 @@ from ..solvers import gtest, knockoffs
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram, GroupGrams
-from .base import Extra
+from .base import SideAnalysis
 from .modes import COLUMNS, RULES, TESTS
 
 
 @dataclass(frozen=True)
-class Rule(Extra):
+class Rule(SideAnalysis):
     """`mode` one of `RULES`; `level` the rate (fpr, fdr, fwe, knockoffs) or the threshold of the frequency (stability);
     `count` K of stability; `combination` of the labels' p-values; `seed` of the knockoffs and half-samples."""
 
@@ -77,7 +77,7 @@ class Rule(Extra):
         problem = method.gram_problem(engine.profile, p) if self.mode == "stability" else None
         if problem is not None:
             (groups,) = engine.run(GroupGrams(sketch=problem.sketch))
-            engine.remember(Gram(sketch=problem.sketch), total(groups.values()))
+            engine.cache_result(Gram(sketch=problem.sketch), total(groups.values()))
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if self.mode in TESTS:

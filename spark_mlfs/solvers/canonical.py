@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import linalg
 
-from .greedy import FREE, Path, Pool, Terms
+from .greedy import UNCONSTRAINED, Path, PickConstraints, Pool
 
 SATURATED = 1e-10  # no feature adds more: the picks already span what the features and the labels share
 LABEL_RANK = 1e-10  # of the largest eigenvalue of the labels' correlations: below it labels are linearly dependent
@@ -52,7 +52,7 @@ def select(
     S: np.ndarray,
     count: int,
     tol: float = 0.01,
-    terms: Terms = FREE,
+    terms: PickConstraints = UNCONSTRAINED,
     progress: Callable[[int, int], None] | None = None,
 ) -> tuple[np.ndarray, Path]:
     """(J of every feature before the first pick (v,), the picks with their J).

@@ -23,7 +23,7 @@ class Path:
     """Picked features in order, the criterion's value at each pick, and how many link vectors were computed and used.
 
     `given` (v,): where features are included, the criterion's value of every feature once these, the first `included` picks, are
-    picked. Where features cost, `bought` has for every purchase the picks so far, its cost and its gain, and `single` says
+    picked. Where features cost, `purchases` has for every purchase the picks so far, its cost and its gain, and `single` says
     whether the best single purchase took the place of all others.
     """
 
@@ -34,7 +34,7 @@ class Path:
     batches: list[int] = field(default_factory=list)
     given: np.ndarray | None = None
     included: int = 0
-    bought: list[tuple[int, float, float]] = field(default_factory=list)
+    purchases: list[tuple[int, float, float]] = field(default_factory=list)
     single: bool = False
 
     def spread(self, features: np.ndarray, width: int) -> Path:
@@ -49,7 +49,7 @@ class Path:
 @dataclass(frozen=True)
 class Group:
     """Features that are picked or left together: the places of its `members`, and what they cost; `gain` what they gain
-    together, where the method says so (None: what `Terms` says)."""
+    together, where the method says so (None: what `PickConstraints` says)."""
 
     members: tuple[int, ...]
     cost: float = 0.0
@@ -58,7 +58,7 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Terms:
+class PickConstraints:
     """What a selection is held to, by the places of the features.
 
     `include`  picked first, in this order
@@ -74,7 +74,7 @@ class Terms:
     budget: float = np.inf
     norm: bool = False
 
-    def among(self, features: np.ndarray) -> Terms:
+    def among(self, features: np.ndarray) -> PickConstraints:
         """The same by the places in `features` (ascending); those that are not there are left out."""
         place = {int(f): i for i, f in enumerate(features)}
 
@@ -85,7 +85,7 @@ class Terms:
         costs = None if self.costs is None else tuple(self.costs[f] for f in features)
         return replace(self, include=of(self.include), groups=tuple(group for group in groups if group.members), costs=costs)
 
-    def valued(self, gains: Mapping[str, float]) -> Terms:
+    def valued(self, gains: Mapping[str, float]) -> PickConstraints:
         """The same with groups that gain so much together, by name."""
         return replace(self, groups=tuple(replace(group, gain=gains.get(group.name)) for group in self.groups))
 
@@ -95,7 +95,7 @@ class Terms:
         return not self.include and not self.groups and self.costs is None
 
 
-FREE = Terms()
+UNCONSTRAINED = PickConstraints()
 
 
 def best(values: np.ndarray, open_: np.ndarray) -> int:
@@ -112,7 +112,7 @@ class Units:
     `price`, `size` (v,) of the unit that stands at a place; `alone` (v,) whether a feature is in no group.
     """
 
-    def __init__(self, count: int, terms: Terms) -> None:
+    def __init__(self, count: int, terms: PickConstraints) -> None:
         self.groups = [np.array(sorted(group.members)) for group in terms.groups]
         self.norm = terms.norm
         self.alone, self.size = np.ones(count, bool), np.ones(count, int)
@@ -132,7 +132,7 @@ class Units:
             if self.price is not None:
                 self.price[self.heads] = [group.cost for group in terms.groups]
 
-    def worth(self, values: np.ndarray) -> np.ndarray:
+    def group_gain(self, values: np.ndarray) -> np.ndarray:
         """(v,) the gain of the unit at each place where one stands, from the `values` (v,) of the features."""
         if not self.groups:
             return values
@@ -179,7 +179,7 @@ class Pool:
     gain per cost, and none is picked that gains nothing.
     """
 
-    def __init__(self, size: int, count: int, terms: Terms = FREE, least: float = -np.inf) -> None:
+    def __init__(self, size: int, count: int, terms: PickConstraints = UNCONSTRAINED, least: float = -np.inf) -> None:
         self.open = np.ones(size, bool)
         self.left = min(size, max(count, len(terms.include)))
         self.coming = list(terms.include)
@@ -188,7 +188,7 @@ class Pool:
         self._terms, self._units, self._first = terms, Units(size, terms), True
         self._valued = not terms.include
         self._money = terms.budget
-        self._bought: list[tuple[int, float, float]] = []
+        self._purchases: list[tuple[int, float, float]] = []
         self._single: _Purchase | None = None
 
     def next(self, values: np.ndarray) -> int | None:
@@ -209,7 +209,7 @@ class Pool:
     def _chosen(self, values: np.ndarray) -> list[int]:
         """The features of the unit whose turn it is; none where there is no such unit."""
         units = self._units
-        worth, standing = units.worth(values), units.standing(self.open)
+        worth, standing = units.group_gain(values), units.standing(self.open)
         if units.price is not None:
             return self._paid(values, worth, self._payable(worth, standing))
         if not standing.any() or (not self._first and worth[standing].max() < self.least):
@@ -233,7 +233,7 @@ class Pool:
         candidates = np.flatnonzero(payable)
         ratio = worth[candidates] / self._units.price[candidates]  # type: ignore[index]
         place = int(candidates[np.flatnonzero(ratio >= ratio.max() * (1 - TIE))[0]])
-        return self._bought_at(place, values, float(worth[place]))
+        return self._purchase_at(place, values, float(worth[place]))
 
     def _note_single(self, values: np.ndarray, worth: np.ndarray, payable: np.ndarray) -> None:
         """The best single purchase, as the first one is made."""
@@ -243,29 +243,29 @@ class Pool:
             price = float(self._units.price[place])  # type: ignore[index]
             self._single = _Purchase(members, [float(values[f]) for f in members], float(worth[place]), price)
 
-    def _bought_at(self, place: int, values: np.ndarray, gain: float) -> list[int]:
+    def _purchase_at(self, place: int, values: np.ndarray, gain: float) -> list[int]:
         members, price = self._units.members(place, values), float(self._units.price[place])  # type: ignore[index]
         self._money -= price
-        picked = self._bought[-1][0] if self._bought else len(self._terms.include)
-        self._bought.append((picked + len(members), price, gain))
+        picked = self._purchases[-1][0] if self._purchases else len(self._terms.include)
+        self._purchases.append((picked + len(members), price, gain))
         return members
 
-    def purchases(self, values: np.ndarray) -> list[int]:
+    def affordable(self, values: np.ndarray) -> list[int]:
         """The features of everything that is bought where `values` never change, beside the included."""
         units, out = self._units, []
-        worth, standing = units.worth(values), units.standing(self.open)
+        worth, standing = units.group_gain(values), units.standing(self.open)
         payable = self._payable(worth, standing)
         if payable.any():
             self._note_single(values, worth, payable)
         candidates = np.flatnonzero(payable)
         for place in candidates[by_score(worth[candidates] / units.price[candidates])]:  # type: ignore[index]
             if units.price[place] <= self._money * (1 + TIE) and units.size[place] <= self.left:  # type: ignore[index]
-                members = self._bought_at(int(place), values, float(worth[place]))
+                members = self._purchase_at(int(place), values, float(worth[place]))
                 self.left -= len(members)
                 out += members
         return out
 
-    def urgency(self, values: np.ndarray) -> np.ndarray:
+    def priority(self, values: np.ndarray) -> np.ndarray:
         """(v,) what the next picks are likely to go by; −∞ for what is picked."""
         costs = self._terms.costs
         return np.where(self.open, values if costs is None else values / np.array(costs), -np.inf)
@@ -278,23 +278,23 @@ class Pool:
     def end(self, path: Path) -> Path:
         """The finished path. Where the best single purchase gains more than all of them, it takes their place."""
         path.given, path.included = self.given, len(self._terms.include)
-        path.bought = self._bought
+        path.purchases = self._purchases
         single = self._single
-        if single is not None and single.gain > sum(gain for _, _, gain in self._bought) + TIE:
+        if single is not None and single.gain > sum(gain for _, _, gain in self._purchases) + TIE:
             path.picks = [*path.picks[: path.included], *single.members]
             path.gains = [*path.gains[: path.included], *single.values]
-            path.bought = [(len(path.picks), single.price, single.gain)]
+            path.purchases = [(len(path.picks), single.price, single.gain)]
             path.single = True
         return path
 
 
-def buy(values: np.ndarray, count: int, terms: Terms) -> Path:
+def select_within_budget(values: np.ndarray, count: int, terms: PickConstraints) -> Path:
     """The picks of features that each have a value of their own: the included ones, then the most value per cost, to nine
     significant digits; what cannot be paid is passed over. The same rules as `Pool`, from one sort."""
     pool, path = Pool(len(values), count, terms), Path([], [])
     pool.open[list(terms.include)] = False
     pool.left, pool.coming = pool.left - len(terms.include), []
-    picks = [*terms.include, *pool.purchases(values)]
+    picks = [*terms.include, *pool.affordable(values)]
     path.picks, path.gains = picks, [float(values[f]) for f in picks]
     return pool.end(path)
 
@@ -307,7 +307,7 @@ def forward(
     count: int,
     ahead: int = 1,
     progress: Callable[[int, int], None] | None = None,
-    terms: Terms = FREE,
+    terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
     """Pick `count` features: the first by `first`, then by `criterion(picked so far)` after `absorb(s, link of s)`; those that
     `terms` include before all others.
@@ -331,7 +331,7 @@ def forward(
             if ahead > 1:
                 if path.batches and path.used >= 0.8 * path.asked:
                     ahead = ahead * 3 // 2
-                order = np.argsort(-pool.urgency(values), kind="stable")
+                order = np.argsort(-pool.priority(values), kind="stable")
                 size = min(ahead, max(1, pool.left), int(pool.open.sum()) + 1)  # the last pick needs no link
                 for f in (*pool.coming, *order):
                     if len(wanted) >= size:

@@ -53,7 +53,7 @@ def select(
     candidates: np.ndarray | None = None,
     ahead: int = 1,
     progress: Callable[[int, int], None] | None = None,
-    terms: greedy.Terms = greedy.FREE,
+    terms: greedy.PickConstraints = greedy.UNCONSTRAINED,
 ) -> greedy.Path:
     """Greedy selection: the argmax of `relevance` (v,), then of `criterion` with the mean redundancy over the picks.
 

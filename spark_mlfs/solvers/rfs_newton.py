@@ -126,9 +126,7 @@ def _solve(
     return Solution(state.W, state.b, trace, converged, solves, {"eps": eps, "dual": 2 * state.U})
 
 
-def _newton(
-    X: np.ndarray, mass: np.ndarray, gamma: float, state: _State, weights: np.ndarray, floor: np.ndarray
-) -> BoxNewton:
+def _newton(X: np.ndarray, mass: np.ndarray, gamma: float, state: _State, weights: np.ndarray, floor: np.ndarray) -> BoxNewton:
     n, d = X.shape
     P = linalg.cho_solve(state.factor, np.eye(n), overwrite_b=True, check_finite=False)
     P -= np.outer(state.one, state.one / state.one.sum())

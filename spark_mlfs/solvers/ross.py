@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import digamma
 
-from .greedy import FREE, TIE, Path, Pool, Terms
+from .greedy import TIE, UNCONSTRAINED, Path, PickConstraints, Pool
 
 SATURATED = TIE
 DECIMALS = 10  # the grid on which distances are compared
@@ -65,7 +65,13 @@ def _kth_distance(values: np.ndarray, starts: np.ndarray, ends: np.ndarray, k: n
 
 
 def select_jointly(
-    x: np.ndarray, classes: np.ndarray, k: int, first: np.ndarray, count: int, block: int = 512, terms: Terms = FREE
+    x: np.ndarray,
+    classes: np.ndarray,
+    k: int,
+    first: np.ndarray,
+    count: int,
+    block: int = 512,
+    terms: PickConstraints = UNCONSTRAINED,
 ) -> Path:
     """Greedy selection by the estimate of I((f, X_S); class), distances in the maximum norm over the chosen features, rounded to
     ten decimals; the columns of `x` are standardised. Features that `terms` include are picked first.

@@ -99,7 +99,7 @@ class Statistic:
         ``"identified"``  the same, no two rows sharing an id
         ``"coded"``   discretised blocks (the statistic has a `coding`)
         ``"cells"``   discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
-    `ends`         whether its states are cut by ranges of features and finished where they are merged (`Ended`)
+    `sharded`      by ranges of features, which are reduced on the executors (`FeatureShardedStatistic`)
     `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces merged apart
     `quantised`    whether its integers are sums of quantised values (`kernels.exact`), which finish on the driver
     `by_labelset`  whether a state grows with the distinct labelsets, so that counting them first tells its size
@@ -108,7 +108,7 @@ class Statistic:
     """
 
     layout: ClassVar[str] = "coded"
-    ends: ClassVar[bool] = False
+    sharded: ClassVar[bool] = False
     divisible: ClassVar[bool] = True
     by_labelset: ClassVar[bool] = False
     quantised: ClassVar[bool] = False
@@ -119,7 +119,7 @@ class Statistic:
         """Equal keys mean equal results: the engines answer a repeated request from their cache."""
         raise NotImplementedError
 
-    def lean(self) -> Statistic:
+    def worker_view(self) -> Statistic:
         """The statistic without what only `finish` needs: this is what travels to the workers."""
         return self
 
@@ -153,41 +153,41 @@ class Statistic:
         raise NotImplementedError
 
 
-class Ended(Statistic):
+class FeatureShardedStatistic(Statistic):
     """A statistic whose state grows with features × groups and whose result is a few numbers a feature, (k, v).
 
     No process holds a whole state: a task counts its rows range by range of features, the pieces of a range are merged where they
     meet, and finished there; only the numbers travel on. The numbers of a feature do not depend on how the features are cut.
     """
 
-    ends = True
+    sharded = True
     divisible = False
 
     def edges(self, profile: Profile, size: int) -> np.ndarray:
         """(pieces + 1,) ascending features from 0 to v: where to cut for pieces of about `size` bytes at most."""
         raise NotImplementedError
 
-    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         """What the encoded state of the features first..last takes at most."""
         raise NotImplementedError
 
-    def pieces(self, blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    def shards(self, blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         """The states of the blocks' rows, one range of features after the other."""
         raise NotImplementedError
 
-    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         """(k, last - first) the numbers of the features first..last, of the complete state of this range."""
         raise NotImplementedError
 
     def partial(self, block: Block | CodedBlock, profile: Profile) -> State:
-        (state,) = self.pieces([block], profile, np.array([0, len(profile.varying)]))
+        (state,) = self.shards([block], profile, np.array([0, len(profile.varying)]))
         return state
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
-        return self.finish_piece(state, 0, len(profile.varying), profile)
+        return self.reduce_shard(state, 0, len(profile.varying), profile)
 
     def state_bytes(self, profile: Profile) -> int:
-        return self.piece_bytes(profile, 0, len(profile.varying))
+        return self.shard_bytes(profile, 0, len(profile.varying))
 
 
 def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:

@@ -84,7 +84,7 @@ class CellCounts(Statistic):
     def key(self) -> Hashable:
         return "cell counts", self.coding.key, self.target.key(), self.selected
 
-    def lean(self) -> CellCounts:
+    def worker_view(self) -> CellCounts:
         return CellCounts(self.coding, self.target, self.selected, None)
 
     @property

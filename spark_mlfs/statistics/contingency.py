@@ -26,7 +26,7 @@ from ..errors import DataError
 from ..kernels import information as info
 from ..kernels.counts import count_dense, count_slots, count_sparse, members, rows_by_group, slots_first
 from ..kernels.links import LinkCells, column_of_rows
-from .base import Ended, Statistic, cuts
+from .base import FeatureShardedStatistic, Statistic, cuts
 from .targets import Classes, Everything, LabelPairs, Labels, SomeLabels, Target, groups_of
 
 CHUNK_BYTES = 32 << 20
@@ -251,7 +251,7 @@ def group_totals(target: Target, profile: Profile) -> np.ndarray | None:
 
 
 @dataclass
-class TwoWayNumbers(Ended):
+class TwoWayNumbers(FeatureShardedStatistic):
     """What `reduction` makes of the counts N(f = v, group) of `TwoWay`, which may be too many for one process: (k, v).
 
     `totals` (size,) rows of each group.
@@ -269,19 +269,19 @@ class TwoWayNumbers(Ended):
     def edges(self, profile: Profile, size: int) -> np.ndarray:
         return cuts(range_bytes(self.coding, self.target, profile), size, 1 if self.coding.sparse else self.coding.per_byte)
 
-    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         return (
             table_bytes(self.coding, self.target, profile, first=first, last=last)
             + 8 * (int(self.coding.offsets[last] - self.coding.offsets[first]) + 1)
             + envelope(3)
         )
 
-    def pieces(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    def shards(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         whole = in_blocks(blocks, lambda block: groups_of(block, self.target)), self.target.size, has_everyone(self.target)
         for (table,) in range_tables(blocks, self.coding, profile, [whole], edges):
             yield {"table": table}
 
-    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         return np.atleast_2d(self.reduction(piece_counts(state["table"], self.coding, self.totals, first, last)))
 
 
@@ -354,7 +354,7 @@ class PairInformation(Statistic):
     def key(self) -> Hashable:
         return "pairs", self.coding.key, self.target.key(), self.selected
 
-    def lean(self) -> PairInformation:
+    def worker_view(self) -> PairInformation:
         """What the workers need."""
         return PairInformation(self.coding, self.target, self.selected, self.commonest, None, None)
 
@@ -407,7 +407,7 @@ def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two
         counted = counted.reshape(last - first, width, counts.size // size, size)
         rest = two_way.dense(first, last) - counted.sum(axis=2)
         full = np.concatenate([counted, rest[:, :, None, :]], axis=2)
-        full = target.unflipped(full) if isinstance(target, Labels) else full
+        full = target.denoised_counts(full) if isinstance(target, Labels) else full
         at = slice(first - counts.first, last - counts.first)
         if isinstance(target, Labels):
             weights = None if target.weights is None else np.array(target.weights)
@@ -463,7 +463,7 @@ def information_of_links(coding: Coding, target: Target) -> Callable[..., np.nda
 
 
 @dataclass
-class PairNumbers(Ended):
+class PairNumbers(FeatureShardedStatistic):
     """What `PairInformation` gives, where its counts are too many for one process: (2·selected, v), two rows a listed feature.
 
     `totals` (size,) rows of each group of the target. A state has the two-way counts, too: those of the rows in which s has its
@@ -508,7 +508,7 @@ class PairNumbers(Ended):
         slots = [(int(self.coding.bins[s]) - 1) * self.target.size for s in self.selected]
         return sum((12 if profile.total < 1 << 31 else 16) * min(slot, profile.n * each) + 16 for slot in slots)
 
-    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
         out = table_bytes(self.coding, self.target, profile, first=first, last=last) + 8 * slots
         for s in self.selected:
@@ -516,7 +516,7 @@ class PairNumbers(Ended):
             out += table_bytes(self.coding, self.target, profile, copies, first=first, last=last) + 8 * slots
         return out + self._totals_bytes(profile) + envelope(6 * len(self.selected) + 3)
 
-    def pieces(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    def shards(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         whole = in_blocks(blocks, lambda block: groups_of(block, self.target)), self.target.size, has_everyone(self.target)
         groupings, totals, pairs = [whole], {}, self._pairs
         for index, s in enumerate(self.selected):
@@ -527,7 +527,7 @@ class PairNumbers(Ended):
         for tables in range_tables(blocks, self.coding, profile, groupings, edges):
             yield {"two way": tables[0], **{f"table{i}": table for i, table in enumerate(tables[1:])}, **totals}
 
-    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         two_way = piece_counts(state["two way"], self.coding, self.totals, first, last)
         out, inform = [], information_of_links(self.coding, self.target)
         for index in range(len(self.selected)):
@@ -538,7 +538,7 @@ class PairNumbers(Ended):
 
 
 @dataclass
-class LabelPairNumbers(Ended):
+class LabelPairNumbers(FeatureShardedStatistic):
     """(2, v) over pairs a < b of the listed labels: Σ co(f, a, b) and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)], in nats, of the rows
     whose labels are all known.
 
@@ -564,12 +564,12 @@ class LabelPairNumbers(Ended):
         sizes = sum(range_bytes(self.coding, target, profile) for target in self._targets)
         return cuts(sizes, size, 1 if self.coding.sparse else self.coding.per_byte)
 
-    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
         tables = sum(table_bytes(self.coding, t, profile, first=first, last=last) + 8 * slots for t in self._targets)
         return tables + 8 * sum(t.size for t in self._targets) + envelope(8)
 
-    def pieces(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    def shards(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         groupings, totals = [], {}
         for name, target in zip(("pair", "label"), self._targets, strict=True):
             rows, groups = in_blocks(blocks, lambda block, target=target: groups_of(block, target))
@@ -578,7 +578,7 @@ class LabelPairNumbers(Ended):
         for pairs, labels in range_tables(blocks, self.coding, profile, groupings, edges):
             yield {"pairs": pairs, "labels": labels, **totals}
 
-    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         both = piece_counts(state["pairs"], self.coding, state["pair totals"], first, last)
         single = piece_counts(state["labels"], self.coding, state["label totals"], first, last)
         if not single.totals[0]:

@@ -22,7 +22,7 @@ from ..blocks.profile import Profile
 from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows
-from .base import Ended, Runner, Statistic, cuts
+from .base import FeatureShardedStatistic, Runner, Statistic, cuts
 from .targets import Everything, Labels, Target
 
 WORD = 40  # bits of a lower word of `kernels.exact`
@@ -175,7 +175,7 @@ def label_units(profile: Profile) -> np.ndarray:
 
 
 @dataclass
-class MomentsNumbers(Ended):
+class MomentsNumbers(FeatureShardedStatistic):
     """What `reduction` makes of the moments of sparse features over the groups of `target`: (k, v).
 
     `rows` (groups,) rows of each group, as `label_units` has them; of `Labels` group 0, all rows, is left out. States are X'Y and
@@ -206,11 +206,11 @@ class MomentsNumbers(Ended):
         each, cells = self._bounds(profile)
         return cuts(each * cells + 100, size)
 
-    def piece_bytes(self, profile: Profile, first: int, last: int) -> int:
+    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         each, cells = self._bounds(profile)
         return int(each * cells[first:last].sum()) + 22 * 8 * (last - first + 1) + envelope(46)
 
-    def pieces(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    def shards(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         block = concatenate(blocks)
         rows, groups = self.target.groups(block)
         units = self.target.grade_units(block) if profile.graded else np.ones(len(rows), np.int64)
@@ -279,7 +279,7 @@ class MomentsNumbers(Ended):
             out[name], out[name + "+"] = _carry(out[name], out[name + "+"])
         return out
 
-    def finish_piece(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
         cells = state["rows"].tocsr()
         size = cells.shape[1]
         feature = np.repeat(np.arange(last - first, dtype=np.int64), np.diff(cells.indptr))

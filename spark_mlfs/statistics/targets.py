@@ -59,7 +59,7 @@ class Labels:
     """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
 
     `only_known` leaves out the rows with any unknown label instead. `weights` (q,) say how much each label counts where a value
-    is summed over them; `noise` is how often labels are wrong (`unflipped`). Neither changes what is counted.
+    is summed over them; `noise` is how often labels are wrong (`denoised_counts`). Neither changes what is counted.
     """
 
     q: int
@@ -103,10 +103,10 @@ class Labels:
         return np.concatenate([whole, units, np.full(more, ONE)])
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
-        each, met = 1 + profile.most_labels, profile.nonzero + profile.met
+        each, met = 1 + profile.most_labels, profile.nonzero + profile.feature_label_pairs
         if self.watch:
             each += len(self.watch) if profile.unlabelled else min(profile.most_unknown, len(self.watch))
-            met += profile.met_unknown + profile.unlabelled_stored * len(self.watch)
+            met += profile.feature_unknown_pairs + profile.unlabelled_stored * len(self.watch)
         return each, met
 
     @property
@@ -114,7 +114,7 @@ class Labels:
         """Whether counts of sparse rows may be summed over the labels as they are stored: all known, alike, and right."""
         return not self.watch and self.weights is None and self.noise is None
 
-    def unflipped(self, counts: np.ndarray) -> np.ndarray:
+    def denoised_counts(self, counts: np.ndarray) -> np.ndarray:
         """The counts (…, size) that labels without noise would have, in units of 2^−`NOISE_BITS` rows.
 
         Where a label that is not there is reported with probability fp and one that is there missed with probability fn,
@@ -212,7 +212,7 @@ class LabelPairs:
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         labels = min(profile.most_labels, len(self.labels))
-        return labels * (labels - 1) // 2, profile.met * max(labels - 1, 0) // 2
+        return labels * (labels - 1) // 2, profile.feature_label_pairs * max(labels - 1, 0) // 2
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ class SomeLabels:
         return rows[listed], place[groups[listed]]
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
-        return 1 + min(profile.most_labels, len(self.labels)), profile.nonzero + profile.met
+        return 1 + min(profile.most_labels, len(self.labels)), profile.nonzero + profile.feature_label_pairs
 
 
 def groups_of(block: CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:

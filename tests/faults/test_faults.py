@@ -19,7 +19,7 @@ HERE = Path(__file__).resolve().parent
 FAMILIES = {  # the stages that must be among those a family is seen to have
     "counting": {"Pack", "Recode", "Partials", "MergeStates"},
     "counting by quantiles": {"Pack", "Partials", "MergeStates", "Recode"},
-    "wide counting": {"Pack", "Recode", "EndedPartials", "MergeEnded"},
+    "wide counting": {"Pack", "Recode", "ShardedPartials", "ReduceShards"},
     "joint cells": {"Pack", "Recode", "SpreadCells", "gather_coded", "Partials", "MergeStates"},
     "columns": {"Pack", "SpreadIds", "SharedIds", "Renumber", "SpreadColumns", "WorkOnColumns", "InOneTask"},
     "moments": {"Pack", "Partials", "MergeStates"},

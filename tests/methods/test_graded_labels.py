@@ -310,9 +310,7 @@ def test_label_distributions():
     y = np.rint(ONE * y / y.sum(axis=1, keepdims=True)) / ONE
     assert y.min() > 0
     z = standard(x[:, [0, 1, 2, 3, 5]])
-    np.testing.assert_allclose(
-        scores(x[:, [0, 1, 2, 3, 5]], y, "ridge"), norms(Ridge(alpha=1.0).fit(z, y).coef_), rtol=1e-8
-    )
+    np.testing.assert_allclose(scores(x[:, [0, 1, 2, 3, 5]], y, "ridge"), norms(Ridge(alpha=1.0).fit(z, y).coef_), rtol=1e-8)
     found = spark_mlfs.rank(x, y, "fastcan", k=4, graded_labels=True)
     assert set(found["index"]) == {0, 1, 2, 3}
     with pytest.raises(DataError, match="takes several grades"):

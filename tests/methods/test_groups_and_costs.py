@@ -100,9 +100,9 @@ def test_scores_of_groups(table, method):
 def test_the_norm_of_a_group_is_over_all_its_rows_and_the_mean_over_the_three_best():
     values = np.array([1.0, 5.0, 3.0, 0.5, 4.0, 2.0])
     groups = (greedy.Group((0, 2, 4, 5)), greedy.Group((1, 3)))
-    worth = greedy.Units(6, greedy.Terms(groups=groups)).worth(values)
+    worth = greedy.Units(6, greedy.PickConstraints(groups=groups)).group_gain(values)
     assert worth[0] == pytest.approx((4 + 3 + 2) / 3) and worth[1] == pytest.approx((5 + 0.5) / 2)
-    worth = greedy.Units(6, greedy.Terms(groups=groups, norm=True)).worth(values)
+    worth = greedy.Units(6, greedy.PickConstraints(groups=groups, norm=True)).group_gain(values)
     assert worth[0] == pytest.approx(np.sqrt(1 + 9 + 16 + 4)) and worth[1] == pytest.approx(np.sqrt(25.25))
 
 
@@ -147,7 +147,7 @@ def test_greedy_methods_buy_the_most_gain_per_cost(table, method, seed):
     result = run(frame, y, method, None, costs=costs, budget=budget, include=list(include))
     assert list(result.kept["index"]) == picks
     path = result.scores.path
-    assert path.single == single and sum(gain for _, _, gain in path.bought) == pytest.approx(total, rel=1e-7, abs=1e-9)
+    assert path.single == single and sum(gain for _, _, gain in path.purchases) == pytest.approx(total, rel=1e-7, abs=1e-9)
     assert costs[picks].sum() <= budget + 1e-9
 
 
@@ -163,7 +163,7 @@ def test_methods_that_score_buy_by_score_over_cost(table, method):
         if not picks:
             continue
         result = run(frame, y, method, None, costs=costs, budget=budget)
-        assert list(result.kept["index"]) == picks and result.scores.bought.single == single
+        assert list(result.kept["index"]) == picks and result.scores.budget_path.single == single
         rest = [f for f in result.ranking["index"] if f not in picks and f != 7 and scores[f] > 0]
         assert rest == sorted(rest, key=lambda f: (-float(f"{scores[f] / costs[f]:.8e}"), f))
 
@@ -177,7 +177,7 @@ def test_the_single_best_takes_the_place_of_cheap_ones():
     for method in ("cmi", "mim", "fastcan"):
         result = run(x, y, method, None, costs=[1.0, 10.0], budget=10.0)
         assert list(result.kept["index"]) == [1]
-        assert (result.scores.bought or result.scores.path).single
+        assert (result.scores.budget_path or result.scores.path).single
         both = run(x, y, method, None, costs=[1.0, 10.0], budget=11.0)
         assert both.kept["index"].iloc[0] == 0
 

@@ -109,7 +109,7 @@ def test_costs_and_included_features(table):
     x, y = table
     held = hold(x, y)[0]
     result = ranked(held, costs={"*": 1.0}, budget=14.0)
-    joint, bought = result.scores.joint, result.scores.bought.bought
+    joint, bought = result.scores.joint, result.scores.budget_path.purchases
     assert joint["lone"] > joint["pair"] / 2 > joint["town"] / 11 > 0
     assert [gain for _, _, gain in bought] == [joint["lone"], joint["pair"], joint["town"]]
     assert [price for _, price, _ in bought] == [1, 2, 11] and len(result.kept) == 14

@@ -136,7 +136,7 @@ def test_corrected_counts_are_unbiased():
     true = rng.binomial(cells, [0.2, 0.5, 0.7])
     reported = rng.binomial(true, 1 - fn, (draws, 4, q)) + rng.binomial(cells - true, fp, (draws, 4, q))
     counts = np.concatenate([np.broadcast_to(cells, (draws, 4, 1)), reported], axis=2)
-    found = Labels(q, noise=(fp, fn)).unflipped(counts)[..., 1:] / 2.0**NOISE_BITS
+    found = Labels(q, noise=(fp, fn)).denoised_counts(counts)[..., 1:] / 2.0**NOISE_BITS
     error = found.std(axis=0) / np.sqrt(draws)
     assert (np.abs(found.mean(axis=0) - true[0]) < 4 * error).all()
     assert (np.abs(reported.mean(axis=0) - true[0]) > 4 * error).mean() > 0.8

@@ -62,9 +62,9 @@ def test_blocks_hold_the_rows_however_they_were_handed_over(sparse, size):
     for name in ("low", "high", "binary", "positive"):
         np.testing.assert_array_equal(getattr(profile, name), getattr(whole, name), err_msg=name)
     assert (profile.n, profile.nonzero) == (len(x), np.count_nonzero(x))
-    assert (profile.stored >= np.count_nonzero(x, axis=0)).all() and profile.met >= np.count_nonzero(x, axis=1) @ list(
-        map(len, labels)
-    )
+    assert (profile.stored >= np.count_nonzero(x, axis=0)).all() and profile.feature_label_pairs >= np.count_nonzero(
+        x, axis=1
+    ) @ list(map(len, labels))
     if sparse:  # else some batches count as full
         np.testing.assert_array_equal(profile.stored, np.count_nonzero(x, axis=0))
 

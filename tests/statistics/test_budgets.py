@@ -12,7 +12,7 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.cli.config import RunSettings
-from spark_mlfs.engine.local import LocalEngine, Outline
+from spark_mlfs.engine.local import LocalEngine, SizingEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.engine.tasks import Partials
 from spark_mlfs.errors import WorkerBudgetError, from_worker
@@ -85,7 +85,7 @@ def planted(spark):
 
 def within(packed, *methods):
     """A budget that holds the rows and the first statistic of the methods and not twice as much."""
-    outline = Outline(packed.profile)
+    outline = SizingEngine(packed.profile)
     wanted = pipeline.Solve(tuple(pipeline.Request.of(m) for m in methods)).needs(outline)
     return outline.bytes_in_one_process(wanted, [s.state_bytes(packed.profile) for s in wanted])
 
@@ -99,7 +99,7 @@ def test_what_one_task_may_not_hold_runs_distributed_with_the_same_bits(planted,
     requests = [pipeline.Request.of(m, {}, 6) for m in methods]
     alone = pipeline.rank(planted, requests)
     assert not any(r.distributed for r in alone)
-    outline = Outline(planted.profile)
+    outline = SizingEngine(planted.profile)
     wanted = pipeline.Solve(tuple(requests)).needs(outline)
     wanted += [sample.SampledRows(planted.profile.n)] if methods == ("gmba",) else []
     if methods == ("jmi",):  # one pick at a time, where eight are asked for ahead of need otherwise
@@ -131,7 +131,7 @@ def test_what_no_worker_may_hold_is_refused(planted):
 
 
 def test_several_statistics_share_a_scan_only_within_the_budget(planted):
-    coding = Outline(planted.profile).coding()
+    coding = SizingEngine(planted.profile).coding()
     everything_and_labels = targets.Everything(), targets.Labels(planted.profile.q)
     found = [contingency.TwoWay(coding, target) for target in everything_and_labels]
     sizes = [s.state_bytes(planted.profile) for s in found]
@@ -153,7 +153,7 @@ def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
         state(self, statistics, profile, pieces)
 
     monkeypatch.setattr(Partials, "__init__", watched)
-    coding = Outline(planted.profile).coding(200)
+    coding = SizingEngine(planted.profile).coding(200)
     statistic = contingency.TwoWay(coding, targets.Labels(planted.profile.q))
     size = statistic.state_bytes(planted.profile)
     engines = [SparkEngine(planted, worker_bytes=budget) for budget in (64 * size, size)]

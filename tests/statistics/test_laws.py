@@ -48,7 +48,7 @@ from spark_mlfs.statistics import (
     sample,
     targets,
 )
-from spark_mlfs.statistics.base import Ended, Statistic, compact, cut, paste
+from spark_mlfs.statistics.base import FeatureShardedStatistic, Statistic, compact, cut, paste
 
 PARTS = 5
 
@@ -353,7 +353,9 @@ def every_class():
         for kind in waiting.pop().__subclasses__():
             out.append(kind)
             waiting.append(kind)
-    return [kind for kind in dict.fromkeys(out) if kind.__module__.startswith("spark_mlfs.") and kind is not Ended]
+    return [
+        kind for kind in dict.fromkeys(out) if kind.__module__.startswith("spark_mlfs.") and kind is not FeatureShardedStatistic
+    ]
 
 
 def test_every_statistic_has_an_example():
@@ -424,8 +426,8 @@ def broken_laws(statistic, block, profile):
             out.append(f"{name}: {what}")
 
     blocks = blocks_of(statistic, block, profile)
-    lean = statistic.lean()
-    states = [lean.partial(b, profile) for b in blocks]
+    worker_view = statistic.worker_view()
+    states = [worker_view.partial(b, profile) for b in blocks]
     merge = statistic.merge
 
     def all_of(parts):
@@ -444,7 +446,7 @@ def broken_laws(statistic, block, profile):
     def folded():
         state = None
         for b in blocks:
-            state = lean.fold(state, b, profile)
+            state = worker_view.fold(state, b, profile)
         return state
 
     law("fold equals merge of partials", folded, whole)
@@ -452,13 +454,13 @@ def broken_laws(statistic, block, profile):
     def cut_otherwise():
         rng = np.random.default_rng(0)
         cuts = np.sort(rng.integers(0, block.n, 3))
-        return all_of([lean.partial(block.take(rows), profile) for rows in np.split(rng.permutation(block.n), cuts)])
+        return all_of([worker_view.partial(block.take(rows), profile) for rows in np.split(rng.permutation(block.n), cuts)])
 
     if statistic.layout in ("rows", "identified"):
         law("rows in any order, cut anywhere", cut_otherwise, whole)
 
     def nothing():
-        return lean.partial(blocks[0].take(np.zeros(0, np.int64)), profile)
+        return worker_view.partial(blocks[0].take(np.zeros(0, np.int64)), profile)
 
     law("no rows, then all", lambda: merge(nothing(), whole), whole)
     law("all rows, then none", lambda: merge(whole, nothing()), whole)
@@ -500,8 +502,8 @@ def test_what_a_profile_bounds(name):
         for value, wanted in (
             (found.stored, np.asarray(x.sum(axis=0)).ravel()),
             (found.widest, in_row.max()),
-            (found.met, in_row @ labels),
-            (found.met_unknown, in_row @ missing),
+            (found.feature_label_pairs, in_row @ labels),
+            (found.feature_unknown_pairs, in_row @ missing),
             (found.unlabelled_stored, in_row[gone].sum()),
         ):
             assert np.array_equal(value, wanted) if exact else np.all(value >= wanted)
@@ -597,7 +599,7 @@ def test_laws_of_states_that_can_hold_many_rows(kind):
     for statistic, profile in EXAMPLES[kind][1]("half_known"):
         many = replace(profile, n=1 << 23)
         assert not broken_laws(statistic, block, many)
-        results = [numbers(statistic.finish(statistic.lean().partial(block, p), p)) for p in (profile, many)]
+        results = [numbers(statistic.finish(statistic.worker_view().partial(block, p), p)) for p in (profile, many)]
         assert len(results[0]) == len(results[1]) > 0
         for one, other in zip(*results, strict=True):
             assert np.allclose(one, other, rtol=1e-9, atol=1e-9 * max(1.0, np.abs(one).max(initial=0.0)))

@@ -21,7 +21,7 @@ from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
-from spark_mlfs.engine.tasks import EndedPartials, MergeEnded
+from spark_mlfs.engine.tasks import ReduceShards, ShardedPartials
 from spark_mlfs.errors import WorkerBudgetError
 from spark_mlfs.kernels import exact
 from spark_mlfs.methods import METHODS, counting, f_statistic, fisher
@@ -189,25 +189,25 @@ def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monk
     assert moments.thin(held.profile) and moments.heavy(held.profile) and held.profile.graded == graded
     for method, given in HEAVY if graded else MOMENTS:
         (statistic,) = METHODS.create(method).needs(held, check(METHODS.create(method).parameters, given, method))
-        assert statistic.ends or given == {"label_coding": "lp"}
+        assert statistic.sharded or given == {"label_coding": "lp"}
         one = scores(held, method, given).values
         with monkeypatch.context() as patch:
             for module in (f_statistic, fisher):
                 patch.setattr(module, "thin", lambda profile: False)
             table_ = scores(LocalEngine(held.profile, [block]), method, given).values
         assert np.allclose(table_, one, rtol=1e-9, atol=1e-13), method
-        if not statistic.ends:
+        if not statistic.sharded:
             continue
         for cuts_ in ((0, 100, 101, 450, block.n), tuple(range(0, block.n + 1, 50))):
             parts = [block.part(a, z) for a, z in zip(cuts_[:-1], cuts_[1:], strict=True)]
             edges = np.arange(0, held.num_features + 1, 5)
-            pieces = [[*statistic.pieces([part], held.profile, edges)] for part in parts]
+            pieces = [[*statistic.shards([part], held.profile, edges)] for part in parts]
             for i, (a, z) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
                 state = pieces[0][i]
                 for other in pieces[1:]:
-                    assert len(encode(compact(other[i]))) <= statistic.piece_bytes(held.profile, a, z)
+                    assert len(encode(compact(other[i]))) <= statistic.shard_bytes(held.profile, a, z)
                     state = statistic.merge(decode(encode(compact(other[i]))), state)
-                numbers = statistic.finish_piece(state, a, z, held.profile)
+                numbers = statistic.reduce_shard(state, a, z, held.profile)
                 assert numbers.tobytes() == np.ascontiguousarray(held.run(statistic)[0][:, a:z]).tobytes()
 
 
@@ -269,13 +269,13 @@ def test_no_piece_is_larger_than_it_announces(kind, ended):
     held = engine(kind)
     p = check(METHODS.create("mim").parameters, {}, "mim")
     (statistic,) = METHODS.create("mim").needs(held, p)
-    assert statistic.ends
+    assert statistic.sharded
     for size in (1, 2000, 1 << 20):
         edges = statistic.edges(held.profile, size)
         assert edges[0] == 0 and edges[-1] == held.num_features and (np.diff(edges) > 0).all()
-        states = statistic.pieces([held._block(statistic)], held.profile, edges)
+        states = statistic.shards([held._block(statistic)], held.profile, edges)
         for a, z, state in zip(edges[:-1], edges[1:], states, strict=True):
-            assert len(encode(compact(state))) <= statistic.piece_bytes(held.profile, a, z)
+            assert len(encode(compact(state))) <= statistic.shard_bytes(held.profile, a, z)
 
 
 def test_cuts():
@@ -319,7 +319,7 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
         run = SparkEngine(packed, worker_bytes=1 << 18)
         for method, given in HEAVY:
             (statistic,) = METHODS.create(method).needs(run, check(METHODS.create(method).parameters, given, method))
-            assert statistic.ends and packed.profile.graded
+            assert statistic.sharded and packed.profile.graded
             assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
         (one,) = pipeline.rank(packed, [pipeline.Request.of("f-statistic", {})], small_bytes=1 << 40)
         assert one.scores.values.tobytes() == whole[str(HEAVY[0])][0]
@@ -345,9 +345,9 @@ def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
     batches = [pa.RecordBatch.from_arrays([binary_array(part.encode())], names=["block"]) for part in parts]
 
     def numbers(share):
-        task = EndedPartials([statistic], held.profile, [edges], share)
+        task = ShardedPartials([statistic], held.profile, [edges], share)
         states = [*task(iter(batches))]
-        (merged,) = MergeEnded([statistic], held.profile, [edges])(iter(states))
+        (merged,) = ReduceShards([statistic], held.profile, [edges])(iter(states))
         return len(states), decode(merged.column(2)[0].as_py())["numbers"]
 
     once, whole = numbers(1 << 30)
