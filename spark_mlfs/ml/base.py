@@ -250,7 +250,7 @@ class StateModel(Saved, HasFeaturesCol):
         for name in ("feature_names", "label_names"):
             if not isinstance(self._extra[name], list):
                 raise ValueError(f"{name} is no list")
-        self.state = load_state(spark, path)
+        self.state = load_state(spark, path, metadata.get("data"))
 
 
 # ---- estimators of models made of arrays ----

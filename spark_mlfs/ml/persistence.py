@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import json
 import zlib
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
+from pandas.api.types import is_numeric_dtype
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
 from pyspark.sql import SparkSession
@@ -22,7 +24,7 @@ from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, wor
 
 PACKAGE = __name__.partition(".")[0]
 # of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
-FORMAT = 2  # since 2 a selector has an order, and a ranking its relevance
+FORMAT = 3  # since 2 a selector has an order, and a ranking its relevance; since 3 all has a checksum
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
 PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
 AGAIN = "copy the whole folder again, or save it again"
@@ -37,7 +39,7 @@ def check_stamp(saved: Mapping[str, Any], where: str) -> None:
     """`ParameterError` where the saved thing at `where` is of a newer format than this version reads. One without a stamp is
     older than stamps."""
     number, writer = saved.get("format"), saved.get("spark_mlfs")
-    if number is None:
+    if number is None and writer is None and saved.get("checksum") is None:
         return
     if not isinstance(number, int):
         raise ParameterError(f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}")
@@ -47,6 +49,32 @@ def check_stamp(saved: Mapping[str, Any], where: str) -> None:
             f"{where} was saved by spark_mlfs {version or 'of a later version'} in format {number}, this is spark_mlfs "
             f"{stamp()['spark_mlfs']}, which reads formats up to {FORMAT}: install spark_mlfs {version or 'of that version'}"
         )
+
+
+def checksum(saved: Mapping[str, Any]) -> str:
+    """Return the hash of all entries but its own, over their canonical JSON."""
+    rest = json.dumps({k: v for k, v in saved.items() if k != "checksum"}, sort_keys=True)
+    return hashlib.sha256(rest.encode()).hexdigest()
+
+
+def check_whole(saved: Mapping[str, Any], where: str) -> None:
+    """Raise `ParameterError` where the stamp or the checksum of a saved thing does not hold."""
+    check_stamp(saved, where)
+    if ((saved.get("format") or 0) >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
+        raise ParameterError(f"{where} is damaged (its checksum is not that of its content): {AGAIN}")
+
+
+def digest(frame: pd.DataFrame) -> int:
+    """Return a checksum of a saved table's rows; of a state that of its pieces' own."""
+    crc = 0
+    for name in frame.columns.drop("state", errors="ignore"):
+        column = frame[name]
+        if is_numeric_dtype(column):
+            data = np.nan_to_num(column.to_numpy(np.float64), nan=0.5).tobytes()
+        else:
+            data = json.dumps(column.fillna("").tolist()).encode()
+        crc = zlib.crc32(data, crc)
+    return crc
 
 
 @dataclass(frozen=True)
@@ -96,7 +124,10 @@ class Writer(MLWriter):
     def _metadata(self, learned: SavedData | None) -> str:
         extra = json.loads(json.dumps(learned.metadata if learned else {}, default=plain))
         extra = {"class": class_path(type(self.instance)), **stamp(), **extra}
-        return DefaultParamsWriter._get_metadata_to_save(self.instance, self.sparkSession, extraMetadata=extra)
+        if learned is not None:
+            extra["data"] = digest(learned.frame)
+        saved = json.loads(DefaultParamsWriter._get_metadata_to_save(self.instance, self.sparkSession, extraMetadata=extra))
+        return json.dumps({**saved, "checksum": checksum(saved)}, separators=(",", ":"))
 
 
 def _made(folder: Path) -> Path:
@@ -144,12 +175,12 @@ class Reader(MLReader):
                 f"{path!r} holds nothing that {self.cls.__name__} saved (no metadata to read): give the folder that was saved to"
             ) from error
         try:
-            metadata = json.loads(text)
-            metadata = {**metadata, "class": str(metadata["class"]), "uid": str(metadata["uid"])}
+            saved = json.loads(text)
+            metadata = {**saved, "class": str(saved["class"]), "uid": str(saved["uid"])}
         except (ValueError, TypeError, KeyError, RecursionError) as error:
             what = f"it lacks {error}" if isinstance(error, KeyError) else "it is cut off, or no JSON of a saved stage"
             raise ParameterError(f"{path}/metadata is damaged ({what}): {AGAIN}") from None
-        check_stamp(metadata, path)
+        check_whole(saved, path)
         return metadata
 
     def _class(self, path: str, name: str) -> type:
@@ -197,8 +228,9 @@ def state_rows(state: State) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[column.split()[0] for column in PIECES.split(", ")])
 
 
-def load_state(spark: SparkSession, path: str) -> State:
-    """The inverse of `state_rows`. `DataError` for pieces that are absent or damaged, `ParameterError` for a newer format."""
+def load_state(spark: SparkSession, path: str, expected: int | None = None) -> State:
+    """The inverse of `state_rows`, whose digest is `expected`. `DataError` for pieces that are absent or damaged,
+    `ParameterError` for a newer format."""
     frame = spark.read.parquet(path)
     if not {"piece", "state"} <= set(frame.columns):
         raise DataError(f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}")
@@ -213,6 +245,7 @@ def load_state(spark: SparkSession, path: str) -> State:
     for row in rows:
         if row["state"] is None or row.get("checksum") not in (None, zlib.crc32(row["state"])):
             raise DataError(f"{path}: piece {row['piece'] + 1} of {count} is damaged: {AGAIN}")
+    check_digest(pd.DataFrame(rows), path, expected)
     try:
         state = decode(b"".join(bytes(row["state"]) for row in rows))
         for value in state.values():
@@ -223,10 +256,18 @@ def load_state(spark: SparkSession, path: str) -> State:
     return state
 
 
-def load_ranking(spark: SparkSession, path: str, excluded: int = 0, gains: Sequence[float] = ()) -> pd.DataFrame:
-    """A saved ranking, best first. Where it was saved before there was a relevance, the score of a greedy method was its place:
-    `gains` of its picks come instead, and the relevance is not known. `DataError` where it is no ranking of every feature but
-    the `excluded` many."""
+def check_digest(frame: pd.DataFrame, path: str, expected: int | None) -> None:
+    """Raise `DataError` where the rows at `path` are not those that the metadata tell of."""
+    if expected is not None and digest(frame) != expected:
+        raise DataError(f"{path} does not hold what its metadata tell of: {AGAIN}")
+
+
+def load_ranking(
+    spark: SparkSession, path: str, excluded: int = 0, gains: Sequence[float] = (), expected: int | None = None
+) -> pd.DataFrame:
+    """A saved ranking of the digest `expected`, best first. Where it was saved before there was a relevance, the score of a
+    greedy method was its place: `gains` of its picks come instead, and the relevance is not known. `DataError` where it is no
+    ranking of every feature but the `excluded` many."""
     frame = spark.read.parquet(path)
     absent = [name for name in ("rank", "index", "name", "score") if name not in frame.columns]
     if absent:
@@ -236,6 +277,7 @@ def load_ranking(spark: SparkSession, path: str, excluded: int = 0, gains: Seque
     whole = len(index) == len(ranking) and len(index) and index[0] >= 0 and index[-1] < len(ranking) + excluded
     if not whole or not (ranking["rank"] == every + 1).all():
         raise DataError(f"{path} holds no whole ranking: rows are absent, or there twice: {AGAIN}")
+    check_digest(ranking, path, expected)
     if "relevance" not in ranking:
         ranking.insert(4, "relevance", np.nan if gains else ranking["score"])
         if gains:

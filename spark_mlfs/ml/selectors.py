@@ -295,7 +295,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["selection"])
-        self._ranking = load_ranking(spark, path, len(self._held_to("exclude")), self.gains)
+        self._ranking = load_ranking(spark, path, len(self._held_to("exclude")), self.gains, metadata.get("data"))
 
 
 # ---- estimators ----

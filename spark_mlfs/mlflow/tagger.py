@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -109,8 +111,16 @@ class Steps:
         wrong_value(x, names)
         return x.astype(np.float64)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_predictor": None}
+    def __reduce__(self) -> tuple[Any, ...]:
+        held = pickle.dumps({**self.__dict__, "_predictor": None})
+        return _whole, (held, zlib.crc32(held))
+
+
+def _whole(held: bytes, checksum: int) -> Steps:
+    """Return the saved steps; raise `DataError` where they are damaged."""
+    if zlib.crc32(held) != checksum:
+        raise DataError("the saved tagger is damaged (its checksum is not that of its content): log it again, or fetch it again")
+    return Steps(**pickle.loads(held))
 
 
 def _trained(stage: Any) -> tuple[list[str], bool] | None:

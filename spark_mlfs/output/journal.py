@@ -18,8 +18,8 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, SparkMlfsError, worker_errors
-from ..ml.persistence import check_stamp, stamp
-from .folder import MANIFEST, exists, local_path, on_a_full_disk, parents_of, spark_path
+from ..ml.persistence import check_stamp, checksum, stamp
+from .folder import MANIFEST, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
 from .lock import locked, owned
 
 
@@ -161,7 +161,8 @@ class Journal:
 
     def put(self, kind: str, number: int, entry: dict[str, Any]) -> None:
         """Writes one small entry, whole or not at all."""
-        text = json.dumps(entry, sort_keys=True)
+        entry = json.loads(json.dumps(entry))
+        text = json.dumps({**entry, "checksum": checksum(entry)}, sort_keys=True)
         if self.folder is None:
             frame = self.spark.createDataFrame([(text,)], "value string").coalesce(1)
             frame.write.mode("overwrite").text(f"{self.place}/{kind}/{number}.json")
@@ -199,7 +200,7 @@ def _entry(text: str | bytes) -> dict[str, Any] | None:
         entry = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return entry if isinstance(entry, dict) else None
+    return entry if isinstance(entry, dict) and entry.pop("checksum", None) in (None, checksum(entry)) else None
 
 
 def publish(output: str, folder: Path | None, append: bool) -> None:
@@ -221,9 +222,7 @@ def publish(output: str, folder: Path | None, append: bool) -> None:
                 (folder / name).replace(target / name)
         shutil.rmtree(folder, ignore_errors=True)
         return
-    old = target.with_name(f".{target.name}.old")
     if target.exists():
-        shutil.rmtree(old, ignore_errors=True)
-        target.rename(old)
-    folder.rename(target)
-    shutil.rmtree(old, ignore_errors=True)
+        replace_folder(folder, target)
+    else:
+        folder.rename(target)

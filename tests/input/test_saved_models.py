@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import zlib
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -247,12 +249,14 @@ def rewritten(file: Path, content: bytes, checked: bool = False) -> None:
 
 
 def metadata(**changes: Any) -> Damage:
-    """Entries of the metadata changed; None takes one away."""
+    """Entries of the metadata changed, with the checksum they have then; None takes one away."""
 
     def damage(folder: Path) -> None:
         file = part(folder / "metadata")
-        entries = {**json.loads(file.read_text()), **changes}
-        rewritten(file, json.dumps({k: v for k, v in entries.items() if v is not None}).encode())
+        entries = {k: v for k, v in {**json.loads(file.read_text()), **changes}.items() if v is not None}
+        if "checksum" in entries and "checksum" not in changes:
+            entries["checksum"] = persistence.checksum(entries)
+        rewritten(file, json.dumps(entries).encode())
 
     return damage
 
@@ -301,12 +305,17 @@ def only(row: dict[str, Any], *names: str) -> dict[str, Any]:
 
 def with_state(change: Callable[[bytes], bytes]) -> Damage:
     """A state without a checksum, as an earlier version wrote it."""
-    return rows_of_data(lambda rows: [only(row, "piece") | {"state": change(row["state"])} for row in rows])
+
+    def damage(folder: Path) -> None:
+        rows_of_data(lambda rows: [only(row, "piece") | {"state": change(row["state"])} for row in rows])(folder)
+        metadata(data=None)(folder)
+
+    return damage
 
 
 CUT = r"metadata is damaged \(it is cut off, or no JSON of a saved stage\): copy the whole folder again, or save it again"
 NEWER = (
-    r"was saved by spark_mlfs 7.1.0 in format 9, this is spark_mlfs [\d.]+, which reads formats up to 2: install spark_mlfs 7.1.0"
+    r"was saved by spark_mlfs 7.1.0 in format 9, this is spark_mlfs [\d.]+, which reads formats up to 3: install spark_mlfs 7.1.0"
 )
 WIDE = encode({"projection": sp.csr_matrix((np.ones(2), np.array([0, 9], np.int32), np.array([0, 2], np.int32)), shape=(1, 10))})
 WIDE = bytes(WIDE).replace(b"[1, 10]", b"[1, 5] ")
@@ -347,8 +356,17 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
     "newer format": ("selector", metadata(format=9, spark_mlfs="7.1.0"), NEWER),
     "newer format, extractor": ("extractor", metadata(format=9, spark_mlfs="7.1.0"), NEWER),
     "newer format, classifier": ("classifier", metadata(format=9, spark_mlfs="7.1.0"), NEWER),
-    "newer format of nobody": ("classifier", metadata(format=3, spark_mlfs=None), r"of a later version in format 3, this is"),
+    "newer format of nobody": ("classifier", metadata(format=4, spark_mlfs=None), r"of a later version in format 4, this is"),
     "format a text": ("selector", metadata(format="one"), r"is damaged \(its format is 'one', not a number\)"),
+    "a stamp without a format": ("selector", metadata(format=None, checksum=None), r"is damaged \(its format is 'None'"),
+    "no checksum": ("extractor", metadata(checksum=None), r"is damaged \(its checksum is not that of its content\): copy"),
+    "the format before checksums": ("selector", text_of_metadata(lambda b: b.replace(b'"format":3', b'"format":2')), r"checksum"),
+    "a letter of a label": (
+        "classifier", text_of_metadata(lambda b: re.sub(rb'(label_names":\["\w*)\w"', rb'\1z"', b)), r"its checksum is not",
+    ),
+    "a score of another": (
+        "selector", rows_of_data(lambda rows: [row | {"score": row["score"] * 2} for row in rows]), r"does not hold what",
+    ),
     "no data": ("selector", gone("data"), r"/data is not there, or holds no Parquet"),
     "no data of a state": ("classifier", gone("data"), r"/data is not there, or holds no Parquet"),
     "data without a file": ("extractor", emptied("data"), r"/data is not there, or holds no Parquet"),
@@ -384,6 +402,10 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
     "a null state": (
         "classifier", rows_of_data(lambda rows: [row | {"state": None} for row in rows]),
         r"piece 1 of 1 is damaged",
+    ),
+    "the state of another": (
+        "classifier", rows_of_data(lambda rows: [row | {"state": b"x", "checksum": zlib.crc32(b"x")} for row in rows]),
+        r"/data does not hold what its metadata tell of",
     ),
     "one byte of a state": (
         "classifier", rows_of_data(lambda rows: [row | {"state": flipped(row["state"])} for row in rows]),
@@ -444,7 +466,7 @@ def test_what_an_earlier_version_saved_is_loaded(spark, saved, tmp_path):
     for kind, cls in CLASSES.items():
         folder = tmp_path / kind
         shutil.copytree(saved / kind, folder)
-        metadata(format=None, spark_mlfs=None)(folder)
+        metadata(format=None, spark_mlfs=None, checksum=None, data=None)(folder)
         if kind != "selector":
             with_state(lambda state: state)(folder)
         old, new = cls.load(str(folder)), cls.load(str(saved / kind))
@@ -454,6 +476,40 @@ def test_what_an_earlier_version_saved_is_loaded(spark, saved, tmp_path):
         frame = vectors(spark, D, NAMES)
         output = MODELS[kind][1]
         assert old.transform(frame).select(output).collect() == new.transform(frame).select(output).collect()
+
+
+def test_every_bit_of_the_metadata_counts(spark, saved):
+    """Of each kind, one bit in each byte, another from byte to byte: refused, or the same entries."""
+
+    class Read:
+        text = b""
+
+        def text_of(self, *_):
+            return self
+
+        read, first = property(lambda self: SimpleNamespace(text=self.text_of)), lambda self: (self.text.decode("latin-1"),)
+
+    for kind, cls in CLASSES.items():
+        whole = part(saved / kind / "metadata").read_bytes().strip()
+        Read.text = whole
+        entries = cls.read()._metadata(Read(), "here")
+        refused = 0
+        for at in range(len(whole)):
+            Read.text = whole[:at] + bytes([whole[at] ^ 1 << at % 8]) + whole[at + 1 :]
+            try:
+                assert cls.read()._metadata(Read(), "here") == entries
+            except ParameterError as error:
+                one_line(str(error), "^here")
+                refused += 1
+        assert refused > len(whole) * 0.95
+
+
+def test_what_the_version_before_saved_is_loaded(spark, saved, tmp_path):
+    """With a format, and without checksums of the metadata and the table."""
+    for kind, cls in CLASSES.items():
+        shutil.copytree(saved / kind, tmp_path / kind)
+        metadata(format=2, checksum=None, data=None)(tmp_path / kind)
+        assert cls.load(str(tmp_path / kind)).featureNames == NAMES
 
 
 def test_what_is_saved_says_its_format(spark, saved):
@@ -573,6 +629,7 @@ def test_a_journal_of_a_newer_version_is_left_alone(tmp_path):
     assert journal().open()
     file = tmp_path / ".out.scoring" / "_settings" / "0.json"
     written = json.loads(file.read_text())
+    assert written.pop("checksum") == persistence.checksum(written)
     assert written == {**settings, "format": persistence.FORMAT, "spark_mlfs": spark_mlfs.__version__}
     file.write_text(json.dumps(settings))  # of a version before formats
     assert journal().open()
@@ -584,7 +641,10 @@ def test_a_journal_of_a_newer_version_is_left_alone(tmp_path):
     assert sorted(p.name for p in (tmp_path / ".out.scoring").iterdir()) == ["_parts", "_settings"]
 
 
-@pytest.mark.parametrize("entry", ["", "{", "[]", "5", "null", '{"part": "x"}', "[" * 100_000, '{"rows": 3}'])
+RENAMED = '{"checksum": "00", "part": 0, "rows": 7}'
+
+
+@pytest.mark.parametrize("entry", [RENAMED, "", "{", "[]", "5", "null", '{"part": "x"}', "[" * 100_000, '{"rows": 3}'])
 def test_a_damaged_entry_of_a_journal_is_done_again(tmp_path, entry):
     journal = Journal.beside(None, str(tmp_path / "out"), "scoring", {"job": "score"})
     journal.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 
@@ -172,3 +173,13 @@ def test_autologging_takes_models_of_the_allowlist(fitted, monkeypatch):
     monkeypatch.setattr(autolog, "_log_model_allowlist", set(ours.ALLOWLIST))
     for model in (*stages, fitted[1], PipelineModel([VectorSlicer(), *stages])):
         assert autolog._should_log_model(model)
+
+
+def test_a_damaged_tagger_is_refused():
+    from spark_mlfs.mlflow.tagger import Steps
+
+    steps = Steps(2, ["a", "b"], [("take", np.array([1]))], "mlknn", {"k": np.arange(3.0)}, ["alpha", "beta"])
+    saved = pickle.dumps(steps)
+    assert pickle.loads(saved).labels == ["alpha", "beta"] and pickle.loads(saved).state["k"][2] == 2.0
+    with pytest.raises(DataError, match="the saved tagger is damaged"):
+        pickle.loads(saved.replace(b"alpha", b"alphb"))
