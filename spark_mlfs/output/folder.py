@@ -139,14 +139,22 @@ class Output:
             raise ParameterError(
                 f"the output {self.path} has come into being meanwhile; give another, or --overwrite to replace it"
             )
-        old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
-        os.rename(target, old)
+        replace_folder(aside, target)
+
+
+def replace_folder(aside: Path, target: Path) -> None:
+    """Put `aside` in the place of the folder `target`, which is moved out of the way, comes back on failure, and goes last."""
+    old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
+    os.rename(target, old)
+    try:
+        os.rename(aside, target)
+    except BaseException as error:
         try:
-            os.rename(aside, target)
-        except BaseException:
             os.rename(old, target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
+        except OSError:
+            raise DataError(f"{target} could not be replaced ({error}) nor brought back: it is {old} now, move it back") from None
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import getpass
 import json
 import os
 import socket
+import stat
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -30,6 +31,7 @@ except ImportError:  # Windows: the age alone tells
 
 BEAT, STALE = 20.0, 120.0  # seconds
 ROW_BEAT, ROW_STALE = 60.0, 600.0  # of an owner's row: each beat is a Spark job, which waits for those under way
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)  # nor wait at a pipe
 Entry = dict[str, Any]
 
 
@@ -109,14 +111,19 @@ def _entry() -> Entry:
 def _acquire(path: Path, what: str) -> int:
     while True:
         try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            handle = os.open(path, os.O_RDWR | os.O_CREAT | _NO_LINK, 0o644)
         except OSError as error:
+            if path.is_symlink():
+                raise ParameterError(f"{path} is a link, and a lock is a file of its own: delete it") from None
             raise ParameterError(f"cannot write beside the output {what}: {error.strerror or error}") from None
         try:
             free = _flock(handle)
             if not _same(handle, path):  # its owner took it away between our opening and locking it
                 os.close(handle)
                 continue
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:  # a hard link is another's file, too
+                raise ParameterError(f"{path} is no lock (another kind of file, or linked from elsewhere): delete it")
             owner, age = _owner(handle), _age(handle)
             if free is False or (owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())):
                 raise _taken(what, owner, STALE)

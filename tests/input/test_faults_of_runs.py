@@ -25,7 +25,7 @@ from spark_mlfs.cli import main
 from spark_mlfs.errors import DataError, ParameterError, PlatformError, from_worker, worker_errors
 from spark_mlfs.output import lock
 from spark_mlfs.output.folder import Output
-from spark_mlfs.output.journal import Journal
+from spark_mlfs.output.journal import Journal, publish
 from spark_mlfs.output.lock import locked
 from spark_mlfs.read import load
 
@@ -210,6 +210,50 @@ def test_a_folder_that_cannot_hold_a_lock_is_told(tmp_path):
         journal.running(),
     ):
         pass
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link, lambda file, path: os.mkfifo(path)])
+def test_a_lock_that_is_no_file_of_its_own_is_left_alone(tmp_path, link):
+    file, path = tmp_path / "file", tmp_path / "out.lock"
+    file.write_text("much work")
+    link(file, path)
+    with pytest.raises(ParameterError, match=rf"^{path} is (a link|no lock).*: delete it"), locked(path, "out"):
+        pass
+    assert file.read_text() == "much work" and os.path.lexists(path)
+
+
+# ---- an output is replaced whole, or stays ----
+
+
+@pytest.mark.parametrize("fails", [0, 1, 2, (2, 3)])
+def test_a_folder_is_replaced_or_stays(tmp_path, monkeypatch, fails):
+    """Whichever of the renames fails; what another left under a name like ours stays anyhow."""
+    target, aside, another = tmp_path / "out", tmp_path / ".out.scoring", tmp_path / ".out.old"
+    for folder in (target, aside, another):
+        (folder / "data").mkdir(parents=True)
+        (folder / "data" / "rows").write_text(folder.name)
+    rename, calls = os.rename, []
+
+    def failing(*names):
+        calls.append(names)
+        if len(calls) in np.atleast_1d(fails):
+            raise PermissionError(13, "Permission denied", str(names[0]))
+        rename(*names)
+
+    monkeypatch.setattr(os, "rename", failing)
+    if fails == 0:
+        publish(str(target), aside, False)
+        assert (target / "data" / "rows").read_text() == ".out.scoring" and not aside.exists()
+    else:
+        with pytest.raises(DataError if fails == (2, 3) else PermissionError) as raised:
+            publish(str(target), aside, False)
+        assert (aside / "data" / "rows").exists()
+        if fails == (2, 3):  # nor brought back: where it is, is told
+            (target,) = (path for path in tmp_path.glob(".out.*.old"))
+            assert f"it is {target} now, move it back" in str(raised.value)
+        assert (target / "data" / "rows").read_text() == "out"
+    assert (another / "data" / "rows").read_text() == ".out.old"
+    assert len(list(tmp_path.iterdir())) == (2 if fails == 0 else 3)
 
 
 # ---- what an ended run leaves ----
