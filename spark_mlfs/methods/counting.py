@@ -14,7 +14,7 @@ from ..engine.base import Engine
 from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError
 from ..kernels import information as info
 from ..params import Choice, Integer, Parameter
-from ..solvers import greedy
+from ..solvers.greedy import UNCONSTRAINED, PickConstraints, forward
 from ..statistics.base import Statistic, cuts
 from ..statistics.contingency import (
     CHUNK_BYTES,
@@ -247,32 +247,43 @@ class Counting:
         wanted = LabelPairNumbers(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)
         return self.engine.run(wanted, keep=False)[0]
 
-    def select(
-        self,
-        first: np.ndarray,
-        criterion: Callable[[int], np.ndarray],
-        absorb: Callable[[int, np.ndarray, np.ndarray], None],
-        count: int,
-        terms: greedy.PickConstraints,
-        target: Target | None = None,
-    ) -> Scores:
-        """Greedy selection; `absorb(s, conditional, pair)` takes in a pick's links, `criterion(picks)` values the candidates."""
+    def select(self, criterion: Criterion, count: int, terms: PickConstraints) -> Scores:
+        """Greedy selection by a criterion."""
+        total = np.zeros(self.engine.num_features)
+
+        def absorb(s: int, link: Any) -> None:
+            total[:] += criterion.term(s, *link)
 
         def report(done: int, total: int) -> None:
             if self.engine.progress:
                 self.engine.progress("features picked", done, total)
 
-        path = greedy.forward(
-            first,
-            criterion,
-            lambda s, link: absorb(s, link[0], link[1]),
-            lambda features: self.links(list(features), target),
+        path = forward(
+            criterion.first,
+            lambda picks: criterion.value(total, picks),
+            absorb,
+            lambda features: self.links(list(features), criterion.target),
             min(count, self.engine.num_features),
             self.engine.look_ahead,
             report,
             terms,
         )
-        return Scores(first, path)
+        return Scores(criterion.first, path)
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """What a greedy criterion is made of.
+
+    `first` (v,) what the first pick maximises; `term(s, conditional, pair)` (v,) what the pick s adds to a sum over the picks, by
+    Σ_l I(f; Y_l | s) and I(f; s); `value(sum, picks)` (v,) the criterion of further picks; `target` of the links where it is not
+    that of the counts.
+    """
+
+    first: np.ndarray
+    term: Callable[[int, np.ndarray, np.ndarray], np.ndarray]
+    value: Callable[[np.ndarray, int], np.ndarray]
+    target: Target | None = None
 
 
 class CountingMethod(Method):
@@ -293,6 +304,21 @@ class CountingMethod(Method):
         return Relevance(counting.target, counting.logs)
 
 
+class GreedyCountingMethod(CountingMethod):
+    """A counting method that picks one by one: it says by which criterion."""
+
+    greedy = True
+    conditions = True
+
+    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
+        """Return the criterion over these counts."""
+        raise NotImplementedError
+
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+        counting = Counting(engine, p)
+        return counting.select(self.criterion(counting, p, terms), count, terms)
+
+
 __all__ = [
     "BINNING",
     "COUNTING",
@@ -301,7 +327,9 @@ __all__ = [
     "NUM_BINS",
     "Counting",
     "CountingMethod",
+    "Criterion",
     "Everything",
+    "GreedyCountingMethod",
     "Reduction",
     "dense_parts",
     "known_labelsets",

@@ -18,16 +18,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from ..engine.base import Engine
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints
-from .base import Scores
-from .counting import COUNTING, Counting, CountingMethod
+from ..solvers.greedy import PickConstraints
+from .counting import COUNTING, Counting, Criterion, GreedyCountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
-class D2F(CountingMethod):
+class D2F(GreedyCountingMethod):
     """R(f) − Σ_s Σ_l co(f, s, l): relevance less what the picked features already tell."""
 
     name = "d2f"
@@ -36,15 +32,7 @@ class D2F(CountingMethod):
     when = "as jmi, where repetition shall count more"
     cost = "as `jmi`"
     parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
-    greedy = True
-    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
-        counting = Counting(engine, p)
+    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
         relevance = counting.relevance
-        interaction = np.zeros(engine.num_features)
-
-        def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
-            interaction[:] += relevance - conditional
-
-        return counting.select(relevance, lambda picks: relevance - interaction, absorb, count, terms)
+        return Criterion(relevance, lambda s, conditional, pair: relevance - conditional, lambda total, picks: relevance - total)

@@ -21,16 +21,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from ..engine.base import Engine
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints
-from .base import Scores
-from .counting import COUNTING, LABELS, Counting, CountingMethod
+from ..solvers.greedy import PickConstraints
+from .counting import COUNTING, LABELS, Counting, Criterion, GreedyCountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
-class JMI(CountingMethod):
+class JMI(GreedyCountingMethod):
     """Joint mutual information: J(f) = Σ_{s∈S} Σ_l I((f, s); Y_l), or with the labelset as one class."""
 
     name = "jmi"
@@ -39,18 +35,9 @@ class JMI(CountingMethod):
     when = "no idea yet: relevant features that do not repeat each other"
     cost = "one three-way count a pick, in batches"
     parameters = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
-    greedy = True
-    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
-        counting = Counting(engine, p)
+    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
         relevance = counting.relevance
-        total = np.zeros(engine.num_features)
-
-        added = np.zeros(engine.num_features)
-
-        def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
-            total[:] += relevance[s] + conditional
-            added[:] += conditional
-
-        return counting.select(relevance, lambda picks: total if terms.costs is None else added / picks, absorb, count, terms)
+        if terms.costs is not None:
+            return Criterion(relevance, lambda s, conditional, pair: conditional, lambda total, picks: total / picks)
+        return Criterion(relevance, lambda s, conditional, pair: relevance[s] + conditional, lambda total, picks: total)

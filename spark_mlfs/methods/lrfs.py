@@ -17,16 +17,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from ..engine.base import Engine
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints
+from ..solvers.greedy import PickConstraints
 from ..statistics.targets import Everything
-from .base import Scores
-from .counting import Counting, CountingMethod
+from .counting import Counting, Criterion, GreedyCountingMethod
 
 
-class LRFS(CountingMethod):
+class LRFS(GreedyCountingMethod):
     """Σ_{l≠l'} I(f; Y_l' | Y_l) − mean_s I(f; s)."""
 
     name = "lrfs"
@@ -34,15 +30,7 @@ class LRFS(CountingMethod):
     source = "Zhang et al. 2019"
     when = "strongly dependent labels: what a feature says beyond the other labels"
     cost = "pair counts, and label pairs"
-    greedy = True
-    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
-        counting = Counting(engine, p)
-        own = counting.label_pairs(tuple(range(engine.profile.q)))[1]
-        redundancy = np.zeros(engine.num_features)
-
-        def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
-            redundancy[:] += pair
-
-        return counting.select(own, lambda picks: own - redundancy / picks, absorb, count, terms, Everything())
+    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
+        own = counting.label_pairs(tuple(range(counting.engine.profile.q)))[1]
+        return Criterion(own, lambda s, conditional, pair: pair, lambda total, picks: own - total / picks, Everything())

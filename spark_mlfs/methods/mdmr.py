@@ -17,16 +17,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from ..engine.base import Engine
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints
-from .base import Scores
-from .counting import COUNTING, Counting, CountingMethod
+from ..solvers.greedy import PickConstraints
+from .counting import COUNTING, Counting, Criterion, GreedyCountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
-class MDMR(CountingMethod):
+class MDMR(GreedyCountingMethod):
     """R(f) − mean_s [I(f; s) − Σ_l I(f; Y_l | s)]."""
 
     name = "mdmr"
@@ -35,15 +31,9 @@ class MDMR(CountingMethod):
     when = "as jmi, where repetition counts as far as it is not about the labels"
     cost = "as `jmi`"
     parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
-    greedy = True
-    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
-        counting = Counting(engine, p)
+    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
         relevance = counting.relevance
-        redundancy = np.zeros(engine.num_features)
-
-        def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
-            redundancy[:] += pair - conditional
-
-        return counting.select(relevance, lambda picks: relevance - redundancy / picks, absorb, count, terms)
+        return Criterion(
+            relevance, lambda s, conditional, pair: pair - conditional, lambda total, picks: relevance - total / picks
+        )

@@ -19,15 +19,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from ..engine.base import Engine
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints
-from .base import Scores
-from .counting import Counting, CountingMethod
+from ..solvers.greedy import PickConstraints
+from .counting import Counting, Criterion, GreedyCountingMethod
 
 
-class PMU(CountingMethod):
+class PMU(GreedyCountingMethod):
     """R(f) − Σ_s Σ_l co(f, s, l) − Σ_{l<l'} co(f, l, l')."""
 
     name = "pmu"
@@ -35,16 +31,8 @@ class PMU(CountingMethod):
     source = "Lee & Kim 2013"
     when = "pairs of labels that a feature tells together"
     cost = "as `jmi`, and label pairs"
-    greedy = True
-    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
-        counting = Counting(engine, p)
+    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
         relevance = counting.relevance
-        own = relevance - counting.label_pairs(tuple(range(engine.profile.q)))[0]
-        interaction = np.zeros(engine.num_features)
-
-        def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
-            interaction[:] += relevance - conditional
-
-        return counting.select(own, lambda picks: own - interaction, absorb, count, terms)
+        own = relevance - counting.label_pairs(tuple(range(counting.engine.profile.q)))[0]
+        return Criterion(own, lambda s, conditional, pair: relevance - conditional, lambda total, picks: own - total)

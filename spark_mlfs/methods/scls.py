@@ -20,15 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.base import Engine
-from ..solvers.greedy import UNCONSTRAINED, PickConstraints
+from ..solvers.greedy import PickConstraints
 from ..statistics.targets import Everything
-from .base import Scores
-from .counting import COUNTING, Counting, CountingMethod
+from .counting import COUNTING, Counting, Criterion, GreedyCountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
-class SCLS(CountingMethod):
+class SCLS(GreedyCountingMethod):
     """R(f)·(1 − Σ_s I(f; s)/H(f)): the redundancy is label-free."""
 
     name = "scls"
@@ -37,16 +35,12 @@ class SCLS(CountingMethod):
     when = "very many labels: what features repeat is measured without them"
     cost = "one pair count a pick"
     parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
-    greedy = True
-    conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
-        counting = Counting(engine, p)
+    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
         relevance, entropy = counting.relevance, counting.entropy
-        share = np.zeros(engine.num_features)
 
-        def absorb(s: int, conditional: np.ndarray, pair: np.ndarray) -> None:
+        def term(s: int, conditional: np.ndarray, pair: np.ndarray) -> np.ndarray:
             # a varying feature may still fall into one bin: it tells nothing and scores 0
-            share[:] += np.divide(pair, entropy, out=np.zeros_like(pair), where=entropy > 0)
+            return np.divide(pair, entropy, out=np.zeros_like(pair), where=entropy > 0)
 
-        return counting.select(relevance, lambda picks: relevance * (1 - share), absorb, count, terms, Everything())
+        return Criterion(relevance, term, lambda share, picks: relevance * (1 - share), Everything())
