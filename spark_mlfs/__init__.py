@@ -13,7 +13,10 @@ The names below are imported when they are first asked for: ``import spark_mlfs`
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import NotInstalledError, worker_errors
 
 if TYPE_CHECKING:
     from . import errors, pipeline, read
@@ -183,15 +186,29 @@ if not TYPE_CHECKING:  # a checker shall tell names that there are not
         home = _HOMES.get(name) or next((module for ending, module in _CLASSES.items() if name.endswith(ending)), None)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        module = import_module(f".{home}", __name__)
+        module = _module(home)
         value = module if home == name else getattr(module, name)
         if name in __all__:
             globals()[name] = value
         return value
 
 
+def _module(home: str) -> Any:
+    """A module of this package; `NotInstalledError` where it needs a package that is not there."""
+    with worker_errors():
+        return import_module(f".{home}", __name__)
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    names = {*globals(), *__all__}
+    return sorted(names if find_spec("pyspark") else filter(_is_there, names))
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return hasattr(import_module(__name__), name)
+    except NotInstalledError:
+        return False
 
 
 def register(cls: type[Entry]) -> type[Entry]:
@@ -215,20 +232,14 @@ def register(cls: type[Entry]) -> type[Entry]:
 def selector_class(method: str) -> type[SelectorEstimator]:
     """The estimator class of a method, also of one of your own: ``register(MyMethod)``, then
     ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where there is none of this name."""
-    from .ml.selectors import SELECTORS
-
-    return SELECTORS.of(method)
+    return _module("ml.selectors").SELECTORS.of(method)
 
 
 def extractor_class(extractor: str) -> type[ExtractorEstimator]:
     """The estimator class of an extractor, as `selector_class` of a method."""
-    from .ml.extractors import ESTIMATORS
-
-    return ESTIMATORS.of(extractor)
+    return _module("ml.extractors").ESTIMATORS.of(extractor)
 
 
 def classifier_class(classifier: str) -> type[ClassifierEstimator]:
     """The estimator class of a classifier, as `selector_class` of a method."""
-    from .ml.classifiers import ESTIMATORS
-
-    return ESTIMATORS.of(classifier)
+    return _module("ml.classifiers").ESTIMATORS.of(classifier)

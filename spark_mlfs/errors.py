@@ -33,8 +33,16 @@ class PlatformError(SparkMlfsError):
     """What a run stands on lacks something: room on a disk, the package on a worker."""
 
 
+class NotInstalledError(PlatformError, ImportError):
+    """A package that this needs is not installed, or goes with another version of one that is."""
+
+
 class WorkerBudgetError(BudgetError):
     """One process may not hold all rows and what is asked of them; several tasks may."""
+
+
+class DataNotice(UserWarning):
+    """Something about the data that was read all the same and should be known, in one line."""
 
 
 class RenamedNotice(FutureWarning):
@@ -55,6 +63,8 @@ def from_worker(error: BaseException) -> SparkMlfsError | None:
     tells of what the user can put right; else None."""
     if isinstance(error, SparkMlfsError):
         return error
+    if isinstance(error, ImportError):
+        return _of_import(error)
     found = _RAISED.search(str(error))
     if not found:
         return of_spark(error)
@@ -64,7 +74,7 @@ def from_worker(error: BaseException) -> SparkMlfsError | None:
 
 @contextmanager
 def worker_errors() -> Iterator[None]:
-    """Around a Spark action: a `DataError` raised on a worker is raised here as a `DataError`, without the stack."""
+    """Around a Spark action or an import: a `DataError` raised on a worker is raised here as a `DataError`, without the stack."""
     try:
         yield
     except SparkMlfsError:
@@ -74,6 +84,18 @@ def worker_errors() -> Iterator[None]:
         if own is None:
             raise
         raise own from None
+
+
+def _of_import(error: ImportError) -> NotInstalledError | None:
+    """The line for what is not installed beside this package, or does not go together; None for any other error."""
+    if error.name and error.name.partition(".")[0] in ("pyspark", "py4j"):
+        return NotInstalledError(
+            "this needs Spark, which is not installed: pip install 'spark_mlfs[local]'; spark_mlfs.rank and spark_mlfs.sklearn "
+            "need none"
+        )
+    if str(error).startswith("pyarrow requires NumPy"):
+        return NotInstalledError(f"{error}: pip install 'pyarrow<26', or 'numpy>=2' where pyspark allows it")
+    return None
 
 
 # ---- what Spark says of a file, a path or a table's columns ----
@@ -96,7 +118,7 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
     full = disk_error(error)
     if full:
         return full
-    absent = None if isinstance(error, ImportError) else _ABSENT.search(text)
+    absent = _ABSENT.search(text)
     if absent:
         name = absent[1].partition(".")[0]
         more = ", or pass a zip of it (--py-files spark_mlfs.zip)" if name == "spark_mlfs" else ""

@@ -24,7 +24,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ..errors import DataError, ParameterError, RenamedNotice, from_worker
+from ..errors import DataError, DataNotice, ParameterError, RenamedNotice, from_worker
 from .shared import FAILED, INTERRUPTED, OK, USER_ERROR
 
 COMMANDS = (
@@ -194,8 +194,6 @@ def _sigterm_interrupts() -> Iterator[None]:
 @contextmanager
 def _notices_in_one_line(quiet: bool) -> Iterator[None]:
     """What a reader tells of the data without refusing them stands on standard error as our own line, not as Python's warning."""
-    from ..read.faults import DataNotice
-
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterable
+from contextlib import suppress
 
 from .shared import OK
 
@@ -76,16 +77,19 @@ def _names() -> dict[str, Iterable[str]]:
     from ..classify import CLASSIFIERS
     from ..extract import EXTRACTORS
     from ..methods import METHODS
-    from ..read import READERS
-    from ..read.generated import GENERATED
     from ..select.modes import RULES
 
+    read: dict[str, Iterable[str]] = {}
+    with suppress(ImportError):  # without Spark nothing is read
+        from ..read import READERS
+        from ..read.generated import GENERATED
+
+        read = {"format": READERS, "kind": GENERATED}
     return {
+        **read,
         "method": METHODS,
         "name": (*METHODS, *EXTRACTORS, *CLASSIFIERS),
         "classifier": CLASSIFIERS,
-        "format": READERS,
-        "kind": GENERATED,
         "selection_mode": RULES,
         "order": ("rank", "index"),
     }

@@ -18,7 +18,6 @@ from ..blocks.codec import State, binary_array, envelope
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine
-from ..engine.spark import SparkEngine
 from ..statistics.base import Statistic
 from ..statistics.neighbours import anchors_of
 
@@ -73,8 +72,11 @@ def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State
 
     `work` must be picklable. `BudgetError` where the rows exceed what a task may hold.
     """
-    if not isinstance(engine, SparkEngine):
+    if engine.in_one_process:
         return [work(anchors_of(engine, count, seed), list(range(engine.profile.q)))]
+    from ..engine.spark import SparkEngine
+
+    assert isinstance(engine, SparkEngine)
     profile = engine.profile
     last, kept = None, profile.n
     if profile.n > count:

@@ -5,13 +5,9 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 
-from ..errors import PACKED, of_spark, worker_errors
+from ..errors import PACKED, DataNotice, of_spark, worker_errors
 
 __all__ = ["PACKED", "DataNotice", "first_repeated", "notice", "of_spark", "reading"]
-
-
-class DataNotice(UserWarning):
-    """Something about the data that was read all the same and should be known, in one line."""
 
 
 def notice(text: str) -> None:

@@ -14,6 +14,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ..errors import worker_errors
+
 if TYPE_CHECKING:
     from .selectors import MultiLabelSelector
 
@@ -126,7 +128,8 @@ if not TYPE_CHECKING:  # a checker shall tell names that there are not
         home = home or next((module for ending, module in _HOMES.items() if name.endswith(ending)), None)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        value = getattr(import_module(f".{home}", __name__), name)
+        with worker_errors():
+            value = getattr(import_module(f".{home}", __name__), name)
         if name in __all__:
             globals()[name] = value
         return value

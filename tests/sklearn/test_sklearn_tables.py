@@ -153,7 +153,7 @@ import sys
 class Absent:
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in ("pyspark", "py4j"):
-            raise ImportError(f"{name} is not installed")
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
 import numpy as np
@@ -166,14 +166,75 @@ from spark_mlfs.sklearn import JMISelector, MDDMExtractor, MLkNNClassifier, Mult
 print(MultiLabelSelector("mim", num_top_features=2).fit(x, y).get_support(indices=True).tolist())
 z = MDDMExtractor().fit(x, y).transform(x)
 print(MLkNNClassifier().fit(z, y).score(z, y) > 0.8)
-for name in spark_mlfs.METHODS:
-    spark_mlfs.METHODS[name]
+for registry in (spark_mlfs.METHODS, spark_mlfs.EXTRACTORS, spark_mlfs.CLASSIFIERS):
+    for name in registry:
+        registry[name]
 print([name for name in sys.modules if name.startswith("pyspark")])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     first, *others = done.stdout.splitlines()
     assert first in ("[0, 1] False", "[1, 0] False") and others == ["[0, 1]", "True", "[]"]
+
+
+def test_what_needs_spark_says_so_in_one_line_where_there_is_none():
+    """The command line and the names of the package in a process that has none."""
+    program = """
+import sys
+sys.modules["pyspark"] = None  # an import of it, or of what it holds, fails
+import contextlib, io, pydoc
+import spark_mlfs
+from spark_mlfs.cli import main
+
+text = pydoc.render_doc(spark_mlfs)
+assert "rank(X" in text and "JMISelector" not in dir(spark_mlfs) and "rank" in dir(spark_mlfs)
+asked = ["spark_mlfs.JMISelector()", "spark_mlfs.selector_class('jmi')", "spark_mlfs.local_session()", "spark_mlfs.read.arff",
+         "spark_mlfs.compare", "from spark_mlfs import MLkNNClassifier", "from spark_mlfs import *"]
+for each in asked:
+    try:
+        exec(each)
+    except ImportError as error:
+        assert isinstance(error, spark_mlfs.errors.PlatformError)
+        print(error)
+for line in ("--version", "--help", "methods", "methods jmi", "methods --json", "completion", "select --help"):
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        assert main(line.split()) == 0 and said.getvalue(), line
+for line in ("select --format numbers --output x", "score --model x --data y --output z", "warm-up",
+             "sample documents --output x", "transform --model x --data y --output z", "evaluate --format numbers --output z",
+             "check --model x --data y --labels-col tags"):
+    with contextlib.redirect_stderr(io.StringIO()) as said, contextlib.redirect_stdout(io.StringIO()):
+        assert main(line.split()) == 2, line
+    print(said.getvalue().removeprefix("spark-mlfs: error: "), end="")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 14 and all("needs Spark" in line and "pip install 'spark_mlfs[local]'" in line for line in lines)
+
+
+def test_a_pyarrow_that_needs_another_numpy_is_told():
+    """What pyspark[connect] 3.5, which wants NumPy 1, brings beside it."""
+    program = """
+import sys
+
+class Newer:
+    def find_spec(self, name, path=None, target=None):
+        if name == "pyarrow":
+            raise ImportError("pyarrow requires NumPy 2.0 or newer, found 1.26.4")
+
+sys.meta_path.insert(0, Newer())
+import spark_mlfs, spark_mlfs.sklearn
+from spark_mlfs.cli import main
+for ask in (lambda: spark_mlfs.rank, lambda: spark_mlfs.sklearn.JMISelector):
+    try:
+        ask()
+    except spark_mlfs.errors.PlatformError as error:
+        print(error)
+main(["select", "--format", "numbers", "--output", "x"])
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300)
+    lines = [*done.stdout.splitlines(), *done.stderr.splitlines()]
+    assert len(lines) == 3 and all("pip install 'pyarrow<26'" in line for line in lines), lines
 
 
 def test_the_first_blocks_of_the_readme(capsys):
