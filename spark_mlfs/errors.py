@@ -5,8 +5,11 @@ An error says what is wrong, where (file and line, row id, column, feature name)
 
 from __future__ import annotations
 
+import os
 import posixpath
 import re
+import shutil
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,6 +110,7 @@ _ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _WRITING = re.compile(r"Task failed while writing rows to (\S+?)\.?\s")
 _FULL = {"no space left on device": "the disk is full", "disk quota exceeded": "the quota is used up"}
 _FULL["file too large"] = "a file may not grow so large there (ulimit -f)"
+_NO_MEMORY = ("MemoryError", "failed to map segment from shared object", "Cannot allocate memory", "can't start new thread")
 # of Java's stack where Spark writes what it spills, caches or shuffles
 _SPARKS_OWN = ("DiskBlockObjectWriter", "storage.DiskStore", "SpillWriter", "shuffle.sort", "SpillableColumnarBatch")
 _COLON = "Hadoop's file systems read no name with a colon; rename it"
@@ -121,8 +125,16 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
     absent = _ABSENT.search(text)
     if absent:
         name = absent[1].partition(".")[0]
+        if "SPARK_LOCAL_REMOTE" in os.environ:  # a server on this machine that this process started
+            runs = os.environ.get("PYSPARK_PYTHON") or shutil.which("python3")
+            return PlatformError(f"{runs} runs the workers and has no Python package {name}: set PYSPARK_PYTHON={sys.executable}")
         more = ", or pass a zip of it (--py-files spark_mlfs.zip)" if name == "spark_mlfs" else ""
         return PlatformError(f"the workers have no Python package {name}: install it on every one{more}")
+    if "Python worker" in text and any(sign in text for sign in _NO_MEMORY):
+        return PlatformError(
+            "a Python worker may take no more memory: all workers of an executor share what spark.executor.pyspark.memory says; "
+            "set it higher, or leave it out"
+        )
     found = _READING.search(text)
     if found:
         return _unreadable(re.sub(r"^file:/+", "/", unquote(found[1])), text)

@@ -480,3 +480,24 @@ def test_an_action_of_the_users_own_ends_in_the_librarys_line(spark, tmp_path, f
         frame.count()
     text = re.sub(r" SQLSTATE: \w+$", "", str(raised.value).strip())  # which Spark adds to errors of its expressions
     assert text.endswith(str(told.value))
+
+
+def test_a_local_server_names_the_interpreter_of_its_workers(monkeypatch):
+    monkeypatch.setenv("SPARK_LOCAL_REMOTE", "1")
+    monkeypatch.setenv("PYSPARK_PYTHON", "/opt/other/python3")
+    told = str(from_worker(RuntimeError("ModuleNotFoundError: No module named 'spark_mlfs.pipeline'")))
+    assert (
+        told == f"/opt/other/python3 runs the workers and has no Python package spark_mlfs: set PYSPARK_PYTHON={sys.executable}"
+    )
+
+
+def test_too_little_memory_for_workers_names_its_setting(spark):
+    def greedy(batches):
+        raise MemoryError
+        yield from batches
+
+    with pytest.raises(PlatformError, match="spark.executor.pyspark.memory says; set it higher"), worker_errors():
+        spark.range(3).mapInArrow(greedy, "id long").collect()
+    loading = "An exception was thrown from the Python worker:\nImportError: _csv.so: failed to map segment from shared object"
+    assert "pyspark.memory" in str(from_worker(RuntimeError(loading)))
+    assert from_worker(MemoryError("Unable to allocate 2 GiB")) is None  # the driver's own
