@@ -109,6 +109,17 @@ class Journal:
         self._mine = True
         return True
 
+    def lost(self) -> list[int]:
+        """The parts that are noted as done and of which no rows lie there any more."""
+        try:
+            files = self.spark.read.format("binaryFile").load(f"{self.place}/data").inputFiles() if self.parts else []
+        except Exception as error:
+            if "PATH_NOT_FOUND" not in str(error) and "does not exist" not in str(error):
+                raise
+            files = []
+        there = {path.rsplit("/", 2)[-2] for path in files}
+        return [number for number in sorted(self.parts) if f"part={number}" not in there]
+
     def _owner(self) -> dict[str, Any] | None:
         """Who writes there, elsewhere than on this machine."""
         return next(iter(self.get("_owner")), None)

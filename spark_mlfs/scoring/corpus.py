@@ -353,6 +353,9 @@ def _work(
     parts: int | None,
 ) -> Work:
     """What is left to do beside the parts of `journal` and those that the output held `before`."""
+    if resumed:
+        for number in journal.lost():  # noted as done, and gone since: done again
+            del journal.parts[number]
     # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
     planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
     held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
@@ -416,6 +419,11 @@ def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[
             return {}
         raise ParameterError(
             f"the output {output} was not scored by this model with these options: choose another output, or --overwrite"
+        )
+    if lost := journal.lost():
+        raise DataError(
+            f"{output}/data lacks part={lost[0]}, which _parts/ notes as done ({len(lost)} of {len(journal.parts)} are gone): "
+            "bring them back, or score anew with --overwrite"
         )
     return journal.parts
 

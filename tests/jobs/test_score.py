@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -131,7 +133,10 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
     found = json.loads(run(*base, "--dry-run", "--json")[1])
     assert (found["rows"], found["parts"], found["parts_done"]) == (160, 2, 1)
     assert sorted(str(path) for path in tmp_path.rglob("*")) == before
-    assert run(*base)[0] == 0
+    shutil.rmtree(tmp_path / ".out.scoring" / "data")  # what is noted as done and gone is done again
+    found = json.loads(run(*base, "--dry-run", "--json")[1])
+    assert (found["rows"], found["parts"], found["parts_done"]) == (240, 3, 0)
+    assert run(*base)[0] == 0 and scored(spark, out)[1] == 240
 
 
 def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
@@ -189,6 +194,13 @@ def test_new_files_are_appended(spark, corpus, run, refused, tmp_path):
     code, said, _ = run(*base, "--append", "--output", out)
     assert code == 0 and "0 rows scored" in said and scored(spark, out)[1] == 50
     assert "another output, or --overwrite" in refused(*base, "--append", "--top-n", 1, "--output", out)
+    parts = sorted((out / "data").iterdir())
+    shutil.rmtree(parts[-1])
+    lacks = rf"out/data lacks {parts[-1].name}, which _parts/ notes as done \(1 of {len(parts)} are gone\)"
+    assert re.search(lacks, refused(*base, "--append", "--output", out))
+    shutil.rmtree(out / "data")
+    for more in ((), ("--dry-run",)):
+        assert "lacks part=0" in refused(*base, "--append", "--output", out, *more)
     assert run(*base, "--overwrite", "--top-n", 1, "--output", out)[0] == 0
     assert all(len(row.tags) == 1 for row in scored(spark, out)[0].values())
 
