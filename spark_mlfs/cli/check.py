@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from .shared import (
+    NOT_MET,
     OK,
     Stages,
     check_data,
@@ -51,6 +54,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("labels of a row")
     group.add_argument("--top-n", metavar="N", help="its N best labels instead of the predicted ones")
     group.add_argument("--threshold", metavar="T", help="the labels that score at least T")
+    group.add_argument(
+        "--require",
+        action="append",
+        default=[],
+        metavar="METRIC>=X",
+        help="what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3; repeat for more",
+    )
     group = parser.add_argument_group("output")
     telling_arguments(group)
     dry_run_argument(group, "rows, columns, labels")
@@ -68,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
     if args.features:
         raise ParameterError("check takes no --features: the saved pipeline knows its columns")
     how = {"top_n": number("--top-n", args.top_n, int, 1), "threshold": number("--threshold", args.threshold, float)}
+    gates = [_gate(text) for text in args.require]
     if None not in how.values():
         raise ParameterError("give --top-n or --threshold, not both")
     data = data_flags(args)
@@ -104,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
         "seconds": stages.seconds,
         "versions": versions(version),
     }
+    unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
+    found |= {"required": args.require, "not_met": unmet} if gates else {}
     if untagged >= FEW_TAGS and how["top_n"] is None:
         found["remedy"] = mended(checked)
     tell(args, _in_words(found), found)
@@ -115,7 +128,26 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
             flush=True,
         )
-    return OK
+    for text, name, _ in gates:
+        if text in unmet:
+            print(f"spark-mlfs: not met: {text}: {name} is {found['metrics'].get(name)}", file=sys.stderr, flush=True)
+    return NOT_MET if unmet else OK
+
+
+def _gate(text: str) -> tuple[str, str, Callable[[float], bool]]:
+    """What --require says: its text, the metric, and whether a value will do."""
+    from ..evaluate.metrics import LARGER_IS_BETTER
+    from ..read.lines import near
+    from ..scoring.check import AT
+
+    known = [*LARGER_IS_BETTER, *(f"precisionAt{k}" for k in AT)]
+    found = re.fullmatch(r"\s*(\w+)\s*(>=|<=)\s*(\S+)\s*", text)
+    if found is None:
+        raise ParameterError(f"--require {text!r}: write it as 'microF1>=0.6' or 'hammingLoss<=0.1'")
+    if found[1] not in known:
+        raise ParameterError(f"--require: no metric {found[1]!r}: {near(found[1], known)}")
+    bound = number("--require " + found[1] + found[2], found[3], float)
+    return text, found[1], (lambda value: value >= bound) if found[2] == ">=" else (lambda value: value <= bound)
 
 
 def _dry_run(

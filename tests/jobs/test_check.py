@@ -187,3 +187,16 @@ def test_a_dry_run_measures_nothing(run, refused, home):
     assert sorted(found["columns_read"]) == [f"x{j}" for j in range(5)]
     assert "rows        150 to measure on" in run(*flags(home, "--dry-run")[:-1])[1]
     assert "there are 6 labels" in refused(*flags(home, "--dry-run", "--top-n", 7)[:-1])
+
+
+def test_a_gate_is_an_exit_code_and_a_line(run, refused, home):
+    metrics = json.loads(run(*flags(home))[1])["metrics"]
+    code, said, err = run(*flags(home, "--require", "microF1>=0.1", "--require", "hammingLoss <= 0.9", "--top-n", 2))
+    assert code == 0 and err == "" and json.loads(said)["not_met"] == []
+    much = f"microF1>={metrics['microF1'] + 0.01}"
+    code, said, err = run(*flags(home, "--require", much, "--require", "hammingLoss<=0.9", "--quiet"))
+    assert code == 3 and err == f"spark-mlfs: not met: {much}: microF1 is {metrics['microF1']}\n"
+    assert json.loads(said)["not_met"] == [much] and json.loads(said)["metrics"] == metrics
+    assert "did you mean 'microF1'" in refused(*flags(home, "--require", "mikroF1>=0.5")[:-1])
+    assert "write it as" in refused(*flags(home, "--require", "microF1")[:-1])
+    assert "must be a number, not '0,5'" in refused(*flags(home, "--require", "microF1>=0,5")[:-1])
