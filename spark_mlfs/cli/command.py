@@ -2,7 +2,8 @@
 warm-up | java-home``, and what ``jobs/*.py`` call.
 
 `main(argv)` returns the exit code: 0 done; 2 the user's error, told in one line on standard error; 130 interrupted, 143 ended by
-SIGTERM, both with a line that says what is kept; 1 anything else, with its traceback. Nothing is written unless all of it is (see
+SIGTERM, both with a line that says what is kept; 3 what `check --require` asks for is not met; 1 anything else, with its
+traceback. With --json what failed is an object on standard output, too. Nothing is written unless all of it is (see
 `output.folder`).
 
 A command is a module of this folder: `SUMMARY`, an `EPILOG` if it has examples, `add_arguments(parser)`, and `run(args)`, which
@@ -12,6 +13,7 @@ returns the exit code; and a line in `COMMANDS`. `shared` has the arguments and 
 from __future__ import annotations
 
 import argparse
+import json
 import re
 import signal
 import sys
@@ -118,16 +120,25 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt as error:
         ended = isinstance(error, Terminated)
         said = f": {error}" if str(error) else ""
-        print(f"spark-mlfs: {'ended by SIGTERM' if ended else 'interrupted'}{said}", file=sys.stderr, flush=True)
-        return 128 + signal.SIGTERM if ended else INTERRUPTED
+        line = f"{'ended by SIGTERM' if ended else 'interrupted'}{said}"
+        print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
+        return _failed(line, 128 + signal.SIGTERM if ended else INTERRUPTED, argv)
     except Exception as error:
         own = _user_error(error)
         if own is None or debug:
             traceback.print_exc()
         if own is None:
-            return FAILED
-        print("spark-mlfs: error: " + as_typed(" ".join(str(own).split()), argv), file=sys.stderr)
-        return USER_ERROR
+            return _failed(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", FAILED, argv)
+        line = as_typed(" ".join(str(own).split()), argv)
+        print(f"spark-mlfs: error: {line}", file=sys.stderr)
+        return _failed(line, USER_ERROR, argv)
+
+
+def _failed(line: str, code: int, argv: Sequence[str]) -> int:
+    """The exit code; with --json an object that says it stands on standard output in place of the result."""
+    if "--json" in argv:
+        print(json.dumps({"error": line, "code": code}), flush=True)
+    return code
 
 
 _COLUMN_FLAGS = {"features": "--features", "labels": "--labels-col", "id": "--id"}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.table import OutputTable
 
-OK, FAILED, USER_ERROR, INTERRUPTED = 0, 1, 2, 130
+OK, FAILED, USER_ERROR, NOT_MET, INTERRUPTED = 0, 1, 2, 3, 130
 SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no terminal
 SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 
@@ -90,13 +90,22 @@ def output_arguments(parser: argparse.ArgumentParser) -> Any:
     """The flags of where the results go; the group, for a command's own."""
     group = parser.add_argument_group("output")
     group.add_argument(
-        "--output", metavar="DIR", type=lambda text: text or None, help="folder to write; without a scheme it is on this machine"
+        "--output",
+        metavar="DIR",
+        type=_dated,
+        help="folder to write; without a scheme it is on this machine; {date} in it is today's",
     )
     group.add_argument(
         "--overwrite", action="store_true", help="replace the output of an earlier run, once the new one is complete"
     )
     telling_arguments(group)
     return group
+
+
+def _dated(output: str) -> str | None:
+    from ..read.toml import dated  # not before it is asked for: it needs pyspark
+
+    return dated(output) or None
 
 
 def telling_arguments(group: Any) -> None:
@@ -271,6 +280,7 @@ class Stages:
 
     def __init__(self, verbose: bool, quiet: bool = False) -> None:
         self.seconds: dict[str, float] = {}
+        self.quiet = quiet
         self.terminal = sys.stderr.isatty() and not quiet
         # spark-submit takes our standard error for its standard output, so that it never is a terminal
         self.lines = not quiet and (verbose or self.terminal or "PYSPARK_GATEWAY_PORT" in os.environ)
@@ -296,7 +306,12 @@ class Stages:
             self.bar.close()
         self.seconds[name] = round(time.perf_counter() - started, 4)
         if self.lines:
-            print(f"spark-mlfs: {name:<24} {self.seconds[name]:8.2f} s", file=sys.stderr, flush=True)
+            self.line(f"{name:<24} {self.seconds[name]:8.2f} s")
+
+    def line(self, text: str) -> None:
+        """A line on standard error, with the time where that is no terminal but a log."""
+        when = "" if self.terminal else time.strftime("%Y-%m-%dT%H:%M:%S%z ")
+        print(f"{when}spark-mlfs: {text}", file=sys.stderr, flush=True)
 
     def report(self, what: str, done: int, total: int) -> None:
         """The pipeline's progress."""
@@ -306,7 +321,7 @@ class Stages:
             self.bar.set_description_str(what)
         elif self.lines and done < total and time.perf_counter() - self.last_line > SECONDS_BETWEEN_LINES:
             self.last_line = time.perf_counter()
-            print(f"spark-mlfs: {what} {done} of {total}", file=sys.stderr, flush=True)
+            self.line(f"{what} {done} of {total}")
 
 
 def _tick(bar: Any, done: threading.Event) -> None:
@@ -321,13 +336,15 @@ def session(stages: Stages, debug: bool, ahead: Sequence[str] = ()) -> Iterator[
     `ahead`: modules of this package the command needs next; they are imported while Java starts."""
     from pyspark.sql import SparkSession
 
-    from ..session.local import local_session
+    from ..session.local import local_session, remote
 
     if not debug and not logging.root.handlers:
         logging.root.addHandler(logging.NullHandler())  # py4j logs an interrupt with two tracebacks
     had = SparkSession.getActiveSession() is not None or "DATABRICKS_RUNTIME_VERSION" in os.environ
     importing = threading.Thread(target=_import, args=(ahead,), daemon=True)
     importing.start()
+    if not had and (server := remote()) and not stages.quiet:
+        stages.line(f"connecting to {server[0]}:{server[1]}")
     with stages.stage("session"):
         spark = local_session("spark-mlfs", {"spark.log.level": "WARN"} if debug else {}, quiet=not debug)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import time
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -37,7 +38,11 @@ def read_toml(file: str) -> dict[str, Any]:
         line = _too_deep(text)  # the parser's time and memory grow with the square of the depth
         if line:
             raise ParameterError(f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections and keys only")
-        return tomllib.loads(text)
+        found = tomllib.loads(text)
+        run = found.get("run")
+        if isinstance(run, dict) and isinstance(run.get("output"), str):
+            run["output"] = dated(run["output"])
+        return found
     except FileNotFoundError:
         raise ParameterError(f"{file}: no such configuration file; conf/runs/quickstart.toml is one to start from") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -47,6 +52,11 @@ def read_toml(file: str) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError) as error:  # TOMLDecodeError, and numbers of too many digits
         raise ParameterError(f"{file}: not valid TOML: {str(error)[:200]}") from None
+
+
+def dated(output: str) -> str:
+    """The folder of an output, today's date in place of ``{date}``."""
+    return output.replace("{date}", time.strftime("%Y-%m-%d"))
 
 
 MAX_TOML, MAX_DEPTH = 1 << 20, 16

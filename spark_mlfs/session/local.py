@@ -11,15 +11,18 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import socket
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
+from ..errors import PlatformError
 from .classes import shared
 from .java import COMPILE_LATER, PACKAGE, java_home, started_with
 
@@ -46,12 +49,36 @@ def _send_package(spark: SparkSession) -> SparkSession:
 
 
 _sent: set[int] = set()
+SECONDS_TO_CONNECT = 5
 
 
 def of_our_own() -> bool:
     """Whether `local_session` would start a session: there is none, and nobody else chose one."""
     chosen = {"SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION", "PYSPARK_GATEWAY_PORT"} & set(os.environ)
     return not chosen and SparkSession.getActiveSession() is None
+
+
+def remote() -> tuple[str, int] | None:
+    """Host and port of the Connect server that SPARK_REMOTE names; None where it names none, or one that Spark starts itself."""
+    server = urlsplit(os.environ.get("SPARK_REMOTE", ""))
+    try:
+        return (server.hostname, server.port or 15002) if server.scheme == "sc" and server.hostname else None
+    except ValueError:  # a port that is none, which Spark tells
+        return None
+
+
+def _reach() -> None:
+    """Raises `PlatformError` where nobody listens at SPARK_REMOTE: Spark's client would try for minutes. A proxy is not asked."""
+    server = remote()
+    if server is None or any(os.environ.get(name) for name in ("grpc_proxy", "https_proxy", "http_proxy")):
+        return
+    try:
+        socket.create_connection(server, SECONDS_TO_CONNECT).close()
+    except OSError as error:
+        said = error.strerror or str(error) or "no answer"
+        raise PlatformError(
+            f"no Spark Connect server answers at {server[0]}:{server[1]} ({said.lower()}): start it, or correct SPARK_REMOTE"
+        ) from None
 
 
 def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, quiet: bool = True) -> SparkSession:
@@ -67,6 +94,7 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     if active is not None:
         return _send_package(active)
     if not of_our_own():
+        _reach()
         return _send_package(SparkSession.builder.appName(name).getOrCreate())  # someone else chose the master
     os.environ["JAVA_HOME"] = str(java_home())
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take the PATH's python3

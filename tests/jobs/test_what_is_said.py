@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli
 from spark_mlfs.cli import shared
 from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.completion import script
+from spark_mlfs.session import local
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 CONF = Path(__file__).resolve().parents[2] / "conf" / "runs"
@@ -236,3 +238,68 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
     with quiet.stage("nothing"):
         pass
     assert "nothing" not in terminal.getvalue() and "nothing" in quiet.seconds
+
+
+def test_lines_in_a_log_say_when(capfd):
+    stages = shared.Stages(verbose=True)
+    with stages.stage("thinking"):
+        pass
+    stages.last_line = -100.0
+    stages.report("part", 1, 3)
+    lines = capfd.readouterr().err.splitlines()
+    assert len(lines) == 2 and all(
+        re.match(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4} spark-mlfs: (thinking|part 1 of 3)", a) for a in lines
+    )
+
+
+def test_with_json_what_fails_is_an_object(run, table, monkeypatch):
+    code, said, err = run("select", "--data", "absent.csv", *TABLE, "--output", "x", "--json")
+    found = json.loads(said)
+    assert code == 2 == found["code"] and err == f"spark-mlfs: error: {found['error']}\n" and "no such file" in found["error"]
+    for raised, code in ((KeyError("x"), 1), (KeyboardInterrupt(), 130)):
+        monkeypatch.setattr(shared, "data_flags", lambda args, raised=raised: (_ for _ in ()).throw(raised))
+        monkeypatch.setattr("spark_mlfs.cli.check.data_flags", shared.data_flags)
+        done, said, _ = run("check", "--model", "m", "--format", "json", "--json")
+        assert done == code == json.loads(said)["code"] and json.loads(said)["error"]
+
+
+def test_an_output_is_dated(run, table, tmp_path, monkeypatch):
+    monkeypatch.setattr("spark_mlfs.read.toml.time.strftime", lambda _: "2026-02-03")
+    data = ("--data", table, *TABLE)
+    assert json.loads(run("select", *data, "--output", "runs/{date}", "--dry-run", "--json")[1])["output"] == "runs/2026-02-03"
+    (tmp_path / "c.toml").write_text('[run]\noutput = "a/{date}/b"\n')
+    assert (
+        json.loads(run("select", "--config", tmp_path / "c.toml", *data, "--dry-run", "--json")[1])["output"] == "a/2026-02-03/b"
+    )
+    assert "a/2026-02-03/b" in run("evaluate", "--config", tmp_path / "c.toml", *data, "--dry-run")[1]
+
+
+def test_a_dead_server_is_told_at_once(monkeypatch, capfd):
+    """In seconds: Spark's client goes on trying for two minutes and a half."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name in ("grpc_proxy", "https_proxy", "http_proxy", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPARK_REMOTE", f"sc://127.0.0.1:{port}/;token=secret")
+    monkeypatch.setattr("pyspark.sql.SparkSession.getActiveSession", lambda: None)
+    started = time.perf_counter()
+    code = cli.main(["sample", "documents", "--output", "x"])
+    said = capfd.readouterr()
+    assert code == 2 and time.perf_counter() - started < 10 and "secret" not in said.err
+    first, second = said.err.splitlines()
+    assert first.endswith(f"spark-mlfs: connecting to 127.0.0.1:{port}")
+    assert second.startswith(
+        f"spark-mlfs: error: no Spark Connect server answers at 127.0.0.1:{port} (connection refused): start"
+    )
+
+
+def test_a_server_that_spark_starts_itself_is_not_asked(monkeypatch):
+    for text, found in (
+        ("local[2]", None),
+        ("sc://host", ("host", 15002)),
+        ("sc://[::1]:7/;a=b", ("::1", 7)),
+        ("sc://h:x", None),
+    ):
+        monkeypatch.setenv("SPARK_REMOTE", text)
+        assert local.remote() == found
