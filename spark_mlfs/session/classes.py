@@ -9,9 +9,11 @@ differ.
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -56,9 +58,34 @@ def archive() -> Path:
 
 
 def options() -> str:
-    """Java's options that have it start with the kept classes; empty where there are none."""
+    """Java's options that have it start with the kept classes; empty where there are none, or they are not what was kept."""
     kept = archive()
-    return f"-Xshare:auto -XX:SharedArchiveFile={kept} -Xlog:disable -Xlog:all=error:stderr" if kept.is_file() else ""
+    if not kept.is_file():
+        return ""
+    if os.pathsep in str(kept):
+        fault = f"Java takes no path with a {os.pathsep!r} for them"
+    elif not _sum(kept).is_file() or _sum(kept).read_text() != _content(kept):
+        fault = "they are damaged, or of an earlier version (Java would crash): run `spark-mlfs warm-up` again"
+    else:
+        return f"-Xshare:auto {shlex.quote(f'-XX:SharedArchiveFile={kept}')} -Xlog:disable -Xlog:all=error:stderr"
+    from ..read.faults import notice
+
+    notice(f"Java starts without the classes kept at {kept}: {fault}")
+    return ""
+
+
+def _sum(kept: Path) -> Path:
+    """Return where the checksum of an archive stands."""
+    return kept.with_suffix(".sum")
+
+
+def _content(kept: Path) -> str:
+    """Return the size and the checksum of an archive."""
+    with kept.open("rb") as stream:
+        crc = 0
+        while part := stream.read(1 << 20):
+            crc = zlib.crc32(part, crc)
+        return f"{stream.tell()} {crc:08x}"
 
 
 @contextmanager
@@ -83,7 +110,7 @@ def keep() -> Path:
         environment = {
             **os.environ, "PYTHONPATH": path, OPTIONS: f"{before} -Xshare:off -XX:DumpLoadedClassList={listed}".strip()
         }  # fmt: skip
-        _done([sys.executable, "-c", _RUN, folder], environment, "the run that shows which classes are needed")
+        _done([sys.executable, "-c", _RUN, folder], environment, "the run that shows which classes are needed", folder)
         jars = Path(folder, "path").read_text()
         dump = [
             "-Xshare:dump",
@@ -93,16 +120,17 @@ def keep() -> Path:
             "-cp",
             jars,
         ]
-        _done([str(java_home() / "bin" / "java"), *dump], dict(os.environ), "Java's writing down of its classes")
+        _done([str(java_home() / "bin" / "java"), *dump], dict(os.environ), "Java's writing down of its classes", folder)
         if not fresh.is_file():
             raise SparkMlfsError(f"the Java at {java_home()} keeps no classes (only HotSpot's does): nothing was written")
         os.replace(fresh, kept)
+        _sum(kept).write_text(_content(kept))
     return kept
 
 
-def _done(command: list[str], environment: dict[str, str], what: str) -> None:
+def _done(command: list[str], environment: dict[str, str], what: str, cwd: str) -> None:
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=SECONDS, cwd=cwd)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise SparkMlfsError(f"{what} did not end: {error}") from None
     if done.returncode:
@@ -115,4 +143,5 @@ def remove() -> bool:
     kept = archive()
     there = kept.is_file()
     kept.unlink(missing_ok=True)
+    _sum(kept).unlink(missing_ok=True)
     return there

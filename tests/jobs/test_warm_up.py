@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from spark_mlfs import cli
 from spark_mlfs.errors import SparkMlfsError
+from spark_mlfs.read import faults
 from spark_mlfs.session import classes, java
 
 OPTIONS = "SPARK_SUBMIT_OPTS"
@@ -19,7 +21,7 @@ OPTIONS = "SPARK_SUBMIT_OPTS"
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
     """A cache folder of the test's own."""
-    folder = tmp_path / "cache"
+    folder = tmp_path / "my cache"
     folder.mkdir(mode=0o700)
     monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
     monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
@@ -33,6 +35,7 @@ def test_java_starts_with_what_is_kept_and_else_as_ever(cache, monkeypatch):
     kept = classes.archive()
     assert kept.is_relative_to(cache) and kept.parent.stat().st_mode & 0o777 == 0o700
     kept.write_bytes(b"classes")
+    classes._sum(kept).write_text(classes._content(kept))
     with classes.shared():
         assert f"-XX:SharedArchiveFile={kept}" in os.environ[OPTIONS].split()
     assert OPTIONS not in os.environ
@@ -45,6 +48,37 @@ def test_java_starts_with_what_is_kept_and_else_as_ever(cache, monkeypatch):
         monkeypatch.setenv(OPTIONS, own)
         with classes.shared():
             assert os.environ[OPTIONS] == own
+
+
+@pytest.mark.parametrize("damage", ["a bit", "cut", "no sum"])
+def test_java_starts_without_what_is_damaged(cache, damage):
+    """Java maps it unread, and crashes."""
+    kept = classes.archive()
+    kept.write_bytes(b"classes")
+    classes._sum(kept).write_text(classes._content(kept))
+    assert classes.options()
+    if damage == "no sum":
+        classes._sum(kept).unlink()
+    else:
+        kept.write_bytes(b"classer" if damage == "a bit" else b"class")
+    faults._told.clear()
+    with pytest.warns(faults.DataNotice, match=f"without the classes kept at {kept}: they are damaged"), classes.shared():
+        assert OPTIONS not in os.environ
+
+
+@pytest.mark.parametrize("name", ["a b", 'it\'s "so"', "a\\b", "a:b"])
+def test_any_path_of_the_cache(tmp_path, monkeypatch, name):
+    """Spark's launcher takes options apart as a shell does."""
+    (tmp_path / name).mkdir(mode=0o700)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / name))
+    kept = classes.archive()
+    kept.write_bytes(b"classes")
+    classes._sum(kept).write_text(classes._content(kept))
+    if os.pathsep in name:
+        with pytest.warns(faults.DataNotice, match="Java takes no path with a ':'"):
+            assert not classes.options()
+    else:
+        assert f"-XX:SharedArchiveFile={kept}" in shlex.split(classes.options())
 
 
 def test_another_java_or_spark_has_its_own(cache, monkeypatch, tmp_path):
@@ -84,7 +118,8 @@ def test_a_session_maps_what_was_kept(cache, capsys):
         pytest.skip("what a process maps is read off /proc")
     assert cli.main(["warm-up"]) == 0
     kept = classes.archive()
-    assert f"MB at {kept}" in capsys.readouterr().out and [path.name for path in kept.parent.iterdir()] == [kept.name]
+    assert f"MB at {kept}" in capsys.readouterr().out
+    assert {path.name for path in kept.parent.iterdir()} == {kept.name, f"{kept.stem}.sum"}
     code = (
         "import psutil\nfrom spark_mlfs.session import local_session\nspark = local_session('t')\n"
         "java = [p for p in psutil.Process().children(recursive=True) if 'java' in p.name()]\n"
@@ -119,3 +154,25 @@ def test_java_takes_the_options_ahead():
     for option in java.COMPILE_LATER.split()[1:]:
         name, value = option.removeprefix("-XX:").split("=")
         assert f"intx{name}={value}{{product}}{{commandline}}" in said
+
+
+def test_a_working_folder_gives_nothing_to_workers_nor_its_cache_to_java(tmp_path):
+    """A module of the name of one that workers import, a space in the cache's path, and a damaged archive there."""
+    cache = tmp_path / "my cache"
+    cache.mkdir(mode=0o700)
+    (tmp_path / "numpy.py").write_text(f"open({str(tmp_path / 'imported')!r}, 'w')\nraise SystemExit\n")
+    code = (
+        "import sys\nfrom spark_mlfs import cli\nfrom spark_mlfs.session import classes\n"
+        "classes.archive().write_bytes(bytes(range(256)) * 64)\n"
+        "sys.exit(cli.main(['select', '--format', 'planted', '--option', 'num_rows=60', '--option', 'num_features=5', "
+        "'--option', 'num_labels=2', '--method', 'mim', '--num-top-features', '2', '--output', 'out']))\n"
+    )
+    (tmp_path / "script").mkdir()
+    (tmp_path / "script" / "run.py").write_text(code)
+    root = str(Path(__file__).resolve().parents[2])
+    environment = {**os.environ, "PYTHONPATH": root, "XDG_CACHE_HOME": str(cache)}
+    command = [sys.executable, str(tmp_path / "script" / "run.py")]
+    said = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert said.returncode == 0 and (tmp_path / "out" / "manifest.json").exists(), said.stderr
+    assert "spark-mlfs: note: Java starts without the classes kept at" in said.stderr
+    assert not (tmp_path / "imported").exists()
