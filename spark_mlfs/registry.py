@@ -56,6 +56,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             self._classes.pop(name, None)
         self._installed = None
 
+    def packages(self) -> set[str]:
+        """Return the packages that the entries are of."""
+        return {place.partition(":")[0].partition(".")[0] for place in self._all().values()}
+
     def create(self, name: str) -> T:
         """A new instance of the class of that name; `ParameterError` lists the valid ones."""
         if name in self:
@@ -67,7 +71,15 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def __getitem__(self, name: str) -> type[T]:
         if name not in self._classes:
             module, _, attribute = self._all()[name].partition(":")
-            self._classes[name] = getattr(import_module(module), attribute)
+            try:
+                self._classes[name] = getattr(import_module(module), attribute)
+            except (Exception, SystemExit) as error:
+                if name not in (self._installed or ()):
+                    raise
+                raise ParameterError(
+                    f"the {self.kind} {name!r} of the installed package {module.partition('.')[0]} cannot be imported "
+                    f"({type(error).__name__}: {error}): mend or uninstall that package"
+                ) from error
         return self._classes[name]
 
     def __iter__(self) -> Iterator[str]:

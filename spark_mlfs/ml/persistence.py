@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import sys
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,10 @@ from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, 
 from pyspark.sql import SparkSession
 
 from ..blocks.codec import State, decode, encode
+from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
+from ..extract import EXTRACTORS
+from ..methods import METHODS
 
 PACKAGE = __name__.partition(".")[0]
 # of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
@@ -203,10 +207,13 @@ def class_path(cls: type) -> str:
 
 
 def attribute(module: str, name: str) -> Any:
-    """An attribute of a module; None where there is no such module, or the module has none of that name."""
+    """An attribute of a module; None where there is no such module, or the module has none of that name. What is saved has only
+    this package, pyspark's ML and those of registered entries imported, and is answered from what the process has imported."""
+    registered = METHODS.packages() | EXTRACTORS.packages() | CLASSIFIERS.packages()  # this one, too
+    own = f"{module}.".startswith("pyspark.ml.") or module.partition(".")[0] in registered
     try:
-        return getattr(importlib.import_module(module), name, None)
-    except (ImportError, ValueError):
+        return getattr(importlib.import_module(module) if own else sys.modules[module], name, None)
+    except (ImportError, ValueError, KeyError, SystemExit):
         return None
 
 

@@ -1,5 +1,5 @@
 """Pipelines saved and loaded without the JVM, in pyspark's own format: where pyspark's writer and reader of pipelines ask for a
-SparkContext, which a Connect client before 4.0 has not."""
+SparkContext, which a Connect client before 4.0 has not, and its reader imports whatever module a folder names."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.ml import PipelineModel
-from pyspark.ml.util import DefaultParamsWriter
+from pyspark.ml.param import Params
+from pyspark.ml.util import DefaultParamsWriter, JavaMLReadable
 from pyspark.sql import SparkSession
 
 from ..errors import ParameterError, worker_errors
-from ..read.frames import OF_THE_JVM
+from ..read.frames import OF_THE_JVM, jvm_within_reach
 from .persistence import AGAIN, attribute
 
 
@@ -31,21 +32,30 @@ def save_pipeline(spark: SparkSession, pipeline: PipelineModel, path: str, overw
 
 
 def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
-    """The pipeline saved at `path` by `save_pipeline`, or by pyspark with stages of Python's own. `ParameterError` where there is
-    none, or a stage is of the JVM."""
+    """The pipeline saved at `path` by `save_pipeline`, or by pyspark. `ParameterError` where there is none, a stage is of the JVM
+    that this client does not reach, or of a class that is not to be imported: pyspark's own reader imports whatever is named."""
     saved = _metadata(spark, path)
     told = saved.get("paramMap", {})
-    if not str(saved.get("class")).endswith(".PipelineModel") or "stageUids" not in told or told.get("language") != "Python":
+    if not str(saved.get("class")).endswith(".PipelineModel"):
+        raise ParameterError(f"{path} holds no pipeline")
+    if told.get("language") != "Python" or "stageUids" not in told:
+        if jvm_within_reach() and told.get("language") != "Python":
+            return PipelineModel.load(path)  # all of its stages are the JVM's, which has the classes it was started with
         raise ParameterError(f"{path} holds no pipeline of Python's own stages: {OF_THE_JVM}; load it with a client of Spark 4")
     stages = []
     for number, uid in enumerate(told["stageUids"]):
         place = _place(path, number, uid, len(told["stageUids"]))
-        module, _, name = str(_metadata(spark, place).get("class")).rpartition(".")
-        if module.startswith("org.apache.spark"):
+        named = str(_metadata(spark, place).get("class"))
+        module, _, name = named.replace("org.apache.spark", "pyspark").rpartition(".")
+        if named.startswith("org.apache.spark") and not jvm_within_reach():
             raise ParameterError(f"{path}: its stage {name} is of the JVM: {OF_THE_JVM}; load it with a client of Spark 4")
         kind: Any = attribute(module, name)
-        if kind is None:
-            raise ParameterError(f"{path}: there is no class {module}.{name} here; install the package it is of")
+        whole = (JavaMLReadable, PipelineModel) if module.startswith("pyspark.") else Params  # the others load what they hold
+        if not isinstance(kind, type) or not issubclass(kind, whole):
+            raise ParameterError(
+                f"{path}: its stage {named} is not imported from a saved folder, which takes spark_mlfs, pyspark.ml (no stage of "
+                "which holds others) and packages of registered methods: install or import the package it is of, if you trust it"
+            )
         stages.append(load_pipeline(spark, place) if issubclass(kind, PipelineModel) else kind.load(place))
     return PipelineModel(stages)._resetUid(saved["uid"])
 
@@ -60,6 +70,8 @@ def _metadata(spark: SparkSession, path: str) -> dict[str, Any]:
         with worker_errors():
             return json.loads(spark.read.text(f"{path}/metadata").first()[0])
     except AnalysisException:
-        raise ParameterError(f"{path!r} holds nothing that was saved (no metadata to read): give a pipeline's folder") from None
+        raise ParameterError(
+            f"{path!r} holds nothing that was saved (no metadata to read): give a pipeline's whole folder"
+        ) from None
     except (ValueError, TypeError):
         raise ParameterError(f"{path}/metadata is damaged, or not of a saved pipeline: {AGAIN}") from None

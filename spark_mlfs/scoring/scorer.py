@@ -22,7 +22,6 @@ from ..ml.pipelines import load_pipeline
 from ..ml.rows import Cells, feature_cells
 from ..ml.selectors import MultiLabelSelectorModel
 from ..read.faults import reading
-from ..read.frames import jvm_within_reach
 from ..read.lines import near
 from ..read.tables import quoted
 from .words import word_counts
@@ -197,11 +196,9 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
 
 def _pipeline(spark: SparkSession, where: str) -> Any:
     """The pipeline model saved at `where`; `ParameterError` where it or a stage of it is damaged or absent."""
-    from pyspark.ml import PipelineModel
-
     try:
         with worker_errors():
-            return PipelineModel.load(where) if jvm_within_reach() else load_pipeline(spark, where)
+            return load_pipeline(spark, where)
     except SparkMlfsError:
         raise
     except Exception as error:  # pyspark's reader of stages lets through whatever goes wrong

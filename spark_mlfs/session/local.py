@@ -111,12 +111,22 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
         "spark.python.daemon.module": "spark_mlfs.session.daemon",
         "spark.python.sql.dataFrameDebugging.enabled": "false",  # lines of ours, noted at several calls of Java a column
     }
+    if not _looks_here():
+        defaults["spark.executorEnv.PYTHONSAFEPATH"] = "1"
     builder = SparkSession.builder.master("local[*]").appName(name)
     settings = {**defaults, **(conf or {})}
     for key, value in settings.items():
         builder = builder.config(key, value)
     with started_with(ahead=COMPILE_LATER), shared(), _java_started(settings) if quiet else nullcontext():
         return builder.getOrCreate()
+
+
+def _looks_here() -> bool:
+    """Return whether this process imports from the working folder; else its workers do not, either (of Python 3.10 they do)."""
+    try:
+        return os.getcwd() in map(os.path.abspath, sys.path)
+    except FileNotFoundError:  # the folder was deleted
+        return False
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -577,9 +578,9 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
     ),
     "score, pipeline a list": ("score", whole, text_of_metadata(lambda b: b"[]"), r"pipeline/metadata is damaged"),
     "score, pipeline gone": ("score", whole, gone("metadata"), r"no saved pipeline at \S+/run; give the folder"),
-    "score, stages gone": ("score", whole, gone("stages"), r"run/pipeline cannot be loaded, a stage is absent or damaged"),
-    "score, uids gone": ("score", whole, metadata(paramMap={"language": "Python"}), r"run/pipeline cannot be loaded, a stage is"),
-    "score, gatherer cut off": ("score", stage(0), text_of_metadata(lambda b: b[:50]), r"run/pipeline cannot be loaded, a stage"),
+    "score, stages gone": ("score", whole, gone("stages"), r"stages/0_\S+ holds nothing that was saved"),
+    "score, uids gone": ("score", whole, metadata(paramMap={"language": "Python"}), r"run/pipeline holds no pipeline of"),
+    "score, gatherer cut off": ("score", stage(0), text_of_metadata(lambda b: b[:50]), r"stages/0_\S+/metadata is damaged"),
     "score, stage cut off": (
         "score", stage(1), text_of_metadata(lambda b: b[:50]),
         r"stages/1_\S+/metadata is damaged|cannot be loaded",
@@ -587,7 +588,14 @@ COMMANDS: dict[str, tuple[str, Callable[[Path], Path], Damage, str]] = {
     "score, stage newer": ("score", stage(2), metadata(format=9, spark_mlfs="7.1.0"), r"stages/2_\S+ " + NEWER),
     "score, stage of no package": (
         "score", stage(2), metadata(**{"class": "nowhere.at.All"}),
-        r"cannot be loaded, a stage is absent",
+        r"its stage nowhere.at.All is not imported",
+    ),
+    "score, stage that loads others": (
+        "score", stage(2), metadata(**{"class": "pyspark.ml.tuning.CrossValidatorModel"}), r"Model is not imported from a saved",
+    ),
+    "score, stage that is none": (
+        "score", stage(2), metadata(**{"class": "os.path"}),
+        r"its stage os.path is not imported",
     ),
     "score, classifier without data": ("score", stage(2), gone("data"), r"stages/2_\S+/data is not there, or holds no Parquet"),
     "score, classifier garbled": (
@@ -612,6 +620,21 @@ def test_a_command_tells_which_file_is_damaged(home, run, tmp_path, name):
     assert len(err.splitlines()) == 1 and err.startswith("spark-mlfs: error: "), err
     one_line(err.strip(), line)
     assert [p.name for p in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_saved_folder_has_nothing_of_its_own_imported(home, run, tmp_path, monkeypatch):
+    """What it names lies in a folder that Python imports from; pyspark's reader of pipelines would import it."""
+    shutil.copytree(home / "run", tmp_path / "run")
+    (tmp_path / "run" / "evil_stage.py").write_text("raise SystemExit('it was imported')\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    for folder, command in ((stage(2), "score"), (model, "transform")):
+        metadata(**{"class": "run.evil_stage.X"})(folder(tmp_path / "run"))
+        flags = ["--data", home / "train.csv", "--format", "csv", "--id", "k", "--output", tmp_path / "out"]
+        more = [] if command == "score" else ["--features", "x*", "--labels-col", "y*"]
+        code, err = run(command, "--model", tmp_path / "run", *flags, *more)
+        assert code == 2 and not [name for name in sys.modules if "evil_stage" in name], err
+        one_line(err.strip(), "its stage run.evil_stage.X is not imported|holds a X, not a MultiLabelSelectorModel")
 
 
 # ---- journals of runs that were cut short ----

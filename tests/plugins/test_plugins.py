@@ -13,6 +13,7 @@ import pytest
 
 import spark_mlfs
 from spark_mlfs import METHODS, ParameterError, pipeline
+from spark_mlfs.registry import Registry
 from spark_mlfs.testing import check_method, engine_of, example, frame_of, rank_here
 
 HERE = Path(__file__).parent
@@ -41,6 +42,21 @@ def test_an_entry_point_makes_it_known(installed):
     assert METHODS.create("presence").title == installed.title
     with pytest.raises(ParameterError, match="did you mean 'presence'"):
         METHODS.create("presense")
+
+
+@pytest.mark.parametrize("text", ["raise SystemExit(0)", "import nothing_of_that_name", "1 / 0", ""])
+def test_a_package_that_cannot_be_imported_is_told(tmp_path, monkeypatch, text):
+    """An entry point that ends the process would have ended the command with code 0, and nothing done."""
+    (tmp_path / "mlfs_broken.py").write_text(text)
+    (tmp_path / "mlfs_broken-1.dist-info").mkdir()
+    (tmp_path / "mlfs_broken-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: mlfs-broken\nVersion: 1\n")
+    (tmp_path / "mlfs_broken-1.dist-info" / "entry_points.txt").write_text("[spark_mlfs.extractors]\nbad = mlfs_broken:Bad\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    extractors = Registry("extractor", "spark_mlfs.extractors", {})
+    assert "mlfs_broken" in extractors.packages()
+    with pytest.raises(ParameterError, match=r"^the extractor 'bad' of the installed package mlfs_broken cannot be imported \("):
+        extractors.create("bad")
+    sys.modules.pop("mlfs_broken", None)
 
 
 def test_it_keeps_the_laws(installed, spark):
