@@ -28,6 +28,8 @@ from .base import Statistic
 from .contingency import count_state, counts_of, table_bytes
 from .targets import Classes, Labels, Target, groups_of
 
+MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int64
+
 
 def cells_of(block: CodedBlock, coding: Coding, selected: tuple[int, ...]) -> np.ndarray:
     """(n,) a number for each row's joint code of the selected features: equal codes, equal numbers (within the block)."""
@@ -89,8 +91,8 @@ class CellCounts(Statistic):
 
     @property
     def cells(self) -> int:
-        """How many joint cells there may be."""
-        return self.coding.width ** len(self.selected)
+        """How many joint cells there may be; from `MANY` on only that they are too many to count one by one."""
+        return min(self.coding.width ** len(self.selected), MANY)
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         cell = cells_of(block, self.coding, self.selected)

@@ -26,6 +26,7 @@ from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.ranking import significant
 from spark_mlfs.statistics import cells, contingency, labelsets, moments, quantiles, targets
 from spark_mlfs.statistics.base import cut, paste
+from spark_mlfs.testing import frame_of
 
 PACKAGE = Path(spark_mlfs.__file__).parent
 
@@ -191,6 +192,23 @@ def test_cells_spread_over_tasks_give_the_same_bits(planted, monkeypatch):
     monkeypatch.setattr(runner, "DIRECT_BYTES", 1 << 15)  # a few cells, then by cell
     many = pipeline.rank(planted, request, small_bytes=0)[0]
     assert many.scores.path.gains == one.scores.path.gains and many.ranking.equals(one.ranking)
+
+
+def test_more_joint_codes_than_int64_has_rank_as_in_memory(spark):
+    """30 picks of five bins are 5³⁰ codes: only those that occur are numbered, however the rows are divided."""
+    rng = np.random.default_rng(1)
+    x, y = np.zeros((720, 36)), (rng.random((720, 3)) < 0.3).astype(float)
+    for f in range(36):  # every feature tells about 20 rows of its own
+        x[20 * f : 20 * f + 20, f] = rng.integers(1, 5, 20)
+    packed = pack(frame_of(spark, x, y, sparse=True).repartition(3), row_id="id")
+    for method, more in (("cmi", {}), ("cmi", {"label_coding": "lp"}), ("ppt-cmi", {"min_count": 2})):
+        here = spark_mlfs.rank(sp.csr_matrix(x), y, method, k=36, **more)
+        assert here["score"].notna().sum() > 27
+        (there,) = pipeline.rank(packed, [pipeline.Request.of(method, more, 36)], small_bytes=0)
+        assert there.distributed
+        columns = ["rank", "index", "score", "relevance"]
+        assert there.ranking[columns].equals(here[columns]), method
+    packed.release()
 
 
 def test_a_state_above_the_budget_is_refused(planted):
