@@ -29,7 +29,7 @@ from .blocks.prepared import Held, Prepared
 from .blocks.profile import Profile
 from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
-from .errors import ParameterError, WorkerBudgetError
+from .errors import DataError, ParameterError, WorkerBudgetError
 from .methods import METHODS
 from .methods.base import Method, Scores
 from .methods.labels import by_place
@@ -238,6 +238,11 @@ class Solve:
         return out
 
     def __call__(self, engine: Engine) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
+        if engine.tame() and any(r.parameters.get("scaling") == "none" for r in self.requests):
+            raise DataError(
+                "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of unscaled features leave double "
+                "precision; give scaling='standard' (--set scaling=standard), or the feature in another unit"
+            )
         extras = [(extra, r) for r in self.requests for extra in r.extras]
         for extra, r in extras:
             extra.before(engine, r.implementation, r.parameters)
@@ -355,6 +360,7 @@ def compute(
     tried = 0
     if packed.profile.size <= small_bytes:
         outline = SizingEngine(packed.profile)
+        outline.tame()
         if outline.fits(work.needs(outline) if hasattr(work, "needs") else [], worker_bytes):
             tried = 1
             try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -195,6 +195,14 @@ class Block(LabelledRows):
         """The block of a run of rows; dense features are not copied."""
         rows = np.arange(first, last)
         return Block(self.x[first:last], self.ids[first:last], *self.take_labels(rows), self._take_grades(rows))
+
+    def times(self, shift: np.ndarray) -> Block:
+        """The block with feature j multiplied by 2^`shift`[j]."""
+        x = self.x.astype(np.float64)
+        if not self.sparse:
+            return replace(self, x=np.ldexp(x, shift))
+        x.data = np.ldexp(x.data, shift[x.indices])
+        return replace(self, x=x)
 
     def _take_grades(self, rows: np.ndarray) -> np.ndarray | None:
         """The grades of some of the rows, in the order of `rows`."""

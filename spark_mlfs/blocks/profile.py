@@ -16,6 +16,7 @@ from .grades import BITS, ONE
 from .grades import MOST as MOST_GRADED
 from .weights import MOST, TOO_FAR, exponent_of, in_units
 
+REACH = 480  # features within 2^±REACH have squares, and products and sums of those, within float64
 THIN = 0.3  # share of a dense block's cells that are not zero, from which it counts as full
 
 
@@ -89,6 +90,23 @@ class Profile:
         out = replace(self)
         out.__dict__["varying"] = np.asarray(features)
         return out
+
+    def excess(self) -> np.ndarray | None:
+        """(d,) exponents of the powers of two that take varying features beyond 2^±`REACH` back to there; one for all where one
+        will do, so that proportions stay. None where no feature is beyond."""
+        exponent = np.frexp(np.maximum(np.abs(self.low), np.abs(self.high)))[1][self.varying]
+        top, bottom, out = exponent.max(initial=0), exponent.min(initial=0), np.zeros(self.d, np.int64)
+        if max(top, -bottom) <= REACH:
+            return None
+        some = np.clip(exponent, -REACH, REACH) - exponent
+        one = some[np.argmax(np.abs(some))]
+        out[self.varying] = one if (np.abs(exponent + one) <= REACH).all() else some
+        return out
+
+    def times(self, shift: np.ndarray) -> Profile:
+        """The profile of the rows whose feature j is multiplied by 2^`shift`[j]."""
+        low, high = np.ldexp(self.low, shift), np.ldexp(self.high, shift)
+        return replace(self, low=low, high=high, binary=self.binary & (shift == 0)).only(self.varying)
 
     @property
     def density(self) -> float:

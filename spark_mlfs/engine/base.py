@@ -74,6 +74,7 @@ class Engine:
     """What a method may ask of the data. Features are the varying ones, numbered 0..v-1 in their order."""
 
     look_ahead = 1  # how many link vectors a greedy method should ask for at once
+    shift: np.ndarray | None = None  # (d,) exponents of what features are multiplied by
     in_one_process = False  # whether all rows are in this process
     driver_bytes = DRIVER_BYTES
     worker_bytes = WORKER_BYTES
@@ -90,6 +91,14 @@ class Engine:
     def num_features(self) -> int:
         """Number of varying features."""
         return len(self.profile.varying)
+
+    def tame(self) -> bool:
+        """Take features whose squares leave float64 times powers of two (`Profile.excess`); whether there are any. A ranking that
+        does not depend on the features' scale is the same."""
+        shift = self.profile.excess()
+        if shift is not None:
+            self.profile, self.shift = self.profile.times(shift), shift
+        return shift is not None
 
     def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
         """The results of the statistics, in order; those that are not known share one scan. Without `keep` new results are not

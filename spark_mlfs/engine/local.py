@@ -60,6 +60,11 @@ class LocalEngine(Engine):
         self._identified = False
         self._coded: dict[tuple[int, str], CodedBlock] = {}
 
+    def tame(self) -> bool:
+        if super().tame():
+            self.rows = self.rows.times(self.shift)
+        return self.shift is not None
+
     def identified(self) -> Block:
         """All rows, with ids that no two of them share (`blocks.identity`)."""
         if not self._identified:

@@ -36,6 +36,7 @@ from .tasks import (
     ShardedPartials,
     SpreadCells,
     SpreadColumns,
+    Times,
     WorkOnColumns,
     gather_coded,
     run_in_one_task,
@@ -70,7 +71,8 @@ class SparkEngine(Engine):
 
     def raw(self) -> DataFrame:
         """The blocks as they were packed: equal rows may share an id."""
-        return self.packed.frame.where("block is not null").select("block")
+        rows = self.packed.frame.where("block is not null").select("block")
+        return rows if self.shift is None else rows.mapInArrow(Times(self.shift), "block binary")
 
     def identified(self) -> DataFrame:
         """The blocks with ids that no two rows share (`blocks.identity`)."""

@@ -179,6 +179,18 @@ class Recode:
             yield _block_row(concatenate_coded(waiting).encode())
 
 
+@dataclass(frozen=True)
+class Times:
+    """Raw blocks with feature j multiplied by 2^`shift`[j]."""
+
+    shift: np.ndarray
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for data in binary_cells(batch, "block"):
+                yield _block_row(Block.decode(data).times(self.shift).encode())
+
+
 def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
     if position is None:
         return pa.RecordBatch.from_arrays([binary_array(data)], names=["block"])
@@ -284,6 +296,7 @@ class InMemory:
     work: Callable[[np.ndarray, Block], Any]
 
     def __call__(self, engine: LocalEngine) -> Any:
+        engine.tame()
         return engine.in_memory(self.work)
 
 

@@ -90,6 +90,7 @@ class Portray:
         return [statistic] if size <= min(MOST_BYTES, engine.driver_bytes, engine.worker_bytes // 4) else []
 
     def __call__(self, engine: Engine) -> tuple[Portrait | None, Cost]:
+        engine.tame()
         wanted = self.needs(engine)
         if not wanted:
             return None, engine.cost

@@ -26,7 +26,7 @@ from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.solvers.ranking import significant
 from spark_mlfs.statistics import cells, contingency, labelsets, moments, quantiles, targets
 from spark_mlfs.statistics.base import cut, paste
-from spark_mlfs.testing import frame_of
+from spark_mlfs.testing import engine_of, example, frame_of
 
 PACKAGE = Path(spark_mlfs.__file__).parent
 
@@ -208,6 +208,20 @@ def test_more_joint_codes_than_int64_has_rank_as_in_memory(spark):
         assert there.distributed
         columns = ["rank", "index", "score", "relevance"]
         assert there.ranking[columns].equals(here[columns]), method
+    packed.release()
+
+
+def test_features_beyond_the_root_of_double_precision_rank_distributed_as_in_memory(spark):
+    x, y = example()
+    x[:, ::2] = np.ldexp(x[:, ::2], 700)
+    packed = pack(frame_of(spark, x, y).repartition(3), row_id="id")
+    for method, more in (("fisher", {}), ("ridge", {}), ("ppt-cmi", {"estimator": "knn"}), ("jmi", {"binning": "quantile"})):
+        request = pipeline.Request.of(method, more, 4)
+        ((here, _, _),), _ = pipeline.Solve((request,))(engine_of(x, y))
+        for small in (0, 1 << 30):
+            (there,) = pipeline.rank(packed, [request], small_bytes=small)
+            assert there.scores.values.tobytes() == here.values.tobytes(), method
+            assert there.scores.path is None or there.scores.path.gains == here.path.gains, method
     packed.release()
 
 
