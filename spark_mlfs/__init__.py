@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .report.compare import compare
     from .session.local import local_session
 
-# imports of the classes, written by ml.generate
+# imports of the classes, written by conf/developers/generate.py
 if TYPE_CHECKING:
     from .ml.classifier_classes import (
         BRkNNClassifier,
@@ -107,7 +107,7 @@ __all__ = [
     "read",
     "register",
     "selector_class",
-    # names of the classes, written by ml.generate
+    # names of the classes, written by conf/developers/generate.py
     "AutoSelector",
     "Chi2Selector",
     "CMISelector",

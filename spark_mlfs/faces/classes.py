@@ -1,42 +1,112 @@
-"""The estimator class of every name in a registry: written out in the source, or made at first use for an entry from outside."""
+"""The estimator class of every name in a registry: a line of the source, or made at first use for an entry from outside; what it
+takes, and what is read of it, are made of the tables of parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence  # noqa: F401 (for the annotations that are made here)
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar, Literal  # noqa: F401
 
 from ..errors import ParameterError
 from ..params import Parameter
 from ..registry import Registry
-from .source import estimator_source
+from .described import Spelling, camel, docstring, signature
+
+
+class Made:
+    """An attribute of a class that is made when it is first asked for: no import of an entry, no text that nobody reads."""
+
+    def __init__(self, cls: type, name: str, make: Callable[[Any], Any]) -> None:
+        self.cls, self.name, self.make = cls, name, make
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        value = self.make(self.cls)
+        setattr(self.cls, self.name, value)
+        return value.__get__(instance, owner) if isinstance(value, types.FunctionType) else value
+
+
+class EntryEstimator:
+    """Common part of both faces' estimators. A class of a registered name is a line, ``class JMISelector(SelectorEstimator,
+    entry="jmi")``: the parameters of METHODS["jmi"] and the `_common` ones become its keywords and its docstring."""
+
+    registry: ClassVar[Registry[Any]]
+    _common: ClassVar[tuple[Parameter, ...]]  # that every class of the base takes besides its entry's own
+    _spelled: ClassVar[Spelling] = staticmethod(camel)
+    _made: ClassVar[tuple[str, ...]] = ("__doc__", "__init__")
+    entry: ClassVar[Any] = None  # a class of the registry
+
+    def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
+        super().__init_subclass__(**further)
+        if entry is not None:
+            cls.entry = Made(cls, "entry", lambda cls: cls.registry[entry])
+            for name in cls._made:
+                if vars(cls).get(name) is None:
+                    setattr(cls, name, Made(cls, name, MAKERS[name]))
+
+    def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> Any:
+        """Keep the values that were passed, of parameters that are `known` by name and default."""
+        raise NotImplementedError
+
+    @classmethod
+    def _parameters(cls) -> list[Parameter]:
+        """Return the entry's own parameters and the common ones; `ParameterError` where one cannot be a keyword."""
+        taken = {p.camel for p in cls._common}
+        for p in cls.entry.parameters:
+            if not p.camel.isidentifier() or p.camel in taken:
+                kind = f"{cls.registry.kind} {cls.entry.name!r}"
+                raise ParameterError(f"{kind} cannot have a parameter {p.name!r}: give it another name")
+        return [*cls.entry.parameters, *cls._common]
+
+
+def _docstring(cls: type[EntryEstimator]) -> str:
+    return docstring(cls.registry.kind, cls.entry, cls._parameters(), cls._spelled)
+
+
+def _constructor(cls: type[Any]) -> Any:
+    known = {cls._spelled(p): p.default for p in cls._parameters()}
+
+    def __init__(self: Any, **values: Any) -> None:
+        super(cls, self).__init__()
+        self._take(values, known)
+
+    return _with_keywords(__init__, cls, "None")
+
+
+def _set_params(cls: type[Any]) -> Any:
+    known = {cls._spelled(p): p.default for p in cls._parameters()}
+
+    def setParams(self: Any, **values: Any) -> Any:
+        """Sets several params: those that are passed."""
+        return self._take(values, known)
+
+    return _with_keywords(setParams, cls, "Self")
+
+
+def _with_keywords(function: Any, cls: type[EntryEstimator], returns: str) -> Any:
+    """Return `function`, which takes any keywords, as the method of `cls` that takes its parameters."""
+    function.__qualname__, function.__module__ = f"{cls.__qualname__}.{function.__name__}", cls.__module__
+    function.__signature__ = made = signature(cls._parameters(), cls._spelled, returns)
+    function.__annotations__ = {p.name: p.annotation for p in list(made.parameters.values())[1:]} | {"return": returns}
+    return function
+
+
+MAKERS = {"__doc__": _docstring, "__init__": _constructor, "setParams": _set_params}
 
 
 class EstimatorClasses(Mapping[str, type]):
     """Names of a registry and their estimator classes, ``classes["jmi"]``.
 
-    `registry`  of methods, extractors or classifiers
+    `base`      the base class, `weighted` of that of an entry that takes row weights
     `suffix`    what the class's name ends in: the class of method ``JMI`` is ``JMISelector``
-    `base`      name of the base class, in the written module; `weighted` of that of an entry that takes row weights
-    `common`    parameters that every class takes
-    `module`    where the classes are written out. One that is not there, since its entry was registered or installed from
-                outside, is made of the same text and put there: what was pickled or saved finds it once the entry is registered
-    `text`      writes a class: `source.estimator_source` of pyspark.ml's, `source.array_estimator_source` of scikit-learn's
+    `module`    where the classes are listed. One that is not there, since its entry was registered or installed from outside,
+                is put there: what was pickled or saved finds it once the entry is registered
     """
 
-    def __init__(
-        self,
-        registry: Registry[Any],
-        suffix: str,
-        base: str,
-        common: Sequence[Parameter],
-        module: str,
-        text: Callable[[str, str, type, str, str, Sequence[Parameter]], str] = estimator_source,
-        weighted: str | None = None,
-    ) -> None:
-        self.registry, self.suffix, self.base, self.common, self._module = registry, suffix, base, tuple(common), module
-        self.text, self.weighted = text, weighted or base
+    def __init__(self, base: type[Any], suffix: str, module: str, weighted: type[Any] | None = None) -> None:
+        self.registry: Registry[Any] = base.registry
+        self.base, self.suffix, self._module, self.weighted = base, suffix, module, weighted or base
 
     @property
     def module(self) -> ModuleType:
@@ -46,14 +116,9 @@ class EstimatorClasses(Mapping[str, type]):
         """The name of the class of an entry."""
         return self.registry[name].__name__ + self.suffix
 
-    def base_of(self, name: str) -> str:
-        """The name of the base class of an entry's."""
+    def base_of(self, name: str) -> type[Any]:
+        """The base class of an entry's."""
         return self.weighted if getattr(self.registry[name], "weighted", False) else self.base
-
-    def source(self, name: str) -> str:
-        """The text of the class of an entry."""
-        kind, entry = self.registry.kind, self.registry[name]
-        return self.text(kind, name, entry, self.class_name(name), self.base_of(name), self.common)
 
     def of(self, name: str) -> type:
         """The class of an entry; `ParameterError` lists the names where there is none of this one."""
@@ -78,9 +143,11 @@ class EstimatorClasses(Mapping[str, type]):
                 f"{self.registry.kind} {name!r}: {class_name} is the class of {known.entry.name!r}; give the class "
                 f"{entry.__name__} another name"
             )
-        text = "from __future__ import annotations\n\n" + self.source(name)  # as in the written file: types are not evaluated
-        exec(compile(text, f"<{class_name}>", "exec"), vars(module))
-        return vars(module)[class_name]
+        place = {"__module__": self._module}
+        made = types.new_class(class_name, (self.base_of(name),), {"entry": name}, lambda body: body.update(place))
+        made._parameters()  # refused before it is known
+        setattr(module, class_name, made)
+        return made
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.registry)

@@ -20,11 +20,11 @@ from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError
+from ..faces.classes import EntryEstimator
 from ..faces.fit import Fit, Learner
 from ..read.frames import as_spark
-from ..registry import Registry
 from ..schema import attribute_names
-from .params import FITTING, Checked, declare, name_or_none
+from .params import Checked, known_params, name_or_none
 from .persistence import PIECES, Reader, SavedData, Writer, load_state, state_rows
 from .rows import feature_positions
 from .shared import FittingAccessors
@@ -39,16 +39,17 @@ Checks = TypeVar("Checks")  # what the checks before packing hand to the computa
 
 
 class MultiLabelEstimator(
-    FittingAccessors, Checked, Estimator[Fitted], HasFeaturesCol, DefaultParamsReadable, MLWritable, Generic[Fitted, Checks]
+    EntryEstimator,
+    FittingAccessors,
+    Estimator[Fitted],
+    HasFeaturesCol,
+    DefaultParamsReadable,
+    MLWritable,
+    Generic[Fitted, Checks],
 ):
-    """Common part of every estimator: the columns it reads and how it runs.
+    """Common part of every estimator: the columns it reads and how it runs. Of an entry, its parameters are Params, too."""
 
-    A class of a registered name is written ``class JMISelector(SelectorEstimator, entry="jmi")``: the parameters of
-    METHODS["jmi"] become its Params.
-    """
-
-    registry: ClassVar[Registry[Any]]
-    entry: ClassVar[Any] = None  # a class of the registry
+    _made = ("__doc__", "__init__", "setParams")
 
     labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=TypeConverters.toString)
     idCol = Param(
@@ -59,15 +60,15 @@ class MultiLabelEstimator(
     )
 
     def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
-        super().__init_subclass__(**further)
-        if entry is not None:
-            cls.entry = cls.registry[entry]
-            declare(cls, cls.entry.parameters)
+        own = () if entry is None else cls.registry[entry].parameters
+        super().__init_subclass__(entry=entry, parameters=own, **further)
 
     def __init__(self) -> None:
         super().__init__()
-        own = () if self.entry is None else self.entry.parameters
-        self._setDefault(featuresCol="features", labelsCol="labels", idCol=None, **{p.camel: p.default for p in (*FITTING, *own)})
+        self._setDefault(featuresCol="features", labelsCol="labels", idCol=None)
+
+    def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> Self:
+        return self._set(**known_params(self, values, known))
 
     def setFeaturesCol(self, value: str) -> Self:
         """Sets `featuresCol`."""
@@ -152,9 +153,6 @@ class MultiLabelEstimator(
         copied = super().copy(extra)
         copied._progress = self._progress
         return copied
-
-
-declare(MultiLabelEstimator, FITTING)
 
 
 # ---- models ----

@@ -25,8 +25,8 @@ from ..classify.knn import NeighbourVote
 from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..faces.classes import EstimatorClasses
+from ..faces.described import COLUMN, FEATURES, LABELS, ROW_ID
 from ..faces.fit import Fit
-from ..faces.source import COLUMN, FEATURES, LABELS, ROW_ID
 from ..faces.tags import best_labels
 from ..kernels.knn import Nearest
 from ..kernels.votes import label_counts
@@ -48,7 +48,6 @@ PREDICTION = Parameter(
     "prediction_col", "prediction", COLUMN, "multi-hot vector of the predicted labels, their names in its metadata"
 )
 RAW_PREDICTION = Parameter("raw_prediction_col", "rawPrediction", COLUMN, "vector of the labels' scores, larger is likelier")
-COMMON = (FEATURES, LABELS, PREDICTION, RAW_PREDICTION, ROW_ID, *FITTING)
 
 # training machines costs far more than reading the rows: above this, side by side
 SIDE_BY_SIDE_BYTES = 256 << 10
@@ -209,6 +208,7 @@ class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifi
     """Common part of the classifiers."""
 
     registry = CLASSIFIERS
+    _common = (FEATURES, LABELS, PREDICTION, RAW_PREDICTION, ROW_ID, *FITTING)
     model = MultiLabelClassificationModel
 
     def __init__(self) -> None:
@@ -232,4 +232,4 @@ class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifi
         return SIDE_BY_SIDE_BYTES if fit.learner.by_label(fit.parameters) else SMALL_BYTES
 
 
-ESTIMATORS = EstimatorClasses(CLASSIFIERS, "Classifier", "ClassifierEstimator", COMMON, f"{__package__}.classifier_classes")
+ESTIMATORS = EstimatorClasses(ClassifierEstimator, "Classifier", f"{__package__}.classifier_classes")

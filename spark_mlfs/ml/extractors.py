@@ -23,8 +23,8 @@ from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..faces.classes import EstimatorClasses
+from ..faces.described import COLUMN, FEATURES, LABELS, ROW_ID
 from ..faces.fit import Fit
-from ..faces.source import COLUMN, FEATURES, LABELS, ROW_ID
 from ..params import Parameter
 from ..schema import SLICES, attribute_metadata
 from ..solvers.ranking import complete
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 OUTPUT = Parameter("output_col", "extracted", COLUMN, "vector of the extracted features, their names in its metadata")
-COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *FITTING)
 
 
 class _Output(HasOutputCol):
@@ -113,6 +112,7 @@ class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], _O
     """Common part of the extractors."""
 
     registry = EXTRACTORS
+    _common = (FEATURES, LABELS, OUTPUT, ROW_ID, *FITTING)
     model = MultiLabelExtractorModel
 
     def __init__(self) -> None:
@@ -123,4 +123,4 @@ class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], _O
         return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else SMALL_BYTES
 
 
-ESTIMATORS = EstimatorClasses(EXTRACTORS, "Extractor", "ExtractorEstimator", COMMON, f"{__package__}.extractor_classes")
+ESTIMATORS = EstimatorClasses(ExtractorEstimator, "Extractor", f"{__package__}.extractor_classes")

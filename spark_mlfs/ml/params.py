@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pyspark.ml.param import Param, Params
 
 from ..blocks.labels import FORMS
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError, renamed
+from ..faces.described import annotation
 from ..params import Choice, Integer, Parameter, former_names
 
 if TYPE_CHECKING:
@@ -26,15 +27,35 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def declare(owner: type, parameters: Sequence[Parameter]) -> None:
-    """pyspark.ml Params of `parameters` on a class; its getters and setters, written in the source, are documented."""
+    """Give a class a pyspark.ml Param, a getter and a setter of each parameter."""
     for p in parameters:
-        doc = f"{p.doc} ({p.constraint})"
+        doc, head, kind = f"{p.doc} ({p.constraint})", _headed(p.camel), annotation(p.constraint)
         setattr(owner, p.camel, Param(Params._dummy(), p.camel, doc, typeConverter=p.accept))
-        head = _headed(p.camel)
-        getattr(owner, f"get{head}").__doc__ = f"Value of `{p.camel}`: {doc}."
-        getattr(owner, f"set{head}").__doc__ = f"Sets `{p.camel}`: {doc}."
+        _declare_method(owner, f"get{head}", _getter(p.camel), {"return": kind}, f"Value of `{p.camel}`: {doc}.")
+        _declare_method(owner, f"set{head}", _setter(p.camel), {"value": kind, "return": "Self"}, f"Sets `{p.camel}`: {doc}.")
     for name, p in former_names(parameters).items():
         _declare_former(owner, name, p.camel)
+
+
+def _getter(name: str) -> Any:
+    def get(self: Any) -> Any:
+        return self.getOrDefault(name)
+
+    return get
+
+
+def _setter(name: str) -> Any:
+    def set(self: Any, value: Any) -> Any:
+        return self._set(**{name: value})
+
+    return set
+
+
+def _declare_method(owner: type, name: str, method: Any, annotations: dict[str, str], doc: str) -> None:
+    if name not in vars(owner):
+        method.__name__, method.__qualname__, method.__module__ = name, f"{owner.__qualname__}.{name}", owner.__module__
+        method.__annotations__, method.__doc__ = annotations, doc
+        setattr(owner, name, method)
 
 
 def _declare_former(owner: type, name: str, now: str) -> None:
@@ -59,41 +80,47 @@ def _headed(name: str) -> str:
 
 
 def keyword_only(method: Function) -> Function:
-    """A method of a stage that takes params as keywords: `_input_kwargs` holds those that were passed, as with pyspark's
-    decorator of this name; `ParameterError` names an unknown one."""
-    known = method.__kwdefaults__ or {}
+    """Return a method that takes params as keywords: `_input_kwargs` holds those that were passed, as with pyspark's decorator of
+    this name; `ParameterError` names an unknown one."""
 
     @functools.wraps(method)
     def wrapper(self: Any, **values: Any) -> Any:
-        if values.keys() - known.keys():
-            values = {_current(self, name): value for name, value in values.items()}
-        for name in values:
-            if name not in known:
-                raise unknown_param(self, name, known)
-        self._input_kwargs = values
+        self._input_kwargs = known_params(self, values, method.__kwdefaults__ or {})
         return method(self, **values)
 
     return wrapper  # type: ignore[return-value]
 
 
-def _current(stage: Any, name: str) -> str:
-    """Today's name of a param of an entry."""
-    former = former_names(stage.entry.parameters) if getattr(stage, "entry", None) is not None else {}
-    if name not in former:
-        return name
-    renamed(f"{type(stage).__name__}: {name}", former[name].camel)
-    return former[name].camel
-
-
-def unknown_param(stage: Any, name: str, known: Sequence[str] | Mapping[str, Any]) -> ParameterError:
-    """What is said of a param that a stage does not have."""
-    return ParameterError(f"{type(stage).__name__} has no param {name!r}; it takes: {', '.join(sorted(known))}")
+def known_params(stage: Any, values: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Return the values of params by today's names; `ParameterError` for one that the stage does not have."""
+    former = {} if getattr(stage, "entry", None) is None else former_names(stage.entry.parameters)
+    out = {}
+    for name, value in values.items():
+        if name in former:
+            renamed(f"{type(stage).__name__}: {name}", former[name].camel)
+            name = former[name].camel
+        if name not in known:
+            raise ParameterError(f"{type(stage).__name__} has no param {name!r}; it takes: {', '.join(sorted(known))}")
+        out[name] = value
+    return out
 
 
 class Checked(Params):
-    """Params that refuse None where it is no value of theirs; pyspark's own take it unasked."""
+    """Params that refuse None where it is no value of theirs; pyspark's own take it unasked. Those of a table are written
+    ``class FittingAccessors(Checked, parameters=FITTING)`` and have its defaults."""
 
     _input_kwargs: dict[str, Any]
+    _declared: ClassVar[tuple[Parameter, ...]] = ()
+
+    def __init_subclass__(cls, parameters: Sequence[Parameter] = (), **further: Any) -> None:
+        super().__init_subclass__(**further)
+        cls._declared = tuple(parameters)
+        declare(cls, parameters)
+
+    def __init__(self) -> None:
+        super().__init__()
+        tables = (vars(base).get("_declared", ()) for base in type(self).__mro__)
+        self._setDefault(**{p.camel: p.default for table in tables for p in table})
 
     def _set(self, **values: Any) -> Self:
         for name, value in values.items():

@@ -22,44 +22,42 @@ from pyspark.sql import types as T
 
 from .. import params as spec
 from .. import pipeline
-from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed
 from ..errors import DataError, ParameterError
 from ..faces import show
 from ..faces.classes import EstimatorClasses
 from ..faces.cut import Cut
-from ..faces.source import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID, WEIGHT
+from ..faces.described import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Choice, Optional, Parameter, Text
+from ..params import Parameter
 from ..schema import attribute_names, with_names
-from ..select import Constraints, constraints, modes
+from ..select import Constraints
 from ..select.constraints import whole_groups
 from ..select.modes import COLUMNS, LEVELS, RULES
 from ..select.rules import passing
 from .base import MultiLabelEstimator, Saved
-from .params import FITTING, declare
+from .params import FITTING
 from .persistence import SavedData, load_ranking
 from .rows import feature_positions
-from .shared import ConstraintAccessors, GradingAccessors, ScreeningAccessors, SelectionAccessors, WeightingAccessors
+from .shared import (
+    CONSTRAINTS,
+    GRADING,
+    SCREENING,
+    SELECTION,
+    WEIGHTING,
+    ConstraintAccessors,
+    GradingAccessors,
+    ScreeningAccessors,
+    SelectionAccessors,
+    WeightingAccessors,
+)
 from .slices import sliced
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
-SELECTION = (*modes.parameters(), ORDER)
-SCREENING = (
-    Parameter(
-        "screen", None, Optional(Text("METHOD:COUNT, such as chi2:10000")), "filter that runs first, the method on its best"
-    ),
-)
-
-
 OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
-CONSTRAINTS = constraints.PARAMETERS
-WEIGHTING = (WEIGHT,)
-COMMON = (FEATURES, LABELS, OUTPUT, ROW_ID, *WEIGHTING, *GRADING, *SELECTION, *SCREENING, *CONSTRAINTS, *FITTING)
 
 
 class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
@@ -99,9 +97,6 @@ class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
         )
 
 
-declare(_Selection, SELECTION)
-
-
 class MultiLabelSelectorModel(Saved, _Selection):
     """A ranking of features, and the transformer that keeps the best of them.
 
@@ -127,7 +122,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(featuresCol="features", **{p.camel: p.default for p in SELECTION})
+        self._setDefault(featuresCol="features")
         self._ranking = pd.DataFrame({"rank": [], "index": [], "name": [], "score": [], "relevance": []})
         self._extra: dict[str, Any] = {}
 
@@ -312,10 +307,7 @@ class SelectorEstimator(
     """Common part of the selectors."""
 
     registry = METHODS
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(**{p.camel: p.default for p in (*SELECTION, *SCREENING, *CONSTRAINTS, *WEIGHTING, *GRADING)})
+    _common = (FEATURES, LABELS, OUTPUT, ROW_ID, *WEIGHTING, *GRADING, *SELECTION, *SCREENING, *CONSTRAINTS, *FITTING)
 
     def _weight_col(self) -> str | None:
         return self.getWeightCol()
@@ -353,9 +345,6 @@ class SelectorEstimator(
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=4)
         return MultiLabelSelectorModel.of(result)
-
-
-declare(SelectorEstimator, (*SCREENING, *CONSTRAINTS, *WEIGHTING, *GRADING))
 
 
 def _registered(name: str) -> str:
@@ -434,4 +423,4 @@ class MultiLabelSelector(SelectorEstimator):
         return self.getMethod(), self.getMethodParams()
 
 
-SELECTORS = EstimatorClasses(METHODS, "Selector", "SelectorEstimator", COMMON, f"{__package__}.selector_classes")
+SELECTORS = EstimatorClasses(SelectorEstimator, "Selector", f"{__package__}.selector_classes")

@@ -19,7 +19,7 @@ from ..errors import worker_errors
 if TYPE_CHECKING:
     from .selectors import MultiLabelSelector
 
-# imports of the classes, written by ml.generate
+# imports of the classes, written by conf/developers/generate.py
 if TYPE_CHECKING:
     from .classifier_classes import (
         BRkNNClassifier,
@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MultiLabelSelector",
-    # names of the classes, written by ml.generate
+    # names of the classes, written by conf/developers/generate.py
     "AutoSelector",
     "Chi2Selector",
     "CMISelector",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,9 +18,10 @@ from ..blocks.prepared import Held
 from ..classify.base import Classifier
 from ..extract.base import Extractor
 from ..faces.arrays import MEMORY, learned
+from ..faces.classes import EntryEstimator
+from ..faces.described import snake
 from ..faces.fit import Fit
 from ..params import former_names
-from ..registry import Registry
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -35,39 +34,20 @@ def _current(cls: type[ArrayEstimator], given: dict[str, Any]) -> dict[str, Any]
     return spec.current(cls.entry.parameters, given, cls.__name__)
 
 
-def _by_former_names(init: Callable[..., None]) -> Callable[..., None]:
-    """A constructor that takes the former names of parameters, too; its signature has today's. The entry is imported only where
-    a name is none of these."""
-    known = set(inspect.signature(init).parameters)
+class ArrayEstimator(EntryEstimator, BaseEstimator):
+    """Common part of every estimator."""
 
-    @functools.wraps(init)
-    def wrapper(self: ArrayEstimator, *args: Any, **values: Any) -> None:
-        init(self, *args, **(values if known.issuperset(values) else _current(type(self), values)))
-
-    return wrapper
-
-
-class _Entry:
-    """The class of an estimator's entry in its registry, imported when it is asked for."""
-
-    def __get__(self, instance: Any, owner: Any) -> Any:
-        return None if owner.entry_name is None else owner.registry[owner.entry_name]
-
-
-class ArrayEstimator(BaseEstimator):
-    """Common part of every estimator. A class of a registered name is written ``class JMISelector(SelectorOfArrays,
-    entry="jmi")``."""
-
-    registry: ClassVar[Registry[Any]]
-    entry_name: ClassVar[str | None] = None
-    entry: ClassVar[Any] = _Entry()
+    _common = (MEMORY,)
+    _spelled = staticmethod(snake)
     memory_bytes: int | None
 
-    def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
-        super().__init_subclass__(**further)
-        if entry is not None:
-            cls.entry_name = entry
-            cls.__init__ = _by_former_names(cls.__init__)  # type: ignore[method-assign]
+    def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> None:
+        given = values if known.keys() >= values.keys() else _current(type(self), values)
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}")
+        for name, default in known.items():
+            setattr(self, name, given.get(name, default))
 
     def set_params(self, **params: Any) -> Self:
         return super().set_params(**(params if self.entry is None else _current(type(self), params)))

@@ -12,16 +12,12 @@ from ..classify import CLASSIFIERS
 from ..classify.base import Classifier
 from ..engine.base import one_thread
 from ..errors import ParameterError
-from ..faces.arrays import MEMORY
 from ..faces.classes import EstimatorClasses
-from ..faces.source import array_estimator_source
 from ..schema import SLICES
 from .base import LearningEstimator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-COMMON = (MEMORY,)
 
 
 def _gives_probabilities(estimator: ClassifierOfArrays) -> bool:
@@ -95,6 +91,4 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return scores[:, 1] - scores[:, 0] if self.single_ and scores.shape[1] == 2 else scores
 
 
-ESTIMATORS = EstimatorClasses(
-    CLASSIFIERS, "Classifier", "ClassifierOfArrays", COMMON, f"{__package__}.classifier_classes", array_estimator_source
-)
+ESTIMATORS = EstimatorClasses(ClassifierOfArrays, "Classifier", f"{__package__}.classifier_classes")

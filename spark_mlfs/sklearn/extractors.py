@@ -13,16 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 from ..engine.base import one_thread
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
-from ..faces.arrays import MEMORY
 from ..faces.classes import EstimatorClasses
-from ..faces.source import array_estimator_source
 from ..schema import SLICES
 from .base import LearningEstimator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-COMMON = (MEMORY,)
 
 
 class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
@@ -59,6 +55,4 @@ class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
         return np.array(self.entry().names(self.state_, [str(name) for name in self.label_names_]), object)
 
 
-ESTIMATORS = EstimatorClasses(
-    EXTRACTORS, "Extractor", "ExtractorOfArrays", COMMON, f"{__package__}.extractor_classes", array_estimator_source
-)
+ESTIMATORS = EstimatorClasses(ExtractorOfArrays, "Extractor", f"{__package__}.extractor_classes")

@@ -17,7 +17,6 @@ from ..blocks.arrays import wrong_value
 from ..faces import show
 from ..faces.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, cut_of, grades_of, said_in_python, selected
 from ..faces.classes import EstimatorClasses
-from ..faces.source import array_estimator_source
 from ..methods import DEFAULT_METHOD, METHODS
 from ..select import Constraints
 from .base import ArrayEstimator, note_features
@@ -25,8 +24,6 @@ from .base import ArrayEstimator, note_features
 if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Self
-
-COMMON = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MEMORY)
 
 
 class SelectorOfArrays(TransformerMixin, ArrayEstimator):
@@ -51,6 +48,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     """
 
     registry = METHODS
+    _common = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MEMORY)
     ranking_: pd.DataFrame
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
@@ -222,12 +220,4 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         return self.method, self.method_params or {}
 
 
-SELECTORS = EstimatorClasses(
-    METHODS,
-    "Selector",
-    "SelectorOfArrays",
-    COMMON,
-    f"{__package__}.selector_classes",
-    array_estimator_source,
-    "WeightedSelectorOfArrays",
-)
+SELECTORS = EstimatorClasses(SelectorOfArrays, "Selector", f"{__package__}.selector_classes", WeightedSelectorOfArrays)

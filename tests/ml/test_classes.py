@@ -1,4 +1,4 @@
-"""The estimator classes as editors and users see them: written out, typed, documented; those from outside by the same text."""
+"""The estimator classes as editors and users see them: listed, typed, documented; those from outside alike."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ import inspect
 import pickle
 import typing
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
 import spark_mlfs
+import spark_mlfs.sklearn
 from spark_mlfs import ParameterError
 from spark_mlfs.classify.base import Classifier
 from spark_mlfs.extract.base import Extractor
+from spark_mlfs.faces.described import annotation
 from spark_mlfs.methods.mim import MIM
-from spark_mlfs.ml import generate
+from spark_mlfs.ml import shared
 from spark_mlfs.ml.classifiers import ESTIMATORS as CLASSIFYING
 from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
 from spark_mlfs.ml.selectors import SELECTORS
@@ -24,59 +27,84 @@ from spark_mlfs.params import Choice, Flag, Integer, Number, Numbers, Optional, 
 CLASSES = {f"{room} {name}": (classes, name) for room, classes in
            (("selectors", SELECTORS), ("extractors", EXTRACTING), ("classifiers", CLASSIFYING)) for name in classes}  # fmt: skip
 EVERY = pytest.mark.parametrize("key", CLASSES)
+OWN = {key: (classes[name], name) for key, (classes, name) in CLASSES.items()}
+PACKAGE = Path(spark_mlfs.__file__).parent
 
 
-def tree(path) -> dict[str, ast.ClassDef]:
-    return {node.name: node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)}
+def tree(room: str) -> dict[str, ast.ClassDef]:
+    """The classes of a stub: what an editor reads, without running anything."""
+    text = (PACKAGE / f"{room}.pyi").read_text(encoding="utf-8")
+    return {node.name: node for node in ast.parse(text).body if isinstance(node, ast.ClassDef)}
 
 
-# what an editor reads, without running anything
-SOURCE = {name: node for face, module in generate.WRITTEN if face == "ml"
-          for name, node in tree(generate.PACKAGE / face / f"{module}.py").items()}  # fmt: skip
+STUBS = {(face, kind): tree(f"{face}/{kind}_classes") for face in ("ml", "sklearn") for kind in
+         ("selector", "extractor", "classifier")}  # fmt: skip
 
 
-@pytest.mark.parametrize("path", list(generate.files()), ids=lambda path: f"{path.parent.name}-{path.name}")
-def test_the_files_are_what_the_script_writes(path):
-    assert path.read_text() == generate.files()[path], "run: python -m spark_mlfs.ml.generate"
+def spelled(node: ast.AST) -> str:
+    return ast.unparse(node)
+
+
+def accessors(node: ast.ClassDef) -> dict[str, tuple[str, str, str]]:
+    """By name the types of a Param, of its getter and of its setter."""
+    types = {f.target.id: spelled(f.annotation) for f in node.body if isinstance(f, ast.AnnAssign)}
+    functions = {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)}
+    out = {}
+    for name, kind in types.items():
+        get, set = (functions[f"{verb}{name[0].upper()}{name[1:]}"] for verb in ("get", "set"))
+        out[name] = kind, spelled(get.returns), spelled(set.args.args[1].annotation)
+    return out
+
+
+def test_a_class_is_a_line_of_the_source():
+    """A search for it finds it, with the name of its method."""
+    assert 'class JMISelector(SelectorEstimator, entry="jmi"): ...\n' in (PACKAGE / "ml/selector_classes.py").read_text()
+    for face, kind in STUBS:
+        lines = (PACKAGE / face / f"{kind}_classes.py").read_text().splitlines()
+        listed = [line.split("(")[0][6:] for line in lines if line.startswith("class ")]
+        assert listed == [name for name in STUBS[face, kind] if not name.startswith("_")]
+        assert set(listed) == {made.__name__ for made, _ in OWN.values() if made.__name__.lower().endswith(kind)}
 
 
 @EVERY
-def test_a_class_is_written_out_with_every_parameter(key):
-    """Keyword-only and typed, in `__init__` and `setParams`; a Param, getter and setter for each of its own; a docstring says
-    what each is."""
-    classes, name = CLASSES[key]
-    made = classes[name]
-    node = SOURCE[made.__name__]
+@pytest.mark.parametrize("face", ["ml", "sklearn"])
+def test_editors_read_every_parameter(key, face):
+    """Of `__init__` and `setParams`, typed and with its default; a Param, a getter and a setter of its own and of common ones."""
+    made, name = OWN[key]
+    classes = STUBS[face, key.split()[0][:-1]]
+    cls = getattr(spark_mlfs if face == "ml" else spark_mlfs.sklearn, made.__name__)
+    node = classes[cls.__name__]
+    common = {f.target.id: spelled(f.annotation) for f in classes["_Common"].body}
+    assert inspect.getdoc(cls).split("\n\n")[0].split() == ast.get_docstring(node).split()
     functions = {f.name: f for f in node.body if isinstance(f, ast.FunctionDef)}
-    fields = {f.target.id for f in node.body if isinstance(f, ast.AnnAssign)}
-    own = [p.camel for p in classes.registry[name].parameters]
-    doc = ast.get_docstring(node)
-    entries = [line for line in doc.splitlines() if " : " in line]
-    assert doc.startswith(inspect.getdoc(classes.registry[name]).splitlines()[0])
-    assert "\nParameters\n----------\n" in doc
-    for head in ("__init__", "setParams"):
-        arguments = functions[head].args
-        names = [a.arg for a in arguments.kwonlyargs]
-        assert names[: len(own)] == own and [a.arg for a in arguments.args] == ["self"] and arguments.kwarg is None
-        assert all(a.annotation is not None for a in arguments.kwonlyargs) and functions[head].returns is not None
-        assert set(names) == {p.name for p in made().params}
-        defaults = dict(zip(names, map(ast.literal_eval, arguments.kw_defaults), strict=True))
-        estimator = made()
-        for each, default in defaults.items():
-            actual = estimator.getOrDefault(each)
-            assert actual == (f"{estimator.uid}__output" if default == "<uid>__output" else default)
-            (entry,) = [line for line in entries if line.startswith(f"{each} : ")]
-            assert entry.endswith(f"default {written(default)}")
-    assert fields == set(own)
-    for each in own:
-        title = each[0].upper() + each[1:]
-        assert f"get{title}" in functions and functions[f"set{title}"].args.args[1].annotation is not None
-    lines = node.end_lineno - node.lineno
-    assert lines < 200, f"{made.__name__} takes {lines} lines"
+    assert set(functions) == ({"__init__", "setParams"} if face == "ml" else {"__init__"})
+    for head, function in functions.items():
+        arguments = function.args
+        own = {a.arg: (spelled(a.annotation), ast.literal_eval(d)) for a, d in
+               zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)}  # fmt: skip
+        real = dict(inspect.signature(getattr(cls, head)).parameters)
+        del real["self"]
+        assert list(real) == [*own, *common]
+        assert {name: (p.annotation, p.default) for name, p in real.items() if name in own} == own
+        assert {name: p.annotation for name, p in real.items() if name in common} == common
+        assert spelled(arguments.kwarg.annotation) == "Unpack[_Common]" and [a.arg for a in arguments.args] == ["self"]
+    if face == "ml":
+        assert set(real) == {p.name for p in cls().params}
+        typed = {}
+        for mixin in (b.id for b in node.bases if b.id in classes):
+            typed |= accessors(classes[mixin])
+        assert typed == {name: (f"Param[{kind}]", kind, kind) for name, (kind, _) in own.items()}
+        defaults = {**{name: p.default for name, p in real.items()}, "outputCol": f"{(made := cls()).uid}__output"}
+        if "outputCol" in real and real["outputCol"].default != "<uid>__output":
+            defaults["outputCol"] = real["outputCol"].default
+        assert {name: made.getOrDefault(name) for name in real} == {name: defaults[name] for name in real}
 
 
-def written(value):
-    return f'"{value}"' if isinstance(value, str) else repr(value)
+def test_editors_read_the_params_of_all_selectors():
+    for name, node in tree("ml/shared").items():
+        declared = getattr(shared, name)._declared
+        kinds = {p.camel: annotation(p.constraint).replace('"', "'") for p in declared}
+        assert accessors(node) == {name: (f"Param[{kind}]", kind, kind) for name, kind in kinds.items()}
 
 
 @EVERY

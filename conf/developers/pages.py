@@ -1,7 +1,7 @@
 """A page for every method: what it computes, parameters, measured cost, when to take it, an example; and their index.
 
 The text comes of the docstrings and the registry, the words of advice of ``notebooks/methods/advice.toml``, the figures of
-``notebooks/methods/costs.json``, which ``python -m spark_mlfs.ml.pages [METHOD ...]`` measures anew. `ml.generate` writes the
+``notebooks/methods/costs.json``, which ``python conf/developers/pages.py [METHOD ...]`` measures anew. `generate.py` writes the
 pages.
 """
 
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..methods import METHODS
-from ..params import Parameter
+from spark_mlfs.methods import METHODS
+from spark_mlfs.params import Parameter
 
 FOLDER = Path(__file__).resolve().parents[2] / "notebooks" / "methods"
 SIZES = ((1000, 100), (4000, 200), (16000, 400))  # rows and features of the measurements
@@ -30,8 +30,7 @@ SECTIONS = ("Symbols", "Raises", "Source", "Deviations")
 
 def own() -> list[str]:
     """The package's own methods."""
-    package = __package__.partition(".")[0]
-    return [name for name in METHODS if METHODS[name].__module__.partition(".")[0] == package]
+    return [name for name in METHODS if METHODS[name].__module__.startswith("spark_mlfs.")]
 
 
 def pages() -> dict[Path, str]:
@@ -130,7 +129,7 @@ spark-mlfs select --data data/corpus.parquet --format parquet --option features=
   --method {name}{set_one} --num-top-features 50 --output runs/{name}
 ```
 
-[All methods](README.md). Written by `python -m spark_mlfs.ml.generate`.
+[All methods](README.md). Written by `python conf/developers/generate.py`.
 """
 
 
@@ -152,7 +151,7 @@ def index(costs: Mapping[str, Any], advice: Mapping[str, Any]) -> str:
     parts.append(
         f"\n## All\n\nSeconds of one thread for {PICKS} features of rows in memory under {LABELS} labels ({costs['about']}).\n\n"
         + _table(heads, lines)
-        + "\n\nWritten by `python -m spark_mlfs.ml.generate`.\n"
+        + "\n\nWritten by `python conf/developers/generate.py`.\n"
     )
     return "".join(parts)
 
@@ -166,11 +165,11 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
 
     from sklearn.datasets import load_digits
 
-    from ..blocks.arrays import hold
-    from ..engine.base import one_thread
-    from ..faces.arrays import rank
-    from ..pipeline import Request
-    from ..pipeline import rank as ranked
+    from spark_mlfs.blocks.arrays import hold
+    from spark_mlfs.engine.base import one_thread
+    from spark_mlfs.faces.arrays import rank
+    from spark_mlfs.pipeline import Request
+    from spark_mlfs.pipeline import rank as ranked
 
     digits, digit = load_digits(return_X_y=True, as_frame=True)
     data = [hold(*planted(n, d))[0] for n, d in SIZES]

@@ -1,0 +1,182 @@
+"""Write what readers and editors see of the estimator classes: a line for each, their typed stubs, the public names of the
+package, and the methods' pages: ``python conf/developers/generate.py``.
+
+To be run when a method, extractor or classifier, its parameters or its docstring change. A class works without: these are texts.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pages import pages
+
+import spark_mlfs
+from spark_mlfs.faces.classes import EstimatorClasses
+from spark_mlfs.faces.described import WIDTH, annotation, literal
+from spark_mlfs.ml import classifiers, extractors, selectors, shared
+from spark_mlfs.ml.params import Checked
+from spark_mlfs.params import Parameter
+from spark_mlfs.sklearn import classifiers as array_classifiers
+from spark_mlfs.sklearn import extractors as array_extractors
+from spark_mlfs.sklearn import selectors as array_selectors
+
+PACKAGE = Path(spark_mlfs.__file__).resolve().parent
+LISTED = "# fmt: off\nfrom __future__ import annotations\n\n"
+STUB = '"""{about}: written by ``python conf/developers/generate.py``."""\n\n# fmt: off\n# ruff: noqa: E501\n{imports}\n'
+TITLES = {
+    "selector": "A selector for every method",
+    "extractor": "An estimator for every extractor",
+    "classifier": "An estimator for every classifier",
+}
+ROOMS = {
+    "ml": (selectors.SELECTORS, extractors.ESTIMATORS, classifiers.ESTIMATORS),
+    "sklearn": (array_selectors.SELECTORS, array_extractors.ESTIMATORS, array_classifiers.ESTIMATORS),
+}
+
+
+def own(classes: EstimatorClasses) -> list[Any]:
+    """Return the estimator classes of the package's own entries."""
+    return [classes[name] for name in classes if classes.registry[name].__module__.startswith("spark_mlfs.")]
+
+
+def base(cls: Any) -> Any:
+    return cls.__mro__[1]
+
+
+def listed(face: str, classes: EstimatorClasses) -> str:
+    """Return the module of the classes, a line each."""
+    kind, names = classes.suffix.lower(), "SELECTORS" if classes.suffix == "Selector" else "ESTIMATORS"
+    about = TITLES[kind] + (" of tables in memory" if face == "sklearn" else "")
+    bases = ", ".join([names, *sorted({base(cls).__name__ for cls in own(classes)})])
+    lines = [f"class {cls.__name__}({base(cls).__name__}, entry={literal(cls.entry.name)}): ..." for cls in own(classes)]
+    return (
+        f'"""{about}: `help` tells what each takes, and editors read the stub."""\n\n{LISTED}from .{kind}s import {bases}\n\n\n'
+        + "\n".join(lines)
+        + f"\n\n__getattr__ = {names}.named  # the class of an entry from outside, made when it is first asked for\n"
+    )
+
+
+# ---- stubs ----
+
+
+def typed(parameters: Iterable[Parameter], spelled: Any) -> list[str]:
+    return [f"{spelled(p)}: {annotation(p.constraint)} = {literal(p.default)}" for p in parameters]
+
+
+def method(name: str, words: Sequence[str], returns: str) -> str:
+    """Return the head of a method with keywords, as many to a line as go."""
+    lines, line = [], ""
+    for word in words:
+        longer = f"{line} {word},".lstrip()
+        if line and len(longer) > WIDTH - 8:
+            lines.append(line)
+            longer = f"{word},"
+        line = longer
+    text = "".join(f"        {each}\n" for each in [*lines, line])
+    return f"    def {name}(\n{text}    ) -> {returns}: ...\n"
+
+
+def accessors(p: Parameter) -> str:
+    """Return the Param, getter and setter of a parameter."""
+    name, kind = p.camel, annotation(p.constraint)
+    head = name[0].upper() + name[1:]
+    lines = f"{name}: Param[{kind}]", f"def get{head}(self) -> {kind}: ...", f"def set{head}(self, value: {kind}) -> Self: ..."
+    return "".join(f"    {line}\n" for line in lines)
+
+
+def stub(face: str, classes: EstimatorClasses) -> str:
+    """Return the stub of the classes: what an entry brings is typed in its class, common parameters once."""
+    spelled, made = base(own(classes)[0])._spelled, own(classes)
+    common = "".join(f"    {spelled(p)}: {annotation(p.constraint)}\n" for p in made[0]._common)
+    parts = [f"class _Common(TypedDict, total=False):\n{common}\n"]
+    mixins: dict[tuple[str, str], str] = {}
+    bodies = []
+    for cls in made:
+        bases = [base(cls).__name__]
+        if face == "ml":
+            for p in cls.entry.parameters:
+                mixin = f"_{p.camel[0].upper()}{p.camel[1:]}" + "_" * sum(p.camel == name for name, _ in mixins)
+                key = p.camel, annotation(p.constraint)
+                if key not in mixins:
+                    parts.append(f"class {mixin}:\n{accessors(p)}")
+                bases.insert(-1, mixins.setdefault(key, mixin))
+        about = " ".join((inspect.getdoc(cls.entry) or cls.entry.title).split("\n\n")[0].split()).replace("\\", "\\\\")
+        about = textwrap.fill(f'"""{about}"""', WIDTH, initial_indent="    ", subsequent_indent="    ")
+        words = ["self", *(["*"] if cls.entry.parameters else []), *typed(cls.entry.parameters, spelled)]
+        words.append("**common: Unpack[_Common]")
+        methods = [method("__init__", words, "None"), *([method("setParams", words, "Self")] if face == "ml" else [])]
+        bodies.append(f"class {cls.__name__}({', '.join(bases)}):\n{about}\n{''.join(methods)}")
+    text = "".join([*parts, "\n", *bodies])
+    imports = imported(text, f"from .{classes.suffix.lower()}s import {', '.join(sorted({base(c).__name__ for c in made}))}")
+    return STUB.format(about=f"{TITLES[classes.suffix.lower()]}, typed", imports=imports) + text
+
+
+def imported(text: str, own: str = "") -> str:
+    """Return the imports of a stub."""
+    found = [name for name in ("Literal", "TypedDict") if name in text]
+    lines = ["from collections.abc import Sequence\n"] if "Sequence[" in text else []
+    lines += [f"from typing import {', '.join(found)}\n"] if found else []
+    names = [name for name in ("Self", "Unpack") if re.search(rf"\b{name}\b", text)]
+    third = ["from pyspark.ml.param import Param\n"] if "Param[" in text else []
+    third += [f"from typing_extensions import {', '.join(names)}\n"] if names else []
+    return "\n".join(filter(None, ["".join(lines), "".join(third), own and own + "\n"]))
+
+
+def shared_stub() -> str:
+    """Return the stub of ``ml/shared.py``: its tables, and the Params, getters and setters of its classes."""
+    tables = [name for name, value in vars(shared).items() if name.isupper() and isinstance(value, tuple)]
+    lines = "".join(f"{name}: tuple[Parameter, ...]\n" for name in tables) + "\n"
+    for name, cls in vars(shared).items():
+        if inspect.isclass(cls) and issubclass(cls, Checked) and cls is not Checked:
+            lines += f"class {name}(Checked):\n" + "".join(map(accessors, vars(cls)["_declared"]))
+    own = "from ..params import Parameter\nfrom .params import Checked"
+    return STUB.format(about="Params that many estimators have, typed", imports=imported(lines, own)) + lines
+
+
+# ---- the lists of public names ----
+
+
+def with_names(path: Path, face: str, prefix: str) -> str:
+    """Return the text of an ``__init__.py`` that names the classes of a face, its lists of them written anew."""
+    text = path.read_text()
+    every = {c.suffix.lower(): sorted((m.__name__ for m in own(c)), key=str.casefold) for c in ROOMS[face]}
+    lines = "\n".join(f"    {json.dumps(name)}," for names in every.values() for name in names)
+    imports = "if TYPE_CHECKING:\n" + "\n".join(
+        f"    from {prefix}{kind}_classes import (\n" + "".join(f"        {name},\n" for name in names) + "    )"
+        for kind, names in sorted(every.items())
+    )
+    for what, body in (("imports", imports), ("names", lines)):
+        pattern = rf"(?s)( *# {what} of the classes, written by conf/developers/generate.py\n).*?( *# end of the {what})"
+        if not re.search(pattern, text):
+            raise SystemExit(f"{path} has lost its marks of the {what} of the classes")
+        text = re.sub(pattern, lambda match, body=body: f"{match[1]}{body}\n{match[2]}", text)
+    return text
+
+
+def files() -> dict[Path, str]:
+    """Return every generated file and its text."""
+    arrays_top = PACKAGE / "sklearn" / "__init__.py"
+    out = {PACKAGE / "ml" / "shared.pyi": shared_stub()}
+    for face, rooms in ROOMS.items():
+        for classes in rooms:
+            module = PACKAGE / face / f"{classes.suffix.lower()}_classes.py"
+            out |= {module: listed(face, classes), module.with_suffix(".pyi"): stub(face, classes)}
+    tops = {PACKAGE / "__init__.py": ("ml", ".ml."), arrays_top: ("sklearn", ".")}
+    return {**out, **{path: with_names(path, *of) for path, of in tops.items()}, **pages()}
+
+
+def main() -> None:
+    for path, text in files().items():
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()
