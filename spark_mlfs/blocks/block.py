@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,8 @@ from .codec import Buffer, State, decode, encode
 from .grades import BITS, ONE
 from .rowhash import mix
 from .weights import in_units
+
+Attributes = dict[str, Any]  # of rows: arrays or None by the names of a block's fields
 
 
 class Weighed(Protocol):
@@ -33,6 +35,7 @@ class LabelledRows:
     unknown_indices: np.ndarray | None
     unlabelled: np.ndarray | None
     weights: np.ndarray | None
+    grades: np.ndarray | None
 
     def masses(self, profile: Weighed) -> np.ndarray | None:
         """(n,) int64 weights in the units of the profile; None where every row counts once."""
@@ -55,11 +58,10 @@ class LabelledRows:
     @cached_property
     def grades_hash(self) -> np.ndarray:
         """(n,) uint64 hash of each row's labels and their grades: `labelset_hash` where all grades are 1."""
-        grades = getattr(self, "grades", None)
-        if grades is None:
+        if self.grades is None:
             return self.labelset_hash
         with np.errstate(over="ignore"):
-            part = (grades.astype(np.int64) & (ONE - 1)) << 32
+            part = (self.grades.astype(np.int64) & (ONE - 1)) << 32
             hashes = mix(self.label_indices.astype(np.int64) | part, 0x1ABE1)
             total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
             return total[self.label_indptr[1:]] - total[self.label_indptr[:-1]]
@@ -76,39 +78,129 @@ class LabelledRows:
             known[self.unlabelled] = False
         return known
 
-    def take_labels(self, rows: np.ndarray) -> tuple:
-        """The five label fields of some of the rows, in the order of `rows`, and their weights."""
-        fields: list[np.ndarray | None] = []
-        for indptr, indices in ((self.label_indptr, self.label_indices), (self.unknown_indptr, self.unknown_indices)):
-            if indptr is None:
-                fields += [None, None]
-                continue
-            width = int(indices.max(initial=0)) + 1
-            picked = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(self.n, width))[rows]
-            fields += [picked.indptr.astype(np.int32), picked.indices.astype(np.int32)]
-        unlabelled = None
-        if self.unlabelled is not None:
-            mask = np.zeros(self.n, bool)
-            mask[self.unlabelled] = True
-            unlabelled = np.flatnonzero(mask[rows])
-        return (*fields, unlabelled, None if self.weights is None else self.weights[rows])
+    def taken(self, rows: np.ndarray) -> Attributes:
+        """The attributes of some of the rows, in the order of `rows`."""
+        return {name: value for each in ROW_ATTRIBUTES for name, value in zip(each.fields, each.take(self, rows), strict=True)}
+
+    def attributes(self) -> Attributes:
+        """The attributes by the names of their fields."""
+        return {name: getattr(self, name) for each in ROW_ATTRIBUTES for name in each.fields}
+
+    def encoded(self) -> State:
+        """The attributes that there are, by their keys among bytes."""
+        state = {key: getattr(self, name) for each in ROW_ATTRIBUTES for name, key in zip(each.fields, each.keys, strict=True)}
+        return {key: value for key, value in state.items() if value is not None}
 
 
-def concatenate_labels(blocks: Sequence[LabelledRows]) -> tuple:
-    """The five label fields of all rows of the blocks, in order, and their weights."""
-    out: list[np.ndarray | None] = []
-    for name in ("label", "unknown"):
-        pairs = [(getattr(b, name + "_indptr"), getattr(b, name + "_indices"), b.n) for b in blocks]
+def decoded(state: State) -> Attributes:
+    """The inverse of `LabelledRows.encoded`."""
+    return {name: state.get(key) for each in ROW_ATTRIBUTES for name, key in zip(each.fields, each.keys, strict=True)}
+
+
+def joined(blocks: Sequence[LabelledRows]) -> Attributes:
+    """The attributes of all rows of the blocks, in order."""
+    return {name: value for each in ROW_ATTRIBUTES for name, value in zip(each.fields, each.join(blocks), strict=True)}
+
+
+@dataclass(frozen=True)
+class RowAttribute:
+    """Something that rows have beside their features: the fields of a block that hold it (None: no row has it), and their keys
+    among bytes. Blocks, their bytes, parts and unions go by the list `ROW_ATTRIBUTES`."""
+
+    fields: tuple[str, ...]
+    keys: tuple[str, ...]
+
+    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        """The fields for some of the rows, in the order of `rows`."""
+        raise NotImplementedError
+
+    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
+        """The fields for all rows of the blocks, in order."""
+        raise NotImplementedError
+
+
+class Lists(RowAttribute):
+    """A list of numbers a row, as CSR."""
+
+    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        indptr, indices = (getattr(block, name) for name in self.fields)
+        if indptr is None:
+            return None, None
+        width = int(indices.max(initial=0)) + 1
+        picked = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(block.n, width))[rows]
+        return picked.indptr.astype(np.int32), picked.indices.astype(np.int32)
+
+    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
+        pairs = [(*(getattr(b, name) for name in self.fields), b.n) for b in blocks]
         if all(indptr is None for indptr, _, _ in pairs):
-            out += [None, None]
-            continue
+            return None, None
         lengths = [np.diff(p) if p is not None else np.zeros(n, np.int32) for p, _, n in pairs]
-        out.append(np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int32))
-        out.append(np.concatenate([i if i is not None else np.zeros(0, np.int32) for _, i, _ in pairs]))
-    starts = np.cumsum([0] + [b.n for b in blocks])
-    unlabelled = [b.unlabelled + a for b, a in zip(blocks, starts, strict=False) if b.unlabelled is not None]
-    weights = None if blocks[0].weights is None else np.concatenate([b.weights for b in blocks])
-    return (*out, np.concatenate(unlabelled) if unlabelled else None, weights)
+        indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int32)
+        return indptr, np.concatenate([i if i is not None else np.zeros(0, np.int32) for _, i, _ in pairs])
+
+
+class Marks(RowAttribute):
+    """The numbers of the rows that have a mark."""
+
+    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        marked = getattr(block, self.fields[0])
+        if marked is None:
+            return (None,)
+        mask = np.zeros(block.n, bool)
+        mask[marked] = True
+        return (np.flatnonzero(mask[rows]),)
+
+    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
+        starts = np.cumsum([0] + [b.n for b in blocks])
+        marked = [getattr(b, self.fields[0]) for b in blocks]
+        known = [rows + start for rows, start in zip(marked, starts, strict=False) if rows is not None]
+        return (np.concatenate(known) if known else None,)
+
+
+class PerRow(RowAttribute):
+    """A value a row; every block has it, or none."""
+
+    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        values = getattr(block, self.fields[0])
+        return (None if values is None else values[rows],)
+
+    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
+        values = [getattr(b, self.fields[0]) for b in blocks]
+        return (None if values[0] is None else np.concatenate(values),)
+
+
+@dataclass(frozen=True)
+class PerLabel(RowAttribute):
+    """A value for each of the rows' positive labels; where a block has none, it is `default`."""
+
+    default: int
+
+    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
+        values = getattr(block, self.fields[0])
+        if values is None:
+            return (None,)
+        lengths = np.diff(block.label_indptr)[rows]
+        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        return (values[np.repeat(block.label_indptr[rows], lengths) + within],)
+
+    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
+        values = [getattr(b, self.fields[0]) for b in blocks]
+        if all(each is None for each in values):
+            return (None,)
+        whole = [
+            np.full(len(b.label_indices), self.default, np.uint16) if each is None else each
+            for b, each in zip(blocks, values, strict=True)
+        ]
+        return (np.concatenate(whole),)
+
+
+ROW_ATTRIBUTES: tuple[RowAttribute, ...] = (
+    Lists(("label_indptr", "label_indices"), ("lp", "li")),
+    Lists(("unknown_indptr", "unknown_indices"), ("up", "ui")),
+    Marks(("unlabelled",), ("ul",)),
+    PerRow(("weights",), ("w",)),
+    PerLabel(("grades",), ("g",), ONE),
+)
 
 
 @dataclass
@@ -147,8 +239,7 @@ class Block(LabelledRows):
     def nbytes(self) -> int:
         x = self.x
         size = x.data.nbytes + x.indices.nbytes + x.indptr.nbytes if sp.issparse(x) else x.nbytes
-        size += sum(each.nbytes for each in (self.weights, self.grades) if each is not None)
-        return size + self.ids.nbytes + self.label_indices.nbytes + self.label_indptr.nbytes
+        return size + self.ids.nbytes + sum(each.nbytes for each in self.attributes().values() if each is not None)
 
     def dense(self) -> np.ndarray:
         """The features as a dense (n, d) matrix."""
@@ -189,12 +280,11 @@ class Block(LabelledRows):
 
     def take(self, rows: np.ndarray) -> Block:
         """The block of some of the rows, in the order of `rows`."""
-        return Block(self.x[rows], self.ids[rows], *self.take_labels(rows), self._take_grades(rows))
+        return Block(self.x[rows], self.ids[rows], **self.taken(rows))
 
     def part(self, first: int, last: int) -> Block:
         """The block of a run of rows; dense features are not copied."""
-        rows = np.arange(first, last)
-        return Block(self.x[first:last], self.ids[first:last], *self.take_labels(rows), self._take_grades(rows))
+        return Block(self.x[first:last], self.ids[first:last], **self.taken(np.arange(first, last)))
 
     def times(self, shift: np.ndarray) -> Block:
         """The block with feature j multiplied by 2^`shift`[j]."""
@@ -204,20 +294,9 @@ class Block(LabelledRows):
         x.data = np.ldexp(x.data, shift[x.indices])
         return replace(self, x=x)
 
-    def _take_grades(self, rows: np.ndarray) -> np.ndarray | None:
-        """The grades of some of the rows, in the order of `rows`."""
-        if self.grades is None:
-            return None
-        lengths = np.diff(self.label_indptr)[rows]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return self.grades[np.repeat(self.label_indptr[rows], lengths) + within]
-
     def encode(self) -> bytearray:
         """The block as bytes."""
-        state: State = {"x": self.x, "ids": self.ids, "lp": self.label_indptr, "li": self.label_indices}
-        optional = {"up": self.unknown_indptr, "ui": self.unknown_indices, "ul": self.unlabelled, "w": self.weights}
-        optional["g"] = self.grades
-        return encode(state | {name: value for name, value in optional.items() if value is not None})
+        return encode({"x": self.x, "ids": self.ids, **self.encoded()})
 
     @staticmethod
     def decode(data: Buffer) -> Block:
@@ -225,7 +304,7 @@ class Block(LabelledRows):
 
     @staticmethod
     def from_state(s: State) -> Block:
-        return Block(s["x"], s["ids"], s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"), s.get("w"), s.get("g"))
+        return Block(s["x"], s["ids"], **decoded(s))
 
 
 def concatenate(blocks: list[Block]) -> Block:
@@ -238,10 +317,7 @@ def concatenate(blocks: list[Block]) -> Block:
         x = sp.vstack([b.csr() for b in blocks], format="csr")
     else:
         x = np.concatenate([b.x for b in blocks])  # promotes to the widest type among them
-    grades = None
-    if any(b.grades is not None for b in blocks):
-        grades = np.concatenate([b.grade_units().astype(np.uint16) for b in blocks])
-    return Block(x, np.concatenate([b.ids for b in blocks]), *concatenate_labels(blocks), grades)
+    return Block(x, np.concatenate([b.ids for b in blocks]), **joined(blocks))
 
 
 def in_order_of_ids(blocks: list[Block]) -> Block:

@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from .block import Block, LabelledRows, concatenate_labels
+from .block import Block, LabelledRows, decoded, joined
 from .codec import Buffer, State, decode, encode
 from .profile import Profile
 
@@ -134,19 +134,13 @@ class CodedBlock(LabelledRows):
     unknown_indices: np.ndarray | None = None
     unlabelled: np.ndarray | None = None
     weights: np.ndarray | None = None
+    grades: np.ndarray | None = None
 
     def encode(self) -> bytearray:
-        state: State = {"n": self.n, "lp": self.label_indptr, "li": self.label_indices}
+        state: State = {"n": self.n, **self.encoded()}
         if self.onehot is not None:
             state |= {"oi": self.onehot.indices, "op": self.onehot.indptr, "ow": self.onehot.shape[1]}
-        optional = {
-            "codes": self.codes,
-            "up": self.unknown_indptr,
-            "ui": self.unknown_indices,
-            "ul": self.unlabelled,
-            "w": self.weights,
-        }
-        return encode(state | {name: value for name, value in optional.items() if value is not None})
+        return encode(state if self.codes is None else state | {"codes": self.codes})
 
     @staticmethod
     def decode(data: Buffer) -> CodedBlock:
@@ -157,13 +151,13 @@ class CodedBlock(LabelledRows):
         onehot = None
         if "oi" in s:
             onehot = _ones(s["oi"], s["op"], (s["n"], s["ow"]))
-        return CodedBlock(s["n"], s.get("codes"), onehot, s["lp"], s["li"], s.get("up"), s.get("ui"), s.get("ul"), s.get("w"))
+        return CodedBlock(s["n"], s.get("codes"), onehot, **decoded(s))
 
     def take(self, rows: np.ndarray) -> CodedBlock:
         """The block of some of the rows, in the order of `rows`."""
         codes = None if self.codes is None else self.codes[:, rows]
         onehot = None if self.onehot is None else self.onehot[rows]
-        return CodedBlock(len(rows), codes, onehot, *self.take_labels(rows))
+        return CodedBlock(len(rows), codes, onehot, **self.taken(rows))
 
     def feature(self, coding: Coding, index: int) -> np.ndarray:
         """(n,) codes of one feature."""
@@ -185,10 +179,8 @@ def _ones(indices: np.ndarray, indptr: np.ndarray, shape: tuple[int, int]) -> sp
 
 def code_block(block: Block, coding: Coding) -> CodedBlock:
     """The coded form of a raw block."""
-    lists = block.label_indptr, block.label_indices, block.unknown_indptr, block.unknown_indices
-    labels = (*lists, block.unlabelled, block.weights)
     if coding.sparse:
-        return CodedBlock(block.n, None, _onehot(block.csr(), coding), *labels)
+        return CodedBlock(block.n, None, _onehot(block.csr(), coding), **block.attributes())
     per, width = coding.per_byte, coding.width
     count = len(coding.features)
     packed = np.empty((-(-count // per), block.n), np.uint8)
@@ -203,7 +195,7 @@ def code_block(block: Block, coding: Coding) -> CodedBlock:
             part = codes[:, digit::per]
             out[:, : part.shape[1]] += part * np.uint8(width**digit)
         packed[:, a : a + step] = out.T
-    return CodedBlock(block.n, packed, None, *labels)
+    return CodedBlock(block.n, packed, None, **block.attributes())
 
 
 def _onehot(x: sp.csr_matrix, coding: Coding) -> sp.csr_matrix:
@@ -246,5 +238,5 @@ def concatenate_coded(blocks: list[CodedBlock]) -> CodedBlock:
         sum(b.n for b in blocks),
         np.concatenate([b.codes for b in blocks], axis=1) if blocks[0].codes is not None else None,
         sp.vstack([b.onehot for b in blocks], format="csr") if blocks[0].onehot is not None else None,
-        *concatenate_labels(blocks),
+        **joined(blocks),
     )

@@ -27,7 +27,7 @@ import scipy.sparse as sp
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..blocks.block import Block, LabelledRows, concatenate_labels
+from ..blocks.block import Block
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
 from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, collect_profile, collected, persist
@@ -156,21 +156,10 @@ def collect_labels(packed: Packed) -> tuple[np.ndarray, sp.csr_matrix]:
     """Row ids and (n, q) positive labels of all rows: one job."""
     rows = identified(packed).frame.where("block is not null").select("block").mapInArrow(_label_lists, "state binary")
     states = [decode(bytes(row.state)) for row in collected(rows)]
-    lists = [_Labels(len(s["ids"]), s["lp"], s["li"]) for s in states]
-    indptr, indices, *_ = concatenate_labels(lists)
-    ids = np.concatenate([s["ids"] for s in states])
-    return ids, sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(len(ids), packed.profile.q))
-
-
-@dataclass
-class _Labels(LabelledRows):
-    n: int
-    label_indptr: np.ndarray
-    label_indices: np.ndarray
-    unknown_indptr: np.ndarray | None = None
-    unknown_indices: np.ndarray | None = None
-    unlabelled: np.ndarray | None = None
-    weights: np.ndarray | None = None
+    lists = [
+        sp.csr_matrix((np.ones(len(s["li"]), np.int8), s["li"], s["lp"]), shape=(len(s["ids"]), packed.profile.q)) for s in states
+    ]
+    return np.concatenate([s["ids"] for s in states]), sp.vstack(lists, format="csr")
 
 
 def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
