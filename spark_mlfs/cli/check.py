@@ -20,10 +20,10 @@ from .shared import (
     dry_run_argument,
     inputs,
     number,
+    output_arguments,
     require,
     session,
     tell,
-    telling_arguments,
 )
 
 if TYPE_CHECKING:
@@ -61,17 +61,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="METRIC>=X",
         help="what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3; repeat for more",
     )
-    group = parser.add_argument_group("output")
-    telling_arguments(group)
+    group = output_arguments(parser)
     dry_run_argument(group, "rows, columns, labels")
 
 
 def run(args: argparse.Namespace) -> int:
     """Checks a pipeline; returns the exit code."""
-    from ..output.manifest import opening, versions
+    from ..output.folder import MANIFEST, Output
+    from ..output.manifest import as_json, opening, versions
     from ..read.tables import FORMATS
     from ..read.toml import reader_option
-    from ..scoring.check import FEW_TAGS, check, mended
+    from ..report.check_page import check_page
+    from ..scoring.check import FEW_TAGS, check, mended, overtagged
     from ..scoring.scorer import load_scorer
 
     require("check", model=args.model, format=args.format)
@@ -91,8 +92,13 @@ def run(args: argparse.Namespace) -> int:
     else:
         check_data(path, args.format, options)
     check_there([args.model], "saved pipeline", "give the folder that `spark-mlfs select --classifier ...` wrote")
+    output = None if args.output is None else Output(args.output, args.overwrite)
+    if output is not None:
+        output.check([*inputs(path, args.format), args.model])
     stages = Stages(args.verbose, args.quiet)
     with session(stages, args.debug) as spark:
+        if output is not None:
+            output.check(spark=spark)
         with stages.stage("model"):
             scorer = load_scorer(spark, args.model)
         with stages.stage("read"):
@@ -100,25 +106,32 @@ def run(args: argparse.Namespace) -> int:
             if args.dry_run:
                 return _dry_run(args, spark, scorer, frame, labels, path, options, how)
         with stages.stage("predict and measure"):
-            checked = check(scorer, frame, labels, **how)
-        version = spark.version
-    untagged = checked.untagged / checked.rows
-    found: dict[str, Any] = {
-        **opening("check", args.argv),
-        "model": {"path": scorer.path, **scorer.classifier.summary},
-        "data": {"path": path, "format": args.format, "options": options},
-        "rows": checked.rows,
-        "rows_left_out": checked.left_out,
-        "rows_without_a_tag": checked.untagged,
-        "metrics": checked.metrics(),
-        "labels": checked.sums.per_label(scorer.classifier.labelNames).to_dict("records"),
-        "seconds": stages.seconds,
-        "versions": versions(version),
-    }
-    unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
-    found |= {"required": args.require, "not_met": unmet} if gates else {}
-    if untagged >= FEW_TAGS and how["top_n"] is None:
-        found["remedy"] = mended(checked)
+            checked = check(scorer, frame, labels, **how, curves=output is not None)
+        names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
+        found: dict[str, Any] = {
+            **opening("check", args.argv),
+            "model": {"path": scorer.path, **scorer.classifier.summary},
+            "data": {"path": path, "format": args.format, "options": options},
+            "rows": checked.rows,
+            "rows_left_out": checked.left_out,
+            "rows_without_a_tag": checked.untagged,
+            "metrics": checked.metrics(),
+            "labels": checked.sums.per_label(names).to_dict("records"),
+            "output": args.output,
+            "seconds": stages.seconds,
+            "versions": versions(spark.version),
+        }
+        unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
+        found |= {"required": args.require, "not_met": unmet} if gates else {}
+        untagged, given = checked.untagged / checked.rows, dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
+        if untagged >= FEW_TAGS and how["top_n"] is None:
+            found["remedy"] = mended(checked)
+        if how["top_n"] is None and (many := overtagged(given, checked.rows, trained)):
+            found["too_many"] = many
+        if output is not None:
+            with stages.stage("page"), output.writing(spark) as place:
+                place.text("report.html", check_page(checked, names, trained, found))
+                place.text(MANIFEST, as_json(found))
     tell(args, _in_words(found), found)
     if "remedy" in found and not args.quiet:
         remedy = found["remedy"]
@@ -128,6 +141,8 @@ def run(args: argparse.Namespace) -> int:
             file=sys.stderr,
             flush=True,
         )
+    if "too_many" in found and not args.quiet:
+        print(f"spark-mlfs: note: {found['too_many']}", file=sys.stderr, flush=True)
     for text, name, _ in gates:
         if text in unmet:
             print(f"spark-mlfs: not met: {text}: {name} is {found['metrics'].get(name)}", file=sys.stderr, flush=True)
@@ -217,4 +232,6 @@ def _in_words(found: dict[str, Any]) -> str:
     for name, value in found["metrics"].items():
         better = "larger" if LARGER_IS_BETTER.get(name, True) else "smaller"
         lines.append(f"  {name:<18} {value:8.4f}   {better} is better")
+    if found["output"]:
+        lines.append(f"written to {found['output']}: report.html (which threshold), manifest.json")
     return "\n".join(lines)

@@ -218,7 +218,12 @@ class StateModel(Saved, HasFeaturesCol):
 
     @property
     def summary(self) -> dict[str, Any]:
-        return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names")}
+        return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names", "label_shares")}
+
+    @property
+    def labelShares(self) -> dict[str, float]:
+        """The share of the training rows that have a label, by its name; empty of a model saved before shares were."""
+        return dict(zip(self.labelNames, self._extra.get("label_shares", ()), strict=False))
 
     def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
@@ -282,6 +287,7 @@ class StateEstimator(MultiLabelEstimator[Learned, Fit[Learner]], Generic[Learned
             "feature_names": packed.feature_names,
             "named": packed.named,
             "label_names": packed.label_names,
+            "label_shares": (packed.profile.positive / np.maximum(packed.profile.observed, 1)).tolist(),
             "fingerprint": f"{packed.profile.fingerprint:016x}",
             "seconds": time.perf_counter() - started,
             "jobs": packed.jobs + cost.jobs,

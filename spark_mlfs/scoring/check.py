@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,27 +27,33 @@ AT = (1, 3, 5)  # precision at
 TRUTH = "_truth"
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
 BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
+CELLS = 1 << 14  # labels times steps between two powers of two: of more labels histograms are coarser
+RANKS = 20  # labels of a row, best first, that are told apart
+NO_CELLS = np.zeros((3, 0), np.int64)
 
 
 @dataclass
 class Checked:
     """What a pass found. `sums` of the metrics; `hits` (3,) true labels among the 1, 3, 5 best scores; `untagged` rows that get
     no label; `best` how often each value (its first bits) is a row's best score; rows with an unknown label are in `left_out`
-    only."""
+    only. Where they are asked for: `cells` (3, c) of label and score as one number, how many rows have it, how many of these
+    truly; and `ranks` (2, ranks, q) the same of a label's rank in a row."""
 
     sums: Sums
     hits: np.ndarray
     untagged: int
     left_out: int
     best: dict[int, int] = field(default_factory=dict)
+    cells: np.ndarray = field(default_factory=NO_CELLS.copy)
+    ranks: np.ndarray | int = 0
 
     def __add__(self, other: Checked) -> Checked:
         best = dict(self.best)
         for key, count in other.best.items():
             best[key] = best.get(key, 0) + count
-        return Checked(
-            self.sums + other.sums, self.hits + other.hits, self.untagged + other.untagged, self.left_out + other.left_out, best
-        )
+        cells = _summed(np.concatenate([self.cells, other.cells], axis=1))
+        untagged, left_out = self.untagged + other.untagged, self.left_out + other.left_out
+        return Checked(self.sums + other.sums, self.hits + other.hits, untagged, left_out, best, cells, self.ranks + other.ranks)
 
     @property
     def rows(self) -> int:
@@ -69,6 +75,32 @@ class Checked:
             below += self.best[key]
         return value_of(keys[-1])
 
+    def by_threshold(self, label: int | None = None) -> np.ndarray:
+        """(4, n) thresholds, rising, and precision, recall and F1 of giving a label (None: every one) to the rows where it scores
+        at least so much."""
+        cells = self.cells if label is None else self.cells[:, self.cells[0] >> BITS == label]
+        keys, *counts = _summed(np.vstack([cells[0] & (1 << BITS) - 1, cells[1:]]))
+        given, hit = (count[::-1].cumsum()[::-1] for count in counts)
+        return np.vstack([[value_of(key - (1 << BITS - 1)) for key in keys], self._rates(given, hit, label)])
+
+    def by_count(self, label: int | None = None) -> np.ndarray:
+        """(3, n) precision, recall and F1 of giving a row its best label, its two best, ...; of one label or of all."""
+        given, hit = self.ranks[:, :, slice(None) if label is None else [label]].sum(axis=2).cumsum(axis=1)
+        return self._rates(given, hit, label)
+
+    def _rates(self, given: np.ndarray, hit: np.ndarray, label: int | None) -> np.ndarray:
+        true = self.sums.labels[2].sum() if label is None else self.sums.labels[2, label]
+        return np.array([hit / np.maximum(given, 1), hit / max(true, 1), 2 * hit / np.maximum(given + true, 1)])
+
+
+def _summed(cells: np.ndarray) -> np.ndarray:
+    """Columns of a key and counts: each key once, rising, its counts added up."""
+    keys, place = np.unique(cells[0], return_inverse=True)
+    out = np.zeros((len(cells), len(keys)), np.int64)
+    np.add.at(out, (slice(None), place), cells)
+    out[0] = keys
+    return out
+
 
 def keys_of(scores: np.ndarray) -> np.ndarray:
     """The first bits of float64 values as integers in their order: what lies between two is rounded down."""
@@ -82,25 +114,32 @@ def value_of(key: int) -> float:
     return float(np.array(bits if bits >= 0 else ~bits | -(1 << 63), np.int64).view(np.float64))
 
 
-def check(scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None) -> Checked:
+def check(
+    scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None, curves: bool = False
+) -> Checked:
     """What the pipeline predicts of `frame` beside its column `labels`: vectors or arrays of 0, 1 and NaN, tags or numbers.
 
-    `top_n` or `threshold` give rows their labels as in `score`. Rows with an unknown label are left out. `DataError` where the
+    `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too. Rows with an
+    unknown label are left out. `DataError` where the
     labels are none of the model's, or no row has all of them known.
     """
-    states = measured(scorer, frame, labels, top_n, threshold)
+    states = measured(scorer, frame, labels, top_n, threshold, curves)
     with scorer.small_batches(frame):
-        parts = [_decoded(bytes(row.state)) for row in collected(states)]
-    total: Checked | None = None
-    for part in parts:
-        total = part if total is None else total + part
+        total = _total(_decoded(bytes(row.state)) for row in collected(states))
     if total is None or not total.rows:
         raise DataError(f"labels: no row of column {labels!r} has all its labels known; there is nothing to check")
     return total
 
 
+def _total(states: Iterable[Checked]) -> Checked | None:
+    total: Checked | None = None
+    for state in states:
+        total = state if total is None else total + state
+    return total
+
+
 def measured(
-    scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None
+    scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None, curves: bool = False
 ) -> DataFrame:
     """The states that `check` adds up, not yet computed; raises what `check` raises before it looks at a row."""
     classifier = scorer.classifier
@@ -117,7 +156,7 @@ def measured(
     )
     chosen = None if top_n is None and threshold is None else BestLabels(top_n, threshold, "")
     with worker_errors():
-        return rows.mapInArrow(Batches(len(names), chosen), "state binary")
+        return rows.mapInArrow(Batches(len(names), chosen, curves), "state binary")
 
 
 def truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
@@ -151,13 +190,19 @@ def _hot(labels: str, entries: Sequence[Column]) -> Column:
 
 @dataclass(frozen=True)
 class Batches:
-    """Worker side of `check`: truth, labels and scores in, the state of each batch out. `chosen` gives rows their labels (None:
+    """Worker side of `check`: truth, labels and scores in, the state of all batches out. `chosen` gives rows their labels (None:
     the classifier's own)."""
 
     q: int
     chosen: BestLabels | None
+    curves: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        total = _total(self._states(batches))
+        if total is not None:
+            yield pa.RecordBatch.from_arrays([binary_array(_encoded(total))], names=["state"])
+
+    def _states(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Checked]:
         for batch in batches:
             if not batch.num_rows:
                 continue
@@ -167,7 +212,7 @@ class Batches:
             known = ~np.isnan(t).any(axis=1)
             state = self.checked(t[known], z[known], s[known])
             state.left_out = batch.num_rows - int(known.sum())
-            yield pa.RecordBatch.from_arrays([binary_array(_encoded(state))], names=["state"])
+            yield state
 
     def checked(self, t: np.ndarray, z: np.ndarray, s: np.ndarray) -> Checked:
         """The state of rows (n, q) of truth, labels and scores."""
@@ -178,7 +223,17 @@ class Batches:
         hits = np.array([found[:, :k].sum() for k in AT], np.int64)
         keys, counts = np.unique(keys_of(s.max(axis=1)), return_counts=True)
         best = dict(zip(keys.tolist(), counts.tolist(), strict=True))
-        return Checked(Sums.of(t, z, s), hits, int((z.sum(axis=1) == 0).sum()), 0, best)
+        state = Checked(Sums.of(t, z, s), hits, int((z.sum(axis=1) == 0).sum()), 0, best)
+        if self.curves:
+            coarse = max(0, 8 - (CELLS // self.q).bit_length() + 1)
+            keys = (keys_of(s) >> coarse << coarse) + (1 << BITS - 1) + (np.arange(self.q) << BITS)
+            state.cells = _summed(np.array([keys.ravel(), np.ones(s.size), t.ravel()], np.int64))
+            places = order[:, :RANKS] + self.q * np.arange(min(RANKS, self.q))
+            weights = np.ones(places.shape), found[:, :RANKS]
+            size = self.q * min(RANKS, self.q)
+            counts = [np.bincount(places.ravel(), w.ravel(), size).astype(np.int64) for w in weights]
+            state.ranks = np.array(counts).reshape(2, -1, self.q)
+        return state
 
     def _matrix(self, column: pa.Array) -> np.ndarray:
         lengths = np.diff(np.asarray(column.offsets, np.int64))
@@ -199,16 +254,17 @@ def _labels(chosen: BestLabels, z: np.ndarray, s: np.ndarray) -> np.ndarray:
 def _encoded(state: Checked) -> bytearray:
     best = np.array([*state.best.items()], np.int64).reshape(-1, 2)
     counts = np.array([state.untagged, state.left_out], np.int64)
-    return encode(
-        {"sums": np.frombuffer(bytes(state.sums.encode()), np.uint8), "hits": state.hits, "counts": counts, "best": best}
-    )
+    sums = np.frombuffer(bytes(state.sums.encode()), np.uint8)
+    cells, ranks = state.cells, np.asarray(state.ranks)
+    return encode({"sums": sums, "hits": state.hits, "counts": counts, "best": best, "cells": cells, "ranks": ranks})
 
 
 def _decoded(data: bytes) -> Checked:
     state = decode(data)
     untagged, left_out = (int(c) for c in state["counts"])
     best = {int(key): int(count) for key, count in state["best"]}
-    return Checked(Sums.decode(state["sums"].tobytes()), np.array(state["hits"]), untagged, left_out, best)
+    more = np.array(state["cells"]), np.array(state["ranks"])
+    return Checked(Sums.decode(state["sums"].tobytes()), np.array(state["hits"]), untagged, left_out, best, *more)
 
 
 def mended(checked: Checked) -> dict[str, Any]:
@@ -219,3 +275,18 @@ def mended(checked: Checked) -> dict[str, Any]:
     if short > exact:
         short = float(f"{exact - 1e-3 * abs(exact):.4g}")
     return {"threshold": short, "top_n": max(1, round(cardinality))}
+
+
+def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:
+    """What to say of the label that more rows are given than had it in training: a tenth of all more, and twice as many."""
+    shares = {name: (count / max(1, rows), trained.get(name, 1.0)) for name, count in given.items()}
+    many = [name for name, (now, then) in shares.items() if now >= 2 * then and now - then >= 0.1]
+    if not many:
+        return None
+    name = max(many, key=lambda name: shares[name][0] - shares[name][1])
+    now, then = (100 * share for share in shares[name])
+    others = f" ({len(many)} labels are given so often)" if len(many) > 1 else ""
+    return (
+        f"{now:.0f} % of the rows get the tag {name!r}, which {then:.0f} % had in training{others}: give a higher --threshold "
+        "(spark-mlfs check --output finds one on labelled rows), or --top-n"
+    )

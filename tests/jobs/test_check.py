@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,7 @@ from pyspark.sql import functions as F
 from sklearn import metrics as known
 
 from spark_mlfs.scoring import check as checking
-from spark_mlfs.scoring.check import Batches, check, keys_of, value_of
+from spark_mlfs.scoring.check import Batches, check, keys_of, overtagged, value_of
 from spark_mlfs.scoring.scorer import load_scorer
 
 Q, TAGS = 6, [f"t{j}" for j in range(6)]
@@ -200,3 +201,65 @@ def test_a_gate_is_an_exit_code_and_a_line(run, refused, home):
     assert "did you mean 'microF1'" in refused(*flags(home, "--require", "mikroF1>=0.5")[:-1])
     assert "write it as" in refused(*flags(home, "--require", "microF1")[:-1])
     assert "must be a number, not '0,5'" in refused(*flags(home, "--require", "microF1>=0,5")[:-1])
+
+
+def rates(t, z):
+    return [f(t.ravel(), z.ravel(), zero_division=0) for f in (known.precision_score, known.recall_score, known.f1_score)]
+
+
+def test_curves_are_scikit_learns_at_every_threshold_and_count():
+    rng = np.random.default_rng(5)
+    s = np.round(rng.normal(size=(300, 4)), 2)
+    t = (rng.random((300, 4)) < 1 / (1 + np.exp(-s))).astype(float)
+    z = (s > 0).astype(float)
+    checked = Batches(4, None, True).checked(t, z, s)
+    pieces = [Batches(4, None, True).checked(t[i::7], z[i::7], s[i::7]) for i in range(7)]
+    for order in (pieces, pieces[::-1]):  # the same however rows are parted, and through their bytes
+        both = checking._total(checking._decoded(bytes(checking._encoded(piece))) for piece in order)
+        assert (both.cells == checked.cells).all() and (both.ranks == checked.ranks).all()
+    ranks = np.argsort(np.argsort(-s, axis=1, kind="stable"), axis=1)
+    for label in (None, 2):
+        own = slice(None) if label is None else [label]
+        curves = checked.by_threshold(label)
+        assert (np.diff(curves[0]) > 0).all() and curves.shape[1] > 100
+        for threshold, *found in curves[:, ::9].T:
+            assert found == pytest.approx(rates(t[:, own], (s >= threshold)[:, own]), abs=1e-12)
+        for n, found in enumerate(checked.by_count(label).T, 1):
+            assert found == pytest.approx(rates(t[:, own], (ranks < n)[:, own]), abs=1e-12)
+
+
+def test_more_labels_have_coarser_curves():
+    rng = np.random.default_rng(6)
+    s, t = rng.normal(size=(200, 3000)), (rng.random((200, 3000)) < 0.1).astype(float)
+    checked = Batches(3000, None, True).checked(t, (s > 0).astype(float), s)
+    assert checked.cells.shape[1] < 3000 * 70 and checked.cells[1].sum() == s.size and checked.ranks.shape == (2, 20, 3000)
+    for threshold, *found in checked.by_threshold()[:, ::20].T:
+        assert found == pytest.approx(rates(t, s >= threshold), abs=1e-12)
+
+
+def test_the_page_tells_which_threshold(run, refused, home, predicted, tmp_path):
+    truth, _, s = predicted
+    code, said, err = run(*flags(home, "--output", tmp_path / "{date}" / "check"))
+    assert code == 0, err
+    out = Path(json.loads(said)["output"])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", out.parent.name) and json.loads((out / "manifest.json").read_text())["rows"] == 150
+    page = (out / "report.html").read_text()
+    told = re.search(r"F1 is largest, (\S+), with --threshold (\S+) \(", page)
+    best = max(known.f1_score(truth, s >= at, average="micro", zero_division=0) for at in np.unique(s))
+    assert float(told[1]) == pytest.approx(best, abs=0.01)
+    found = json.loads(run(*flags(home, "--threshold", told[2]))[1])["metrics"]["microF1"]
+    assert found == pytest.approx(float(told[1]), abs=1e-3)
+    assert page.count("<figure") == 2 * (1 + Q) and all(f"<summary>{tag}</summary>" in page for tag in TAGS)
+    trained = [tags.split(";") for tags in pd.read_json(home / "train.json", lines=True)["tags"]]
+    for tag in TAGS:
+        assert f"<td class=r>{100 * np.mean([tag in tags for tags in trained]):.1f} %</td>" in page
+    assert "exists" in refused(*flags(home, "--output", out)[:-1])
+
+
+def test_many_rows_with_a_tag_are_told(run, home):
+    assert overtagged({"a": 62, "b": 9}, 100, {"a": 0.26, "b": 0.01}).startswith(
+        "62 % of the rows get the tag 'a', which 26 % had in training: give a higher --threshold"
+    )
+    assert overtagged({"a": 45}, 100, {"a": 0.26}) is None and overtagged({"a": 62}, 100, {}) is None
+    code, said, err = run(*flags(home, "--threshold", 0.01))
+    assert json.loads(said)["too_many"] in err and "labels are given so often" in err
