@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -67,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
     from ..output.manifest import as_json, opening, versions
     from ..read.toml import reader_option
     from ..report.scoring_page import scoring_page
+    from ..scoring.check import overtagged
     from ..scoring.corpus import foresee, score, scored_rows
     from ..scoring.scorer import load_scorer
 
@@ -100,8 +102,11 @@ def run(args: argparse.Namespace) -> int:
             return _dry_run(args, scorer, how, found)
 
         def finish(scored: dict[str, Any], target: Place) -> None:
+            rows = scored_rows(spark, target, args.output if args.append else None)
             if table is not None:
-                table.write(scored_rows(spark, target, args.output if args.append else None))
+                table.write(rows)
+            trained = scorer.classifier.labelShares
+            many = None if how["top_n"] else overtagged(scored["tags"], scored["rows"], trained)
             manifest = {
                 **opening("score", args.argv),
                 "model": {"path": scorer.path, **scorer.classifier.summary},
@@ -109,9 +114,10 @@ def run(args: argparse.Namespace) -> int:
                 **scored,
                 "seconds": stages.seconds,
                 "versions": versions(spark.version),
+                **({"too_many": many} if many else {}),
             }
             written.update(manifest)
-            target.text("_report.html", scoring_page(manifest))
+            target.text("_report.html", scoring_page(manifest, trained, rows.limit(10).toPandas()))
             target.text("_" + MANIFEST, as_json(manifest))
 
         with stages.stage("score and write"):
@@ -123,6 +129,8 @@ def run(args: argparse.Namespace) -> int:
     if table is not None:
         text += f"\nthe same rows are in the table {table.name} ({table.format})"
     tell(args, text, {**written, "output": args.output})
+    if "too_many" in written and not args.quiet:
+        print(f"spark-mlfs: note: {written['too_many']}", file=sys.stderr, flush=True)
     return OK
 
 

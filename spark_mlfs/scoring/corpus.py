@@ -19,10 +19,12 @@ import json
 import os
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -33,7 +35,7 @@ from pyspark.ml.functions import array_to_vector
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
 from pyspark.ml.util import MLReadable, MLReader, MLWritable, MLWriter
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 
@@ -239,17 +241,20 @@ def score(
             frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
             with reading():
                 where = journal.write(number, scorer.tagged(frame, columns, **how))
-                rows, tags = _count(spark, where, output_names(columns)[0])
-            entry = {"inputs": names, "rows": rows, "tags": tags, "seconds": round(time.perf_counter() - begun, 3)}
+                rows, tags, scores = _count(spark, where, *output_names(columns))
+            entry = {
+                "inputs": names,
+                "rows": rows,
+                "tags": tags,
+                "scores": scores,
+                "seconds": round(time.perf_counter() - begun, 3),
+            }
             journal.done(number, entry)
 
         with scorer.small_batches(inputs.shown):
             _side_by_side(spark, one, todo, at_a_time(parallelism), journal, progress)
         entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
-        counts: dict[str, int] = {}
-        for entry in entries:
-            for tag, number in entry["tags"].items():
-                counts[tag] = counts.get(tag, 0) + number
+        counts, scores = (sum((Counter(entry.get(kind)) for entry in entries), Counter()) for kind in ("tags", "scores"))
         scored = {
             **stamp(),
             "rows": sum(entry["rows"] for entry in entries),
@@ -258,6 +263,7 @@ def score(
             "parts": len(entries),
             "resumed": resumed and bool(len(journal.parts) - len(todo)),
             "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+            "scores": dict(sorted(scores.items(), key=lambda item: float(item[0]))),
             "settings": settings,
         }
         if finish is not None:
@@ -374,11 +380,12 @@ def _work(
 
 def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:
     """The rows of all parts gathered at `target`, and of the output `earlier` where it has some that are not there."""
-    frame = spark.read.parquet(f"{target.path}/data").drop("part")
+    places = [] if target.folder is not None and not (target.folder / "data").is_dir() else [target.path]  # nothing to append
     local = None if earlier is None else local_path(earlier)
     if local is not None and (local / "data").is_dir():
-        frame = spark.read.parquet(f"{spark_path(local)}/data").drop("part").unionByName(frame)
-    return frame
+        places.insert(0, spark_path(local))
+    frames = [spark.read.parquet(f"{place}/data").drop("part") for place in places]
+    return reduce(DataFrame.unionByName, frames)
 
 
 def _side_by_side(
@@ -450,9 +457,19 @@ def _plain(name: str, frame: DataFrame) -> str:
     return name
 
 
-def _count(spark: SparkSession, where: str, tags: str = "tags") -> tuple[int, dict[str, int]]:
-    """Rows of a written part, and how often each tag of that column was given."""
+def _count(spark: SparkSession, where: str, tags: str, scores: str) -> tuple[int, dict[str, int], dict[str, int]]:
+    """Rows of a written part, how often each tag was given, and how often each score, in two digits."""
     written = spark.read.parquet(where)
-    every = F.concat(F.array(F.lit(None).cast("string")), tags)  # one null a row counts the rows
-    found = {row.tag: row["count"] for row in written.select(F.explode(every).alias("tag")).groupBy("tag").count().collect()}
-    return found.pop(None, 0), found
+    every = F.concat(
+        F.array(F.lit("")),  # one a row counts the rows
+        F.transform(tags, lambda tag: F.concat(F.lit("t"), tag)),
+        F.transform(scores, lambda score: F.concat(F.lit("s"), _two_digits(score).cast("string"))),
+    )
+    found = {row.what: row["count"] for row in written.select(F.explode(every).alias("what")).groupBy("what").count().collect()}
+    tagged, scored = ({what[1:]: n for what, n in found.items() if what[:1] == kind} for kind in "ts")
+    return found.get("", 0), tagged, scored
+
+
+def _two_digits(value: Column) -> Column:
+    unit = F.pow(F.lit(10.0), F.floor(F.log10(F.abs(value))) - 1)
+    return F.coalesce(F.round(value / unit) * unit, F.lit(0.0))

@@ -87,7 +87,13 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     given = [tag for row in found.values() for tag in row.tags]
     assert manifest["format"] == persistence.FORMAT and manifest["spark_mlfs"] == spark_mlfs.__version__
     assert manifest["rows"] == 240 and manifest["tags"] == {tag: given.count(tag) for tag in LABELS}
-    assert "240" in (out / "_report.html").read_text()
+    page = (out / "_report.html").read_text()
+    trained = [tag for row in rows(300) for tag in row[2]]
+    for tag in LABELS:
+        assert f">{100 * given.count(tag) / 240:.1f} %</td><td class=r>{100 * trained.count(tag) / 300:.1f} %</td>" in page
+    scores = [f"{s:.1e}" for row in found.values() for s in row.scores]
+    assert {f"{float(s):.1e}": n for s, n in manifest["scores"].items()} == {s: scores.count(s) for s in scores}
+    assert page.count(">doc-0") == 10 and "240" in page and "Their scores" in page
     assert not list(tmp_path.glob(".*"))
 
 
