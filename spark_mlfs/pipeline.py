@@ -35,7 +35,7 @@ from .methods.base import Method, Scores
 from .methods.labels import by_place
 from .select import Constraints, Evidence, Resolved, Rule, Screen, SideAnalysis
 from .select.constraints import whole_groups
-from .select.portrait import MOST_PICKS, Portrait, Portray
+from .select.portrait import Portrait, Portray
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
 from .solvers.ranking import complete
 from .statistics.base import Statistic
@@ -566,7 +566,7 @@ def portrait(packed: Prepared, result: Result, kept: int, **budgets: int) -> tup
     """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
     None where none of them varies, or the budgets are too small."""
     ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]
-    picks = ranking["index"].to_numpy()[:MOST_PICKS]
+    picks = ranking["index"].to_numpy()
     picks = picks[np.isin(picks, packed.profile.varying)]
     if not len(picks):
         return None, Cost()

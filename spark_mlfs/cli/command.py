@@ -211,7 +211,9 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
         if issubclass(category, DataNotice | RenamedNotice):
             if quiet:
                 return
-            print("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr, flush=True)
+            from tqdm import tqdm
+
+            tqdm.write("spark-mlfs: note: " + " ".join(str(message).split()), file=sys.stderr)  # above a bar, not behind it
         else:
             usual(message, category, *more, **named)
 

@@ -84,7 +84,7 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
             resumed = journal.open()
             if not resumed:
                 journal.start()
-            before = len(journal.parts)
+            before = sum("error" not in entry for entry in journal.parts.values())
             with stages.stage("trials"):
                 outcome = run(spark, plan, journal, candidates, stages.report)
             if saved is not None:

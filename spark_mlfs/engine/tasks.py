@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future, wait
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
+from pyspark.sql import SparkSession
 
 from ..blocks.block import Block, in_order_of_ids
 from ..blocks.codec import State, binary_array, binary_cells, decode, encode
@@ -25,6 +28,7 @@ from .base import DRIVER_BYTES, WORKER_BYTES, Answer, one_thread
 from .local import LocalEngine
 
 CODED_BYTES = 8 << 20  # of a coded block, about
+SECONDS_BETWEEN_ENDINGS = 0.2
 STATE_SCHEMA = "statistic int, piece int, state binary"
 
 
@@ -335,3 +339,15 @@ def run_in_one_task(
     if isinstance(answer, WorkerBudgetError):
         raise answer
     return answer
+
+
+def end_jobs(spark: SparkSession, threads: Executor, running: Iterable[Future], error: BaseException) -> None:
+    """Let no further job of the `threads` begin; after an interrupt end those under way, where Spark can (3.5: on Connect only),
+    until none is left: one may have begun while others were ended."""
+    threads.shutdown(wait=False, cancel_futures=True)
+    if isinstance(error, KeyboardInterrupt) and hasattr(spark, "interruptAll"):
+        running = list(running)
+        while not all(future.done() for future in running):
+            with suppress(Exception):
+                spark.interruptAll()
+            wait(running, SECONDS_BETWEEN_ENDINGS)

@@ -157,11 +157,11 @@ def run(
 
 
 def _trials_left(plan: Comparison, journal: Journal | ForgetfulJournal, each: int, described: set[str]) -> dict[int, list[int]]:
-    """The numbers of the trials, `each` a data set, that are still to be run, by the data set's position in the plan; a data set
-    that is not among the `described` is there, too."""
-    left = {}
+    """The numbers of the trials, `each` a data set, that are still to be run or have failed (the budgets may be larger now), by
+    the data set's position in the plan; a data set that is not among the `described` is there, too."""
+    left, done = {}, {number for number, entry in journal.parts.items() if "error" not in entry}
     for position, data in enumerate(plan.data):
-        numbers = [n for n in range(position * each, (position + 1) * each) if n not in journal.parts]
+        numbers = [n for n in range(position * each, (position + 1) * each) if n not in done]
         if numbers or data.name not in described:
             left[position] = numbers
     return left
@@ -323,7 +323,10 @@ def outcome(journal: Journal | ForgetfulJournal, plan: Comparison, candidates: l
     failed = [{k: e[k] for k in ("data", "method", "split", "error")} for e in entries if "error" in e]
     results = [e for e in entries if "error" not in e]
     if not results:
-        raise DataError("no trial could be run: " + (failed[0]["error"] if failed else "the plan is empty"))
+        journal.parts.clear()  # nothing to go on with
+        reasons = list(dict.fromkeys(f"{e['method']} on {e['data']}: {e['error']}" for e in failed)) or ["the plan is empty"]
+        more = f"; and {len(reasons) - NAMES_TOLD} more" if len(reasons) > NAMES_TOLD else ""
+        raise DataError(f"all {len(failed)} trials failed: {'; '.join(reasons[:NAMES_TOLD])}{more}")
     apart = ("label_names", "feature_names", "unseen")
     return Outcome(
         pd.DataFrame([line for result in results for line in _cells_of(result, plan)]),

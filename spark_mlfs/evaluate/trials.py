@@ -30,7 +30,7 @@ from ..classify.base import Predictor, known_rows
 from ..engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine
 from ..engine.local import LocalEngine, SizingEngine, part_of
 from ..engine.spark import SparkEngine
-from ..engine.tasks import run_in_one_task
+from ..engine.tasks import end_jobs, run_in_one_task
 from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetError
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
@@ -548,9 +548,8 @@ def _run_in_tasks(
                         too_large[key] = trials[key]
                     else:
                         done(key, future.result())
-        except BaseException:
-            for future in waiting:
-                future.cancel()
+        except BaseException as error:
+            end_jobs(packed.frame.sparkSession, threads, waiting, error)
             raise
     return too_large
 

@@ -146,7 +146,7 @@ def page(result: Result, manifest: Mapping[str, Any], kept: int, portrait: Portr
         f"<div class=tiles>{''.join(f'<div><b>{v}</b><span>{_e(k)}</span></div>' for v, k in tiles)}</div>"
     )
     body = [verdict(result, portrait, kept), _cut(result, kept), _curves(result, features, kept), _features(result, features)]
-    body += [_held_to(result), sections(result, portrait), _labels(labels, data)]
+    body += [_held_to(result), sections(result, portrait, kept), _labels(labels, data)]
     body.append(f"<div class=two>{_data(data, result)}{_parameters(manifest)}</div>")
     body.append(f"<div class=two>{_cost(cost)}{_versions(manifest)}</div>")
     foot = (

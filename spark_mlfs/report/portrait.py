@@ -9,7 +9,7 @@ from html import escape
 import numpy as np
 
 from ..pipeline import Result
-from ..select.portrait import HALVINGS, MOST_PICKS, MOST_ROWS, Portrait
+from ..select.portrait import HALVINGS, MOST_LABELS, MOST_ROWS, Portrait
 from .figures import curve
 from .tables import number
 
@@ -45,7 +45,7 @@ def verdict(result: Result, portrait: Portrait | None, kept: int) -> str:
         said.append(_e(result.scores.details["verdict"]))
     if portrait is not None:
         names = _names(result, portrait)
-        said += [_enough(portrait, kept), _repeated(portrait, names), _without(portrait, result.label_names)]
+        said += [_enough(portrait, kept), _repeated(portrait, names), _without(portrait, result.label_names, kept)]
     if result.scores.converged is False:
         said.append("The solver had not converged when its iterations ran out: allow more (max_iter) before trusting the order.")
     said = [line for line in said if line]
@@ -64,7 +64,8 @@ def _enough(p: Portrait, kept: int) -> str:
         return "A linear model of the picked features explains nothing of the labels on rows it was not fitted on."
     shown = f"the {most}" if most == kept else f"the first {most} of the {number(kept)}"
     if k == most:
-        return f"Up to the last of {shown} features every one still adds ({whole} of the labels’ variance explained): try more."
+        more = "try more" if most == kept else "the further ones were not looked at"
+        return f"Up to the last of {shown} features every one still adds ({whole} of the labels’ variance explained): {more}."
     rest = f"{shown} kept explain {whole}"
     return (
         f"<b>{k} features would do</b>: they explain {share} of the labels’ variance (linearly, on held-out halves of the rows); "
@@ -85,24 +86,30 @@ def _repeated(p: Portrait, names: Sequence[str]) -> str:
     )
 
 
-def _without(p: Portrait, labels: Sequence[str]) -> str:
-    best = np.abs(p.relevance).max(axis=0)
-    faint = [labels[i] for i in p.labels[best < FAINT]]
+def _without(p: Portrait, labels: Sequence[str], kept: int) -> str:
+    faint = [labels[i] for i in p.labels[np.abs(p.strength[:, 0]) < FAINT]]
     if not faint:
         return ""
     more = f" and {len(faint) - NAMES_TOLD} more" if len(faint) > NAMES_TOLD else ""
-    shown = ", ".join(_e(name) for name in faint[:NAMES_TOLD])
-    return f"No single pick goes with {shown}{more} (every |r| below {FAINT}): such labels need several features, or others."
+    shown = ", ".join(_e(name) for name in faint[:NAMES_TOLD]) + more
+    among = f" (of the {MOST_LABELS} commonest labels)" if len(p.labels) == MOST_LABELS < len(labels) else ""
+    without = f"No single one of {_seen(p, kept)} goes with {shown}{among}"
+    return f"{without}, every |r| below {FAINT}: such labels need several features, or others."
 
 
-def sections(result: Result, portrait: Portrait | None) -> str:
+def _seen(p: Portrait, kept: int) -> str:
+    """Among which features each label's best were sought."""
+    return f"the first {p.seen} of the {number(kept)} picks" if p.seen < kept else f"all {number(kept)} picks"
+
+
+def sections(result: Result, portrait: Portrait | None, kept: int) -> str:
     """How many would do, each label's best features, and the redundancy of the picks."""
     if portrait is None:
         return ""
-    return _growth(portrait, result.profile.n) + _by_label(result, portrait) + _alike(result, portrait)
+    return _growth(portrait, result.profile.n, kept) + _by_label(result, portrait, kept) + _alike(result, portrait, kept)
 
 
-def _growth(p: Portrait, rows: int) -> str:
+def _growth(p: Portrait, rows: int, kept: int) -> str:
     if len(p.picks) < 3:
         return ""
     values, spread = 100 * p.explained, 100 * p.spread
@@ -115,30 +122,31 @@ def _growth(p: Portrait, rows: int) -> str:
     )
     if rows > MOST_ROWS:
         text += f" All of this page’s correlations and shares are of about {number(MOST_ROWS)} rows, drawn at random."
-    if len(p.picks) == MOST_PICKS:
-        text += f" The first {MOST_PICKS} picks are shown."
+    if len(p.picks) < kept:
+        text += f" The first {len(p.picks)} picks are shown."
     return f"<section><h2>How many would do?</h2><p class=soft>{text}</p>{shown}</section>"
 
 
-def _by_label(result: Result, p: Portrait) -> str:
+def _by_label(result: Result, p: Portrait, kept: int) -> str:
     names, count = _names(result, p)[:SHOWN_PICKS], min(SHOWN_PICKS, len(p.picks))
     top = float(np.abs(p.relevance[:count]).max()) or 1.0
     lines = []
     for at, label in enumerate(p.labels[:SHOWN_LABELS]):
         r = p.relevance[:count, at]
-        best = np.argsort(-np.abs(r), kind="stable")[:2]
-        told = ", ".join(f"{_e(names[i])}\u00a0{number(round(float(r[i]), 2))}" for i in best if abs(r[i]) >= 0.005)
+        best = zip(p.best[at], p.strength[at], strict=True)
+        told = ", ".join(f"{_e(result.feature_names[i])}\u00a0{number(round(float(v), 2))}" for i, v in best if abs(v) >= 0.005)
         name = _e(result.label_names[label])
         lines.append(f"<tr><th title='{name}'>{name}</th>{_cells(r, names, top)}<td class=say>{told or 'none'}</td></tr>")
     ranks = range(1, count + 1)
     more = len(result.label_names) - SHOWN_LABELS
-    text = "Correlation of each pick (across, by rank) with each label; beside it the label’s two best."
+    some = "each pick" if count == kept else f"the first {count} picks"
+    text = f"Correlation of {some} (across, by rank) with each label; beside it the label’s two best of {_seen(p, kept)}."
     if more > 0:
         text += f" The {SHOWN_LABELS} commonest labels of {number(len(result.label_names))}."
     return f"<section><h2>Each label’s best features</h2><p class=soft>{text}</p>{_map(ranks, lines, top)}</section>"
 
 
-def _alike(result: Result, p: Portrait) -> str:
+def _alike(result: Result, p: Portrait, kept: int) -> str:
     count = min(SHOWN_PICKS, len(p.picks))
     if count < 3:
         return ""
@@ -150,8 +158,8 @@ def _alike(result: Result, p: Portrait) -> str:
         for at, name in zip(order, names, strict=True)
     ]
     text = (
-        "Correlation of the picks with each other, like beside like. A block of strong colour is one thing said several times: "
-        "of such a block one or two features would do."
+        f"Correlation of the {f'first {count} ' if count < kept else ''}picks with each other, like beside like. A block of "
+        "strong colour is one thing said several times: of such a block one or two features would do."
     )
     return f"<section><h2>Which picks say the same?</h2><p class=soft>{text}</p>{_map(order + 1, lines)}</section>"
 

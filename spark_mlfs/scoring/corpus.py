@@ -22,7 +22,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -39,6 +38,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, NumericType
 
+from ..engine.tasks import end_jobs
 from ..errors import DataError, ParameterError
 from ..ml.classifiers import output_names
 from ..ml.persistence import Reader, Writer, stamp
@@ -408,10 +408,7 @@ def _side_by_side(
                 if progress:
                     progress("scoring part", len(journal.parts), journal.total)
         except BaseException as error:
-            threads.shutdown(wait=False, cancel_futures=True)
-            if isinstance(error, KeyboardInterrupt) and hasattr(spark, "interruptAll"):
-                with suppress(Exception):  # Spark 3.5 knows it on Connect only
-                    spark.interruptAll()
+            end_jobs(spark, threads, running, error)
             raise
 
 

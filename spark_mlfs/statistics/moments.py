@@ -23,7 +23,7 @@ from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows
 from .base import FeatureShardedStatistic, Runner, Statistic, cuts
-from .targets import Everything, Labels, Target
+from .targets import Everything, Labels, SomeLabels, Target
 
 WORD = 40  # bits of a lower word of `kernels.exact`
 DIGITS = 16  # bits of how much a row counts that are multiplied at a time: 2²⁷ rows of 2²⁰ times so many fit int64
@@ -77,7 +77,7 @@ class GroupMoments(Statistic):
     graded = True
 
     def takes_grades(self) -> bool:
-        return isinstance(self.target, (Labels, Everything))
+        return isinstance(self.target, (Labels, SomeLabels, Everything))
 
     def key(self) -> Hashable:
         return "moments", self.target.key()

@@ -231,16 +231,25 @@ class SomeLabels:
 
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         rows, groups = groups_of(block, Labels(0, only_known=self.only_known))
+        places = self._places(block)[groups]
+        return rows[places >= 0], places[places >= 0]
+
+    def grade_units(self, block: Block) -> np.ndarray:
+        """As `Labels.grade_units`."""
+        every = Labels(0, only_known=self.only_known)
+        return every.grade_units(block)[self._places(block)[groups_of(block, every)[1]] >= 0]
+
+    def _places(self, block: Block | CodedBlock) -> np.ndarray:
+        """The group of each group of `Labels`, −1 for those that are not listed."""
         place = np.full(2 + max(max(self.labels, default=0), int(block.label_indices.max(initial=0))), -1, np.int64)
         place[0], place[1 + np.array(self.labels, np.int64)] = 0, np.arange(1, self.size)
-        listed = place[groups] >= 0
-        return rows[listed], place[groups[listed]]
+        return place
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         return 1 + min(profile.most_labels, len(self.labels)), profile.nonzero + profile.feature_label_pairs
 
 
-def groups_of(block: CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
+def groups_of(block: Block | CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
     """(rows, groups) of a target in a block, kept on the block: every count of a job asks for the same ones."""
     cache = block.__dict__.setdefault("_groups", {})
     key = target.key()

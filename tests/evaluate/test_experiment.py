@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
+import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -282,6 +285,34 @@ def test_a_fault_of_ours_is_not_hidden(data, monkeypatch):
     monkeypatch.setattr(experiment, "run_trial", lambda *a: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         results(packed, [Trial(Candidate("all"), split, design)], small_bytes=0)
+
+
+def test_an_interrupt_ends_what_is_under_way(monkeypatch):
+    """Also a trial that began while others were ended: it was waited for, however long it took."""
+    begun, second, ended, calls = [], threading.Event(), threading.Event(), []
+
+    def work(packed, trial, *budgets):
+        begun.append(trial)
+        if len(begun) > 1:
+            second.set()
+            ended.wait(20)
+        return {}, None
+
+    def interrupt():
+        calls.append(1)
+        if len(calls) > 1:
+            ended.set()
+
+    def done(*_):
+        second.wait(20)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment, "run_in_one_task", work)
+    packed = SimpleNamespace(frame=SimpleNamespace(sparkSession=SimpleNamespace(interruptAll=interrupt)))
+    started = time.perf_counter()
+    with pytest.raises(KeyboardInterrupt):
+        experiment._run_in_tasks(packed, dict(enumerate("abcd")), done, 1, experiment.Budgets())
+    assert len(calls) > 1 and begun == ["a", "b"] and time.perf_counter() - started < 15
 
 
 def test_sizes():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import numpy as np
@@ -78,22 +79,86 @@ def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypat
 
     monkeypatch.setattr(portraits, "portrait", counted)
     for rows in (1500, 10_000):
-        monkeypatch.setattr(portraits.PortraitGrams.__init__, "__defaults__", (portraits.BLOCKS, 0, (), rows))
+        monkeypatch.setattr(portraits.PortraitGrams.__init__, "__defaults__", (portraits.BLOCKS, 0, (), rows, ()))
         result, one = portrayed(x, y, [2, 0, 3])
         table = list(zip(x.tolist(), y.tolist(), strict=True))
         packed = pack(spark.createDataFrame(table, "features array<double>, labels array<double>").repartition(3))
         many, cost = pipeline.portrait(packed, result, 3, small_bytes=0)
-        packed.release()
         assert cost.jobs == 1
+        with monkeypatch.context() as patch:
+            patch.setattr(portraits, "MOST_PICKS", 2)  # the best of each label is sought beyond them
+            few, (far, jobs) = pipeline.portrait(hold(x, y)[0], result, 3)[0], pipeline.portrait(packed, result, 3, small_bytes=0)
+        assert few.seen == 3 and jobs.jobs == 2
+        for name, value in vars(few).items():
+            assert np.array_equal(value, getattr(far, name)), name
+        assert np.array_equal(few.best, one.best) and np.allclose(few.strength, one.strength)
+        packed.release()
         for name, value in vars(one).items():
             assert np.array_equal(value, getattr(many, name)), name
         seen.append(one)
-    assert sizes[2] == sizes[3] == 4500 and sizes[0] == sizes[1] and 1300 < sizes[0] < 1700
+    assert sizes[4:] == [4500] * 4 and len({*sizes[:4]}) == 1 and 1300 < sizes[0] < 1700
     sample, every = seen
     assert list(every.labels) == list(np.argsort(-y.sum(axis=0), kind="stable")[:3])
     both = np.corrcoef(np.column_stack([x[:, [2, 0, 3]], y[:, every.labels]]).T)
     assert np.allclose(every.relevance, both[:3, 3:])
     assert 0 < np.abs(sample.relevance - every.relevance).max() < 0.1
+
+
+def wide(kind):
+    """90 features; what goes with labels 0 and 2 stands at the end of the ranking, label 3 goes with none."""
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=(400, 90))
+    if kind == "sparse":
+        x[np.abs(x) < 1.2] = 0
+    y = np.column_stack([x[:, [85, 2, 88]] + 0.5 * rng.normal(size=(400, 3)), rng.normal(size=400)]) > 0.4
+    x[:, 88] = 2e6 + np.round(x[:, 88], 3)
+    return x, y.astype(float)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse", "weighted", "graded", "unknown"])
+def test_each_labels_best_is_sought_among_all_kept_features(kind, monkeypatch):
+    """Not among the first 60 only; against NumPy, over the same rows."""
+    x, y = wide(kind)
+    rng = np.random.default_rng(4)
+    weights, known, method = None, np.ones(len(y), bool), "fisher"
+    if kind == "weighted":
+        weights = rng.integers(1, 4, len(y)).astype(float)
+    if kind == "graded":
+        y, method = np.round(np.clip(0.6 * y + 0.4 * rng.random(y.shape), 0, 1) * 1024) / 1024, "ridge"
+    given = y.copy()
+    if kind == "unknown":
+        known = rng.random(len(y)) < 0.9
+        given[~known, 1] = np.nan
+    held, _ = hold(x, given, weights, Grades() if kind == "graded" else None)
+    (result,) = pipeline.rank(held, [pipeline.Request.of(method, {}, 90)])
+    result.ranking = result.ranking.set_index("index").loc[list(range(90))].reset_index().assign(rank=np.arange(1, 91))
+    seen, _ = pipeline.portrait(held, result, 90)
+    rows = np.repeat(np.flatnonzero(known), (np.ones(len(y)) if weights is None else weights)[known].astype(int))
+    want = np.corrcoef(np.column_stack([x, y])[rows].T)[:90, 90:][:, seen.labels]
+    order = np.argsort(-np.abs(want), axis=0)[:2].T
+    assert seen.seen == 90 and np.array_equal(seen.best, order) and {85, 88} <= set(seen.best[:, 0])
+    assert np.allclose(seen.strength, np.take_along_axis(want, order.T, axis=0).T, atol=1e-9)
+    assert len(seen.picks) == 60
+    text = re.sub("<[^>]+>", "", shown.verdict(result, seen, 90) + shown.sections(result, seen, 90))
+    assert ("No single one of all 90 picks goes with" in text) == (np.abs(want).max(axis=0) < shown.FAINT).any()
+    assert "two best of all 90 picks" in text and "the first 30 picks (across" in text
+    monkeypatch.setattr(portraits.LabelCorrelations, "state_bytes", lambda self, profile: 1 << 40)
+    few, _ = pipeline.portrait(held, result, 90, driver_bytes=100 << 20)
+    assert few.seen == 60 and not {85, 88} & set(few.best.ravel())
+    assert "two best of the first 60 of the 90 picks" in shown.sections(result, few, 90)
+
+
+def test_what_is_left_without_is_told_of_what_was_looked_at():
+    x, y = wide("dense")
+    result, p = portrayed(x, y, list(range(90)))
+    faint = np.abs(np.corrcoef(np.column_stack([x, y]).T)[:90, 90:]).max(axis=0) < shown.FAINT
+    assert not faint[:3].any()
+    text = shown._without(p, result.label_names, 90)
+    assert all(name not in text for name in ("l0", "l1", "l2"))
+    alone = dataclasses.replace(p, strength=0 * p.strength)
+    assert "No single one of all 90 picks goes with" in shown._without(alone, result.label_names, 90)
+    some = dataclasses.replace(alone, seen=60)
+    assert "No single one of the first 60 of the 90 picks goes" in shown._without(some, result.label_names, 90)
 
 
 def test_explained_equals_ridge_on_the_other_half():
@@ -126,14 +191,14 @@ def test_suggests_as_many_as_say_something():
 def test_pages_parts_say_what_the_matrices_say():
     x, y = planted()
     result, p = portrayed(x, y, [0, 1, 2, 3])
-    html = shown.sections(result, p)
+    html = shown.sections(result, p, 4)
     assert "drawn at random" not in html
     label = html[html.index("title='l1'") :]
     assert "f1\u00a0" in label[: label.index("</tr>")].rsplit("class=say>", 1)[1].split(",")[0]
     assert html.count("<td") == 4 * 4 + 4 * 4 + 4  # labels × picks, picks × picks, each label's best
     order = list(shown.clustered(p.redundancy))
     assert abs(order.index(0) - order.index(3)) == 1  # the copy beside its original
-    assert shown.sections(result, None) == "" and "verdict" not in shown.verdict(result, None, 4)
+    assert shown.sections(result, None, 4) == "" and "verdict" not in shown.verdict(result, None, 4)
 
 
 def test_none_where_there_is_nothing_to_see():

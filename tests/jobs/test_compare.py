@@ -258,7 +258,18 @@ def test_a_method_that_cannot_be_run_is_told(run, tmp_path):
     )
     file = write_plan(tmp_path, text)
     code, _, err = run("compare", "--config", file)
-    assert code == 2 and "lower k" in err
+    assert code == 2 and "lower k" in err and len(err.strip().splitlines()) == 1
+    assert "error: all 9 trials failed: mim on one: " in err and "; and 6 more" in err and "goes on" not in err
+    assert not [p.name for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_trials_that_failed_are_run_again():
+    """With larger budgets they may succeed."""
+    plan = comparison({"data": [{"name": "one", "format": "planted"}], "method": [{"name": "mim"}]})
+    journal = compare.ForgetfulJournal()
+    journal.done(0, {"cells": []})
+    journal.done(1, {"error": "raise worker_bytes"})
+    assert compare._trials_left(plan, journal, 3, {"one"}) == {0: [1, 2]}
 
 
 def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -16,9 +17,10 @@ import pandas as pd
 import pytest
 
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli
-from spark_mlfs.cli import shared
+from spark_mlfs.cli import command, shared
 from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.completion import script
+from spark_mlfs.read.faults import DataNotice
 from spark_mlfs.session import local
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
@@ -233,6 +235,10 @@ def test_a_stage_shows_the_time_that_passes(monkeypatch):
     with stages.stage("thinking"):
         time.sleep(2.3)
     assert {"thinking 00:00", "thinking 00:01", "thinking 00:02"} <= set(re.findall(r"thinking \d\d:\d\d", terminal.getvalue()))
+    with stages.stage("reading"), command._notices_in_one_line(False):
+        warnings.warn(DataNotice("odd rows"), stacklevel=1)
+    shown = [line.rpartition("\r")[2] for line in terminal.getvalue().splitlines()]
+    assert "spark-mlfs: note: odd rows" in shown, "it stands behind the progress"
     quiet = shared.Stages(verbose=True, quiet=True)
     terminal.truncate(0)
     with quiet.stage("nothing"):

@@ -310,7 +310,18 @@ EXAMPLES = {
     gram.GroupGrams: (FEW, on(lambda p, name: [gram.GroupGrams()])),
     portrait.PortraitGrams: (
         FEW,
-        on(lambda p, name: [portrait.PortraitGrams(shown=tuple(range(p.q - 1, -1, -2)), rows=rows) for rows in (p.n, p.n // 2)]),
+        on(
+            lambda p, name: [
+                portrait.PortraitGrams(
+                    shown=tuple(range(p.q - 1, -1, -2)), rows=rows, picks=tuple(p.varying[: len(p.varying) // times].tolist())
+                )
+                for rows, times in ((p.n, 1), (p.n // 2, 2))
+            ]
+        ),
+    ),
+    portrait.LabelCorrelations: (
+        FEW,
+        on(lambda p, name: [portrait.LabelCorrelations(tuple(range(p.q - 1, -1, -2)), rows) for rows in (p.n, p.n // 2)]),
     ),
     knockoffs.KnockoffGram: (FEW, lambda name: of(knockoffs.KnockoffGram, asked_by_rule(name))),
     labelsets.LabelsetSums: (
