@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..lazy import cached_property
 from .codec import Buffer, State, decode, encode
 from .grades import BITS, ONE
 from .rowhash import mix

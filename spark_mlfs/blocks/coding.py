@@ -7,11 +7,11 @@ inner quantiles (linear interpolation) below x. A feature that holds only 0 and 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..lazy import cached_property
 from .block import Block, LabelledRows, decoded, joined
 from .codec import Buffer, State, decode, encode
 from .profile import Profile

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ..errors import DataError, ParameterError
+from ..lazy import cached_property
 from .block import Block
 from .rowhash import GROUPS, group_of, mix, uniform
 

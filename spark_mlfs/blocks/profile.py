@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from math import comb
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..lazy import cached_property
 from .block import Block
 from .codec import Buffer, decode, encode
 from .grades import BITS, ONE

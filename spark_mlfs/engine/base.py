@@ -7,7 +7,9 @@ the same bits.
 
 from __future__ import annotations
 
+import os
 import sys
+import threading
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -39,25 +41,72 @@ Answer = TypeVar("Answer")
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS on one thread inside a task: Spark already runs one task per core."""
-    with _thread_pools(len(sys.modules)).limit(limits=1):
-        yield
+    """BLAS on one thread inside a task: Spark already runs one task per core. Most count their threads for the whole process: the
+    number of before comes back when the last thread leaves."""
+    shared, own = _thread_pools(len(sys.modules))
+    with _guard:
+        _inside.append(threading.get_ident())
+        if shared not in _limits:
+            _by_any_thread()
+            _limits[shared] = shared.limit(limits=1)
+    try:
+        with own.limit(limits=1):
+            yield
+    finally:
+        with _guard:
+            _inside.remove(threading.get_ident())
+            _restore()
+
+
+_guard = threading.Lock()
+_inside: list[int] = []  # the threads that are inside
+_limits: dict[Any, Any] = {}  # what they limited, by its libraries
+
+
+def _restore() -> None:
+    while _limits and not _inside:
+        _by_any_thread()
+        _limits.popitem()[1].restore_original_limits()
+        _by_any_thread()
+
+
+def _by_any_thread() -> None:
+    """threadpoolctl 3.8 lets no thread but the first say the number of OpenBLAS, and does nothing for the others."""
+    getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", lambda force: None)(force=True)
+
+
+def _forked() -> None:
+    """A forked process has the thread that forked it, and none of the others."""
+    _inside[:] = [thread for thread in _inside if thread == threading.get_ident()]
+    _restore()
+    _guard.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_guard.acquire, after_in_parent=_guard.release, after_in_child=_forked)
 
 
 @lru_cache(maxsize=1)
-def _thread_pools(modules: int) -> Any:
-    """The libraries with threads of this process. Finding them takes as long as a small task: once for what is imported."""
-    if hasattr(threadpoolctl, "ThreadpoolController"):
-        return threadpoolctl.ThreadpoolController()
-    return _LeftAlone()
+def _thread_pools(modules: int) -> tuple[Any, Any]:
+    """The libraries with threads of this process, and those whose number each thread has for itself. Finding them takes as long
+    as a small task: once for what is imported."""
+    if not hasattr(threadpoolctl, "ThreadpoolController"):
+        return _LeftAlone(), _LeftAlone()
+    found = threadpoolctl.ThreadpoolController()
+    own = [each["filepath"] for each in found.info() if "openmp" in (each["user_api"], each.get("threading_layer"))]
+    shared = [each["filepath"] for each in found.info() if each["filepath"] not in own]
+    return found.select(filepath=shared), found.select(filepath=own)
 
 
-class _LeftAlone:
+class _LeftAlone(nullcontext):
     """threadpoolctl 2, of Databricks 15.4 and 16.4, stumbles over the BLAS of NumPy's wheels and says so each time. Spark tells
     its Python workers the number of threads itself (OMP_NUM_THREADS), and no result depends on it."""
 
-    def limit(self, limits: int) -> Any:
-        return nullcontext()
+    def limit(self, limits: int) -> _LeftAlone:
+        return self
+
+    def restore_original_limits(self) -> None:
+        pass
 
 
 @dataclass

@@ -14,10 +14,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
+
+from ..lazy import cached_property
 
 TABLE_ROWS = 1 << 22  # up to so many rows c log c comes from a table
 CELLS = 1 << 16  # counts that are looked at together, so that what is made of them stays in the cache

@@ -28,12 +28,12 @@ Memory: one tile, and k entries a query.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError
+from ..lazy import cached_property
 from .label_similarity import Lookup
 
 GRID = 1e-10  # distances per feature are compared on this grid

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..blocks.coding import MAX_BINS
 from ..engine.base import Engine
 from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError
 from ..kernels import information as info
+from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints, forward
 from ..statistics.base import Statistic, cuts

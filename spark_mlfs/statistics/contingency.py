@@ -13,7 +13,6 @@ import os
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from ..errors import DataError
 from ..kernels import information as info
 from ..kernels.counts import count_dense, count_slots, count_sparse, members, rows_by_group, slots_first
 from ..kernels.links import LinkCells, column_of_rows
+from ..lazy import cached_property
 from .base import FeatureShardedStatistic, Statistic, cuts
 from .targets import Classes, Everything, LabelPairs, Labels, SomeLabels, Target, groups_of
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +21,7 @@ from ..blocks.profile import Profile
 from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows
+from ..lazy import cached_property
 from .base import FeatureShardedStatistic, Runner, Statistic, cuts
 from .targets import Everything, Labels, SomeLabels, Target
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..blocks.block import Block
 from ..blocks.coding import CodedBlock
 from ..blocks.grades import ONE
 from ..blocks.profile import Profile
+from ..lazy import cached_property
 
 NOISE_BITS = 16  # of a row: what counts without noise are rounded to
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
+import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -92,3 +95,79 @@ def test_tasks_run_beside_an_older_threadpoolctl(monkeypatch):
         ran = True
     base._thread_pools.cache_clear()
     assert ran
+
+
+@pytest.mark.parametrize("first_leaves_first", [True, False])
+def test_the_last_thread_that_leaves_restores_blas(first_leaves_first):
+    """Two threads that overlap, in either order, inside a number set by a third."""
+    import threadpoolctl
+
+    from spark_mlfs.engine.base import one_thread
+
+    def count():
+        return {each["num_threads"] for each in threadpoolctl.threadpool_info() if each["user_api"] == "blas"}
+
+    entered, leave = [threading.Event() for _ in range(2)], [threading.Event() for _ in range(2)]
+    inside = []
+
+    def work(i):
+        with one_thread():
+            with one_thread():
+                entered[i].set()
+            leave[i].wait(60)
+            inside.append(count())
+
+    with threadpoolctl.threadpool_limits(2):
+        before = count()
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(2)]
+        for i, thread in enumerate(threads):
+            thread.start()
+            entered[i].wait(60)
+        for i in (0, 1) if first_leaves_first else (1, 0):
+            leave[i].set()
+            threads[i].join()
+        assert before == {2} and inside == [{1}, {1}] and count() == {2}
+
+
+def test_a_fork_while_a_thread_works():
+    """Nothing that another thread holds is waited for, and BLAS has its threads again."""
+    import threadpoolctl
+
+    from spark_mlfs.engine.base import one_thread
+    from spark_mlfs.lazy import cached_property
+
+    entered, leave = threading.Event(), threading.Event()
+
+    class Slow:
+        def __init__(self, waits):
+            self.waits = waits
+
+        @cached_property
+        def value(self):
+            if self.waits:
+                entered.set()
+                leave.wait(60)
+            return 1
+
+    def work():
+        with one_thread():
+            Slow(True).value  # noqa: B018
+
+    def told():
+        with one_thread():
+            return Slow(False).value == 1
+
+    with threadpoolctl.threadpool_limits(2):
+        thread = threading.Thread(target=work)
+        thread.start()
+        entered.wait(60)
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            os._exit(not (told() and all(each["num_threads"] == 2 for each in threadpoolctl.threadpool_info())))
+        code = os.waitpid(child, 0)[1]
+        leave.set()
+        thread.join()
+    assert code == 0
+    for path in (Path(__file__).resolve().parents[2] / "spark_mlfs").rglob("*.py"):  # whose lock is shared before Python 3.12
+        assert path.stem == "lazy" or "functools import cached_property" not in path.read_text()
