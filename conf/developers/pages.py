@@ -119,7 +119,7 @@ from sklearn.datasets import load_digits
 import spark_mlfs
 
 X, digit = load_digits(return_X_y=True, as_frame=True)
-spark_mlfs.rank(X, digit, method="{name}", k={EXAMPLE})["name"]      # {", ".join(measured["example"])}
+spark_mlfs.rank(X, digit, method="{name}", k={EXAMPLE})["name"]  # {", ".join(measured["example"])}
 ```
 
 On Spark `spark_mlfs.MultiLabelSelector(method="{name}")`; on the command line
