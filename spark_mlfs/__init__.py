@@ -25,62 +25,14 @@ if TYPE_CHECKING:
     from .extract import EXTRACTORS
     from .faces.arrays import rank
     from .methods import METHODS
+    from .ml.classifier_classes import *
     from .ml.classifiers import ClassifierEstimator, MultiLabelClassificationModel
+    from .ml.extractor_classes import *
     from .ml.extractors import ExtractorEstimator, MultiLabelExtractorModel
+    from .ml.selector_classes import *
     from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel, SelectorEstimator
     from .report.compare import compare
     from .session.local import local_session
-
-# imports of the classes, written by conf/developers/generate.py
-if TYPE_CHECKING:
-    from .ml.classifier_classes import (
-        BRkNNClassifier,
-        BRSVMClassifier,
-        ClassifierChainClassifier,
-        MLkNNClassifier,
-    )
-    from .ml.extractor_classes import (
-        LIFTExtractor,
-        LIFTRSMExtractor,
-        MDDMExtractor,
-        MLNBExtractor,
-        MLSIExtractor,
-    )
-    from .ml.selector_classes import (
-        AutoSelector,
-        Chi2Selector,
-        CMISelector,
-        CSFSSelector,
-        D2FSelector,
-        DeepFSSelector,
-        ElasticNetSelector,
-        ENMSelector,
-        FastCanSelector,
-        FIMFSelector,
-        FisherSelector,
-        FStatisticSelector,
-        GMBASelector,
-        GMMSelector,
-        IGMFSelector,
-        JMISelector,
-        LassoSelector,
-        LRFSSelector,
-        MDMRSelector,
-        MIFSSelector,
-        MIMSelector,
-        MRMRSelector,
-        MSFSSelector,
-        MSSLSelector,
-        OMFSSelector,
-        PMUSelector,
-        PPTCMISelector,
-        ReliefFSelector,
-        RFSSelector,
-        RidgeSelector,
-        SCLSSelector,
-        SPECSelector,
-    )
-# end of the imports
 
 Entry = TypeVar("Entry")
 __version__ = "0.1.0"
@@ -107,50 +59,17 @@ __all__ = [
     "read",
     "register",
     "selector_class",
-    # names of the classes, written by conf/developers/generate.py
-    "AutoSelector",
-    "Chi2Selector",
-    "CMISelector",
-    "CSFSSelector",
-    "D2FSelector",
-    "DeepFSSelector",
-    "ElasticNetSelector",
-    "ENMSelector",
-    "FastCanSelector",
-    "FIMFSelector",
-    "FisherSelector",
-    "FStatisticSelector",
-    "GMBASelector",
-    "GMMSelector",
-    "IGMFSelector",
-    "JMISelector",
-    "LassoSelector",
-    "LRFSSelector",
-    "MDMRSelector",
-    "MIFSSelector",
-    "MIMSelector",
-    "MRMRSelector",
-    "MSFSSelector",
-    "MSSLSelector",
-    "OMFSSelector",
-    "PMUSelector",
-    "PPTCMISelector",
-    "ReliefFSelector",
-    "RFSSelector",
-    "RidgeSelector",
-    "SCLSSelector",
-    "SPECSelector",
-    "LIFTExtractor",
-    "LIFTRSMExtractor",
-    "MDDMExtractor",
-    "MLNBExtractor",
-    "MLSIExtractor",
-    "BRkNNClassifier",
-    "BRSVMClassifier",
-    "ClassifierChainClassifier",
-    "MLkNNClassifier",
-    # end of the names
 ]
+# fmt: off
+__all__ += [  # the classes, written by conf/developers/generate.py
+    "AutoSelector", "Chi2Selector", "CMISelector", "CSFSSelector", "D2FSelector", "DeepFSSelector", "ElasticNetSelector",
+    "ENMSelector", "FastCanSelector", "FIMFSelector", "FisherSelector", "FStatisticSelector", "GMBASelector", "GMMSelector",
+    "IGMFSelector", "JMISelector", "LassoSelector", "LRFSSelector", "MDMRSelector", "MIFSSelector", "MIMSelector", "MRMRSelector",
+    "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "ReliefFSelector", "RFSSelector",
+    "RidgeSelector", "SCLSSelector", "SPECSelector", "LIFTExtractor", "LIFTRSMExtractor", "MDDMExtractor", "MLNBExtractor",
+    "MLSIExtractor", "BRkNNClassifier", "BRSVMClassifier", "ClassifierChainClassifier", "MLkNNClassifier",
+]
+# fmt: on
 
 # where a name is: in a module, or it is one
 _HOMES = {

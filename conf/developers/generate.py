@@ -142,33 +142,26 @@ def shared_stub() -> str:
 # ---- the lists of public names ----
 
 
-def with_names(path: Path, face: str, prefix: str) -> str:
-    """Return the text of an ``__init__.py`` that names the classes of a face, its lists of them written anew."""
-    text = path.read_text()
-    every = {c.suffix.lower(): sorted((m.__name__ for m in own(c)), key=str.casefold) for c in ROOMS[face]}
-    lines = "\n".join(f"    {json.dumps(name)}," for names in every.values() for name in names)
-    imports = "if TYPE_CHECKING:\n" + "\n".join(
-        f"    from {prefix}{kind}_classes import (\n" + "".join(f"        {name},\n" for name in names) + "    )"
-        for kind, names in sorted(every.items())
-    )
-    for what, body in (("imports", imports), ("names", lines)):
-        pattern = rf"(?s)( *# {what} of the classes, written by conf/developers/generate.py\n).*?( *# end of the {what})"
-        if not re.search(pattern, text):
-            raise SystemExit(f"{path} has lost its marks of the {what} of the classes")
-        text = re.sub(pattern, lambda match, body=body: f"{match[1]}{body}\n{match[2]}", text)
+def with_names(path: Path, face: str) -> str:
+    """Return the text of an ``__init__.py`` that names the classes of a face, its list of them written anew."""
+    names = [m.__name__ for classes in ROOMS[face] for m in sorted(own(classes), key=lambda m: m.__name__.casefold())]
+    lines = textwrap.fill(", ".join(map(json.dumps, names)) + ",", WIDTH, initial_indent="    ", subsequent_indent="    ")
+    pattern = r"(?s)(\[  # the classes, written by conf/developers/generate.py\n).*?(\]\n# fmt: on)"
+    text, count = re.subn(pattern, lambda match: f"{match[1]}{lines}\n{match[2]}", path.read_text())
+    if not count:
+        raise SystemExit(f"{path} has lost its marks of the names of the classes")
     return text
 
 
 def files() -> dict[Path, str]:
     """Return every generated file and its text."""
-    arrays_top = PACKAGE / "sklearn" / "__init__.py"
     out = {PACKAGE / "ml" / "shared.pyi": shared_stub()}
     for face, rooms in ROOMS.items():
         for classes in rooms:
             module = PACKAGE / face / f"{classes.suffix.lower()}_classes.py"
             out |= {module: listed(face, classes), module.with_suffix(".pyi"): stub(face, classes)}
-    tops = {PACKAGE / "__init__.py": ("ml", ".ml."), arrays_top: ("sklearn", ".")}
-    return {**out, **{path: with_names(path, *of) for path, of in tops.items()}, **pages()}
+    tops = {PACKAGE / "__init__.py": "ml", PACKAGE / "sklearn" / "__init__.py": "sklearn"}
+    return {**out, **{path: with_names(path, face) for path, face in tops.items()}, **pages()}
 
 
 def main() -> None:

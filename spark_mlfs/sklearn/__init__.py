@@ -17,105 +17,24 @@ from typing import TYPE_CHECKING, Any
 from ..errors import worker_errors
 
 if TYPE_CHECKING:
+    from .classifier_classes import *
+    from .extractor_classes import *
+    from .selector_classes import *
     from .selectors import MultiLabelSelector
-
-# imports of the classes, written by conf/developers/generate.py
-if TYPE_CHECKING:
-    from .classifier_classes import (
-        BRkNNClassifier,
-        BRSVMClassifier,
-        ClassifierChainClassifier,
-        MLkNNClassifier,
-    )
-    from .extractor_classes import (
-        LIFTExtractor,
-        LIFTRSMExtractor,
-        MDDMExtractor,
-        MLNBExtractor,
-        MLSIExtractor,
-    )
-    from .selector_classes import (
-        AutoSelector,
-        Chi2Selector,
-        CMISelector,
-        CSFSSelector,
-        D2FSelector,
-        DeepFSSelector,
-        ElasticNetSelector,
-        ENMSelector,
-        FastCanSelector,
-        FIMFSelector,
-        FisherSelector,
-        FStatisticSelector,
-        GMBASelector,
-        GMMSelector,
-        IGMFSelector,
-        JMISelector,
-        LassoSelector,
-        LRFSSelector,
-        MDMRSelector,
-        MIFSSelector,
-        MIMSelector,
-        MRMRSelector,
-        MSFSSelector,
-        MSSLSelector,
-        OMFSSelector,
-        PMUSelector,
-        PPTCMISelector,
-        ReliefFSelector,
-        RFSSelector,
-        RidgeSelector,
-        SCLSSelector,
-        SPECSelector,
-    )
-# end of the imports
 
 __all__ = [
     "MultiLabelSelector",
-    # names of the classes, written by conf/developers/generate.py
-    "AutoSelector",
-    "Chi2Selector",
-    "CMISelector",
-    "CSFSSelector",
-    "D2FSelector",
-    "DeepFSSelector",
-    "ElasticNetSelector",
-    "ENMSelector",
-    "FastCanSelector",
-    "FIMFSelector",
-    "FisherSelector",
-    "FStatisticSelector",
-    "GMBASelector",
-    "GMMSelector",
-    "IGMFSelector",
-    "JMISelector",
-    "LassoSelector",
-    "LRFSSelector",
-    "MDMRSelector",
-    "MIFSSelector",
-    "MIMSelector",
-    "MRMRSelector",
-    "MSFSSelector",
-    "MSSLSelector",
-    "OMFSSelector",
-    "PMUSelector",
-    "PPTCMISelector",
-    "ReliefFSelector",
-    "RFSSelector",
-    "RidgeSelector",
-    "SCLSSelector",
-    "SPECSelector",
-    "LIFTExtractor",
-    "LIFTRSMExtractor",
-    "MDDMExtractor",
-    "MLNBExtractor",
-    "MLSIExtractor",
-    "BRkNNClassifier",
-    "BRSVMClassifier",
-    "ClassifierChainClassifier",
-    "MLkNNClassifier",
-    # end of the names
 ]
+# fmt: off
+__all__ += [  # the classes, written by conf/developers/generate.py
+    "AutoSelector", "Chi2Selector", "CMISelector", "CSFSSelector", "D2FSelector", "DeepFSSelector", "ElasticNetSelector",
+    "ENMSelector", "FastCanSelector", "FIMFSelector", "FisherSelector", "FStatisticSelector", "GMBASelector", "GMMSelector",
+    "IGMFSelector", "JMISelector", "LassoSelector", "LRFSSelector", "MDMRSelector", "MIFSSelector", "MIMSelector", "MRMRSelector",
+    "MSFSSelector", "MSSLSelector", "OMFSSelector", "PMUSelector", "PPTCMISelector", "ReliefFSelector", "RFSSelector",
+    "RidgeSelector", "SCLSSelector", "SPECSelector", "LIFTExtractor", "LIFTRSMExtractor", "MDDMExtractor", "MLNBExtractor",
+    "MLSIExtractor", "BRkNNClassifier", "BRSVMClassifier", "ClassifierChainClassifier", "MLkNNClassifier",
+]
+# fmt: on
 
 # the module of a class by what its name ends in; classes of entries from outside, too
 _HOMES = {"Selector": "selector_classes", "Extractor": "extractor_classes", "Classifier": "classifier_classes"}

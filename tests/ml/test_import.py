@@ -42,12 +42,17 @@ def test_everything_by_a_star():
 
 
 def test_the_names_are_written_out():
-    """`__all__` is a literal without doubles, and an editor sees an import, or a definition, of every name in it."""
+    """`__all__` is made of literals without doubles, and an editor sees an import, or a definition, of every name in it."""
     body = ast.parse((PACKAGE / "__init__.py").read_text()).body
-    names = next(ast.literal_eval(n.value) for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__")
+    own = next(ast.literal_eval(n.value) for n in body if isinstance(n, ast.Assign) and n.targets[0].id == "__all__")
+    names = own + [name for n in body if isinstance(n, ast.AugAssign) for name in ast.literal_eval(n.value)]
     assert names == spark_mlfs.__all__ and len(set(names)) == len(names)
     blocks = [n.body for n in body if isinstance(n, ast.If) and getattr(n.test, "id", "") == "TYPE_CHECKING"]
-    seen = {alias.name for block in blocks for node in block for alias in node.names}
+    imports = [node for block in blocks for node in block]
+    seen = {alias.name for node in imports for alias in node.names}
+    for node in (node for node in imports if node.names[0].name == "*"):
+        stub = ast.parse((PACKAGE / f"{node.module.replace('.', '/')}.pyi").read_text(encoding="utf-8"))
+        seen |= {n.name for n in stub.body if isinstance(n, ast.ClassDef)}
     assert set(names) <= seen | {n.name for n in body if isinstance(n, ast.FunctionDef) and not n.name.startswith("_")}
     assert set(names) <= set(dir(spark_mlfs))
 
