@@ -33,7 +33,7 @@ class BudgetError(SparkMlfsError):
 
 
 class PlatformError(SparkMlfsError):
-    """What a run stands on lacks something: room on a disk, the package on a worker."""
+    """The platform of a run lacks something: room on a disk, the package on a worker."""
 
 
 class NotInstalledError(PlatformError, ImportError):
@@ -156,7 +156,7 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
 
 
 def full_disk(text: str) -> str | None:
-    """What an error says of a disk that takes no more, None where it says nothing of that kind."""
+    """Return the message of an error about a full disk; None for any other error."""
     lower = text.lower()
     return next((said for sign, said in _FULL.items() if sign in lower), None)
 

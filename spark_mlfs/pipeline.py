@@ -155,7 +155,7 @@ def check_grades(requests: Sequence[Request]) -> None:
 
 @dataclass
 class Result:
-    """What a run of one method gives.
+    """Result of one method.
 
     `ranking`  pandas frame rank (from 1), index, name, score, relevance; one row per feature that is not excluded, best first
                (`meaning` says what score and relevance are)
@@ -230,7 +230,7 @@ class Solve:
     requests: tuple[Request, ...]
 
     def needs(self, engine: Engine) -> list[Statistic]:
-        """What the methods will ask for first."""
+        """Return the statistics that the methods will ask for first."""
         out = [s for r in self.requests for s in r.implementation.needs(engine, r.parameters)]
         for r in self.requests:
             groups = members_of(terms_of(r, engine))
@@ -263,7 +263,7 @@ class Solve:
 
 
 def terms_of(request: Request, engine: Engine) -> PickConstraints:
-    """What the request's picks are held to, by the places of the engine's features."""
+    """Return the constraints on the request's picks, by the places of the engine's features."""
     if request.resolved is None:
         return UNCONSTRAINED
     return request.resolved.terms(engine.profile.varying, request.implementation.row_norms)
@@ -317,7 +317,7 @@ def score_column(scores: Scores, profile: Profile, relevance: np.ndarray) -> np.
 
 
 def meaning(greedy: bool) -> str:
-    """What the columns score and relevance of a ranking say, in one sentence."""
+    """Explain the columns score and relevance of a ranking, in one sentence."""
     if greedy:
         return (
             "score is what the criterion gave a feature when it was picked (empty where it was not), relevance what it gives the "

@@ -19,14 +19,14 @@ Attributes = dict[str, Any]  # of rows: arrays or None by the names of a block's
 
 
 class Weighed(Protocol):
-    """What says in which units rows are weighed: the profile."""
+    """Units of row weights: the profile has them."""
 
     weight_exponent: int | None
 
 
 class LabelledRows:
-    """What raw and coded blocks share: CSR lists of each row's positive and unknown labels, rows without label information, and
-    the rows' weights (`blocks.weights`) where they have any."""
+    """Attributes of rows that raw and coded blocks share: CSR lists of each row's positive and unknown labels, rows without label
+    information, and the rows' weights (`blocks.weights`) where they have any."""
 
     n: int
     label_indptr: np.ndarray

@@ -45,7 +45,8 @@ class Grades:
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Grades | None:
-        """What the values of `SETTINGS` come to: None for labels of 0 and 1. `ParameterError` where they make no sense."""
+        """Return the grades that the values of `SETTINGS` ask for; None for labels of 0 and 1. `ParameterError` where they make
+        no sense."""
         asked, ends, cuts = (p.accept(values.get(p.name, p.default)) for p in SETTINGS)
         if not asked:
             for name, value in (("gradeRange", ends), ("labelCuts", cuts)):
@@ -83,7 +84,7 @@ class Grades:
         return ~(np.isnan(values) | ((values >= low) & (values <= high)))
 
     def why(self, value: float) -> str:
-        """What is said of a wrong value."""
+        """Return the message for a wrong value."""
         if not np.isfinite(value):
             return f"{value:g}; a grade is a finite number, or unknown (null or NaN)"
         if self.low is None or self.high is None:

@@ -117,7 +117,7 @@ class Pack:
             yield piece, profile
 
     def _row(self, ids: np.ndarray, before: int, row: int) -> list[int]:
-        """What a row is called: its id, or its partition and its place there, the first being 1."""
+        """Return the name of a row in messages: its id, or its partition and its place there, the first being 1."""
         if self.named:
             return [int(ids[row])]
         context = TaskContext.get()
@@ -365,7 +365,7 @@ def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
 
 def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
-    """What the user's id column holds in the row that is known by `key`."""
+    """Return the user's id of the row that is known by `key`."""
     frame, column, identity = source
     if isinstance(frame.schema[column].dataType, T.IntegralType) and key:
         return str(key)

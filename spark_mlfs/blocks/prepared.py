@@ -12,7 +12,8 @@ from .profile import Profile
 
 
 class Prepared:
-    """What is common: `named` says whether the features' names came with the data, `jobs` how many Spark jobs it took."""
+    """Packed rows or rows of this process: `named` says whether the features' names came with the data, `jobs` how many Spark
+    jobs it took."""
 
     profile: Profile
     feature_names: list[str]
@@ -24,7 +25,7 @@ class Prepared:
         """Gives memory back."""
 
     def called(self, row: list[int]) -> str:
-        """What a row of the profile's problem is called."""
+        """Return the name of the row of the profile's problem."""
         raise NotImplementedError
 
 

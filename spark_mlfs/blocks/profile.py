@@ -22,7 +22,7 @@ THIN = 0.3  # share of a dense block's cells that are not zero, from which it co
 
 @dataclass
 class Profile:
-    """What one pass tells about the data. Merges by `merge`; the merge does not depend on the order.
+    """Facts about the data from one pass. Merges by `merge`; the merge does not depend on the order.
 
     n rows, d features, q labels; `low`, `high` (d,) and `binary` (d,) whether a feature holds only 0 and 1; `nonzero` stored
     entries; `positive`, `unknown` (q,) rows per label; `unlabelled` rows with a null label cell; `size` bytes of the blocks;
@@ -120,7 +120,7 @@ class Profile:
 
     @property
     def weight_unit(self) -> float:
-        """What `total` and the like are counted in."""
+        """Return the unit of `total` and the like."""
         return 1.0 if self.weight_exponent is None else 2.0**self.weight_exponent
 
     @property

@@ -145,7 +145,7 @@ class SharedIds:
 
 @dataclass(frozen=True)
 class DuplicateIds:
-    """What `SharedIds` found for each partition beside its blocks: `known`, or None where it comes among the blocks, as block −1
+    """Duplicate ids per partition, inline or as block −1: `known`, or None where they come among the blocks, as block −1
     of its partition."""
 
     known: dict[int, list[bytes]] | None

@@ -44,7 +44,7 @@ def in_units(weights: np.ndarray, exponent: int) -> np.ndarray:
 
 
 def wrong_weight(weights: np.ndarray, absent: np.ndarray | None = None) -> tuple[str, int] | None:
-    """What is wrong with the first weight that cannot be used, and its place; `absent` says which are null."""
+    """Return the problem of the first weight that cannot be used, and its place; `absent` says which are null."""
     bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if not len(bad):
         return None

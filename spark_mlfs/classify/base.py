@@ -1,4 +1,5 @@
-"""What a classifier is: parameters, a fit on an engine that gives a state of arrays, and a NumPy prediction from that state.
+"""The contract of a classifier: parameters, a fit on an engine that gives a state of arrays, and a NumPy prediction from that
+state.
 
 The pyspark.ml classes (`ml.classifiers.py`), saving, names, jobs and checks are the base's business, as for methods.
 """
@@ -36,7 +37,7 @@ class Classifier:
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        """What is learned, as a dict of arrays, CSR matrices and plain values."""
+        """Learn a state: a dict of arrays, CSR matrices and plain values."""
         raise NotImplementedError
 
     def by_label(self, p: Mapping[str, Any]) -> bool:

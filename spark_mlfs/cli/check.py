@@ -150,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _gate(text: str) -> tuple[str, str, Callable[[float], bool]]:
-    """What --require says: its text, the metric, and whether a value will do."""
+    """One condition of --require: its text, the metric, and whether a value will do."""
     from ..evaluate.metrics import LARGER_IS_BETTER
     from ..read.lines import near
     from ..scoring.check import AT

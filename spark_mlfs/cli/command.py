@@ -204,7 +204,7 @@ def _sigterm_interrupts() -> Iterator[None]:
 
 @contextmanager
 def _notices_in_one_line(quiet: bool) -> Iterator[None]:
-    """What a reader tells of the data without refusing them stands on standard error as our own line, not as Python's warning."""
+    """Print DataNotice warnings as one line on standard error."""
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
@@ -225,7 +225,8 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
 
 
 def _user_error(error: BaseException) -> Exception | None:
-    """What the user can put right: our own errors, also out of a worker, and paths that are not there or not ours; else None."""
+    """Return the message of an error that the user can put right: our own errors, also out of a worker, and paths that are not
+    there or not ours; else None."""
     own = from_worker(error)
     if own is not None:
         return own

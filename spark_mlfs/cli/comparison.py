@@ -1,4 +1,4 @@
-"""What `evaluate` and `compare` share: a plan is run trial by trial, and becomes tables and a page."""
+"""Shared by `evaluate` and `compare`: a plan is run trial by trial, and becomes tables and a page."""
 
 from __future__ import annotations
 

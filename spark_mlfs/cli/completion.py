@@ -73,7 +73,7 @@ def script(top: argparse.ArgumentParser) -> str:
 
 
 def _names() -> dict[str, Iterable[str]]:
-    """What the flags that take a name take, by what the parser calls them."""
+    """Return the valid names of each flag that takes one, by the parser's name of the flag."""
     from ..classify import CLASSIFIERS
     from ..extract import EXTRACTORS
     from ..methods import METHODS

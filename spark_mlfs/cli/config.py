@@ -37,7 +37,7 @@ DEFAULT_FEATURES = SETTINGS["num_top_features"].parameter.default
 
 
 class DataChoice(Data):
-    """What to read, and whether its labels are grades."""
+    """Data to read, and whether its labels are grades."""
 
     graded_labels: bool = Field(False, description="labels are grades, numbers from 0 to 1 or in grade_range")
     grade_range: list[float] | None = Field(None, description="what grades go from and to")
@@ -55,7 +55,7 @@ class DataChoice(Data):
 
 
 class MethodChoice(Section):
-    """What to rank with."""
+    """Method to rank with."""
 
     name: str = Field(DEFAULT_METHOD, description="name of a method")
     parameters: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
@@ -65,7 +65,7 @@ class MethodChoice(Section):
 
 
 class Held(Section):
-    """What the selection is held to."""
+    """Constraints of the selection."""
 
     include: list[str | int] | None = Field(None, description="features picked first: names, patterns, places")
     include_from: str | None = Field(None, description="file with their names, or folder of a selection")
@@ -95,12 +95,12 @@ class Held(Section):
                 setattr(self, f"{what}_from", None)
 
     def constraints(self) -> Constraints | None:
-        """What is listed."""
+        """Return the names that are listed."""
         return Constraints.of(self.as_dict())
 
 
 class ClassifierChoice(Section):
-    """What predicts the labels from the selected features; nothing: no pipeline is fitted."""
+    """Classifier of the selected features; none: no pipeline is fitted."""
 
     name: str | None = Field(None, description="name of a classifier")
     parameters: dict[str, Any] = Field(default_factory=dict, description="the classifier's own parameters")
@@ -260,7 +260,7 @@ def _by_todays_names(layer: dict[str, Any], file: str) -> dict[str, Any]:
 
 
 def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
-    """What a layer gives, in its proper types."""
+    """Return the values of a layer, in their proper types."""
     try:
         values = RunConfig.of(layer).as_dict(only_given=True)
     except InvalidValue as error:

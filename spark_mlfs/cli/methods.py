@@ -50,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def described(kind: str, entry: Any) -> dict[str, Any]:
-    """What there is to know about an entry, as data."""
+    """Return the description of an entry as data."""
     parameters = [{"name": p.name, "default": p.default, "meaning": p.doc, "values": str(p.constraint)} for p in entry.parameters]
     return {
         "kind": kind,
@@ -65,7 +65,7 @@ def described(kind: str, entry: Any) -> dict[str, Any]:
 
 
 def whole(kind: str, entry: Any) -> str:
-    """What there is to know about an entry, as text: its formula and symbols are the documentation of its module."""
+    """Return the description of an entry as text: its formula and symbols are the documentation of its module."""
     lines = [f"{entry.name}: {entry.title} ({kind})", f"  when   {entry.when or '-'}", f"  cost   {entry.cost or '-'}"]
     if entry.parameters:
         lines += [

@@ -60,13 +60,13 @@ def count_rows(spark: SparkSession, path: Any, format: str, options: Mapping[str
 
 
 def lines_of(found: Mapping[str, str | None]) -> str:
-    """What is foreseen, a line each under its heading; what is None is left out."""
+    """Return the forecast, a line each under its heading; None is left out."""
     return "\n".join(f"{name:<11} {text}" for name, text in found.items() if text is not None)
 
 
 def outlook(sample: Profile, rows: int, config: RunConfig, width: int, labels: list[str]) -> dict[str, Any]:
-    """What ranking so many rows like those of a sample, and `width` of their features, would take; bytes are upper bounds as far
-    as the sample is like the rest.
+    """Forecast the cost of ranking so many rows like those of a sample, and `width` of their features; bytes are upper bounds as
+    far as the sample is like the rest.
 
     `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
     """

@@ -204,7 +204,7 @@ def configuration(args: argparse.Namespace) -> RunConfig:
 
 @dataclass
 class Ranked:
-    """What ranking gave: the chosen `result`, how many features are `kept`, the Spark `jobs` of each stage, the `frame`, and the
+    """Outcome of ranking: the chosen `result`, how many features are `kept`, the Spark `jobs` of each stage, the `frame`, and the
     results of all `cells` of the grid, the report's `portrait` of the picks."""
 
     result: Result

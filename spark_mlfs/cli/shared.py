@@ -1,4 +1,4 @@
-"""What several commands use: exit codes, arguments, the stages of a run on the terminal, the session, a saved selection."""
+"""Shared by the commands: exit codes, arguments, the stages of a run on the terminal, the session, a saved selection."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def output_table(name: str | None, format: str | None, overwrite: bool) -> Outpu
 
 
 def check_data(path: str | list[str] | None, format: str, options: Mapping[str, Any]) -> None:
-    """What is wrong with the options of a reader, and a file of this machine that is not there, before a session starts."""
+    """Refuse wrong options of a reader, and a file of this machine that is not there, before a session starts."""
     from ..read import check_options
 
     check_options(path, format, options)
@@ -266,7 +266,7 @@ def check_there(paths: Sequence[str], what: str = "file", remedy: str = "give a 
 
 
 def tell(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> None:
-    """What a command gives, on standard output: `text`, or with --json its `result`; with --quiet nothing."""
+    """Print a command's result on standard output: `text`, or with --json `result`; with --quiet nothing."""
     from ..output.manifest import as_json
 
     if args.json:

@@ -111,7 +111,7 @@ class _LeftAlone(nullcontext):
 
 @dataclass
 class Cost:
-    """What a run has cost so far: Spark jobs started and passes over the data, bytes taken to the driver."""
+    """Cost of a run so far: Spark jobs started and passes over the data, bytes taken to the driver."""
 
     jobs: int = 0
     scans: int = 0
@@ -120,7 +120,7 @@ class Cost:
 
 
 class Engine:
-    """What a method may ask of the data. Features are the varying ones, numbered 0..v-1 in their order."""
+    """The interface through which a method sees the data. Features are the varying ones, numbered 0..v-1 in their order."""
 
     look_ahead = 1  # how many link vectors a greedy method should ask for at once
     shift: np.ndarray | None = None  # (d,) exponents of what features are multiplied by

@@ -1,4 +1,4 @@
-"""What runs on the workers: states of blocks, merges, and the rows laid out anew; all of it Arrow in, Arrow out."""
+"""Work on the workers: states of blocks, merges, and the rows laid out anew; all of it Arrow in, Arrow out."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class ForgetfulJournal:
 
 
 def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]:
-    """What must agree for a run to be taken up again."""
+    """Return the settings that must agree for a run to be taken up again."""
     taking_part = ("data", "method", "extractor", "classifier", "protocol")
     what = {name: value for name, value in plan.as_dict().items() if name in taking_part}
     orders = [list(c.order) if c.order is not None else None for c in candidates]
@@ -178,7 +178,7 @@ def _trials(plan: Comparison, candidates: list[Candidate], splits: list[Split], 
 
 @contextmanager
 def _naming(plan: Comparison, position: int) -> Iterator[None]:
-    """What is wrong with one of several data sets is told with its name."""
+    """Add the name of the data set to errors, where there are several."""
     try:
         yield
     except SparkMlfsError as error:

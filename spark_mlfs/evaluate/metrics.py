@@ -75,7 +75,7 @@ _HALF = 26  # a share in fixed point of 2·26 bits, its halves summed apart: exa
 
 @dataclass(frozen=True)
 class Sums:
-    """What the metrics are made of. Adds up.
+    """Sums that the metrics are made of; they add up.
 
     `counts` (6,) int64: rows, wrong cells, exact rows, rows whose first label is irrelevant, rows with a label, coverage.
     `shares` (2, 2) int64: ranking loss and average precision summed in fixed point, (high, low) halves.
@@ -437,7 +437,7 @@ def _metric(value: Any) -> str:
 
 
 def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
-    """What the label side of a data set is like, from its distinct labelsets (`statistics.labelsets.LabelsetCounts`).
+    """Describe the labels of a data set, from its distinct labelsets (`statistics.labelsets.LabelsetCounts`).
 
     - `pmc`                share of the rows with at least two labels
     - `cardinality`        ANL, labels a row; `density` (Dens) that over q

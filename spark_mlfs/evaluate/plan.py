@@ -1,4 +1,4 @@
-"""What a comparison consists of: a TOML file, checked, and the trials it stands for.
+"""The plan of a comparison: a TOML file, checked, and the trials it stands for.
 
     title, notes, published                    the page's words, and a CSV of a paper's own numbers to set beside ours
     [[data]]        name, path, test_path, format, options, rows, screen
@@ -191,7 +191,7 @@ class Comparison(Section):
         return out
 
     def design(self) -> Design:
-        """What all trials share."""
+        """Return the design that all trials share."""
         judges = []
         for entry in self.classifier:
             classifier = CLASSIFIERS.create(entry.name)

@@ -118,7 +118,7 @@ class Choosing:
 
 @dataclass(frozen=True)
 class Design:
-    """What every trial of a data set shares."""
+    """Settings that every trial of a data set shares."""
 
     sizes: tuple[str, ...]
     judges: tuple[Judge, ...]
@@ -555,7 +555,7 @@ def _run_in_tasks(
 
 
 def _result(work: Callable[[], dict[str, Any]], but: type[Exception] | tuple[()] = ()) -> dict[str, Any]:
-    """What a trial gives and the seconds it took, or what is wrong with it; errors of the kind `but` are raised."""
+    """Return the result of a trial and its seconds, or its error message; errors of the kind `but` are raised."""
     started = time.perf_counter()
     try:
         return work() | {"wall": round(time.perf_counter() - started, 4)}

@@ -1,4 +1,5 @@
-"""What an extractor is: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from that state.
+"""The contract of an extractor: parameters, a fit on an engine that gives a state of arrays, and a NumPy projection from that
+state.
 
 The pyspark.ml classes (`ml.extractors.py`), saving, names and checks are common. Rows with unknown labels do not take part in a
 fit, and neither do features that are constant on the other rows; any row can be transformed.
@@ -37,7 +38,7 @@ class Extractor:
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
     def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        """What is learned, and `varying`, the features that vary over the rows whose labels are all known. `DataError` where
+        """Learn a state, and `varying`, the features that vary over the rows whose labels are all known. `DataError` where
         those rows are none, or hold nothing to learn from."""
         restrict(engine)
         return {**self.learn(engine, p), "varying": engine.profile.varying}

@@ -60,7 +60,7 @@ SELECTION, CONSTRAINTS, GRADING = _selection(), constraints.PARAMETERS, SETTINGS
 
 
 def cut_of(values: Mapping[str, Any]) -> Cut:
-    """What a selection keeps, from the values of `SELECTION`."""
+    """Return the cut that the values of `SELECTION` describe."""
     given = spec.check(SELECTION, {p.name: values[p.name] for p in SELECTION if p.name in values}, "a selection")
     mode = modes.DEFAULT if given["selection_mode"] == COUNT else given["selection_mode"]
     level = 0.0

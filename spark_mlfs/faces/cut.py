@@ -1,4 +1,4 @@
-"""What a selection keeps, as the estimators of both faces are told."""
+"""The cut of a selection: how many features are kept, or by which rule."""
 
 from __future__ import annotations
 

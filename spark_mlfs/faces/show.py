@@ -17,8 +17,8 @@ FIRST = 10  # features that a notebook shows
 
 
 def strengths(kept: pd.DataFrame, gains: Sequence[float]) -> tuple[np.ndarray, str]:
-    """What a bar of each kept feature shows, and what that is: its score, or its relevance where a greedy method did not pick all
-    of them."""
+    """Return the length of each kept feature's bar, and its meaning: its score, or its relevance where a greedy method did not
+    pick all of them."""
     picked = bool(kept["score"].notna().all())
     what = ("score at the pick" if len(gains) else "score") if picked else "relevance"
     return kept["score" if picked else "relevance"].to_numpy(float), what

@@ -339,7 +339,7 @@ class SievedTile(Pairs):
 
     @cached_property
     def _rest(self) -> np.ndarray:
-        """What the bound of the pairs of the product is, but for the query's part."""
+        """Return the bound on the pairs of the product, without the query's part."""
         rest = self._ready.squares[self._product.indices]
         rest -= 2 * self._product.data
         return rest

@@ -89,7 +89,7 @@ class LinkCells:
 
     @property
     def nbytes(self) -> int:
-        """What the cells take, the few numbers of each feature and slot among them."""
+        """Return the bytes of the cells, with the few numbers of each feature and slot."""
         arrays = [v for part in self.parts for v in vars(part).values() if isinstance(v, np.ndarray)]
         return sum(v.nbytes for v in (*arrays, self.offsets, self.feature, self.rows, self.of_slot))
 

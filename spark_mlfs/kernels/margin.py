@@ -107,7 +107,8 @@ class Anchors:
 
 @dataclass(frozen=True)
 class Grid:
-    """What is whole: c in units of 2^-bits, coordinates (d,) in quantised parts of `unit`, powers of two that none exceeds."""
+    """The exact integers: c in units of 2^-bits, coordinates (d,) in quantised parts of `unit`, powers of two that none
+    exceeds."""
 
     bits: int
     unit: np.ndarray

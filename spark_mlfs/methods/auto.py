@@ -124,7 +124,7 @@ def _own(name: str, engine: Engine, count: int) -> Scores:
 
 @dataclass
 class Tried:
-    """What a method is worth: `precision` (rows,) of each held-out row, mean over judges and sizes; `by_judge` their means;
+    """Held-out quality of a method: `precision` (rows,) of each held-out row, mean over judges and sizes; `by_judge` their means;
     `stability` of its picks over the folds; or why it was `refused`."""
 
     name: str
@@ -160,7 +160,7 @@ class Trial:
         self.sizes = sorted({max(1, -(-most // 4)), most})
 
     def of(self, name: str) -> Tried:
-        """What the method is worth."""
+        """Return the held-out quality of the method."""
         started = time.perf_counter()
         heads, parts = [], []
         try:

@@ -1,4 +1,4 @@
-"""What a method is: parameters, the statistics it needs, and the solver that turns them into scores. One file each.
+"""The contract of a method: parameters, the statistics it needs, and the solver that turns them into scores. One file each.
 
 A method sees an `Engine` (all it may ask of the data) and returns `Scores` over the varying features. Constant features, names,
 ties, the ranking, transforming, saving, progress and reports are the base's and the estimator's business.
@@ -23,7 +23,7 @@ from ..statistics.base import Statistic
 
 @dataclass
 class Scores:
-    """What a method gives, over the varying features.
+    """Scores of a method, over the varying features.
 
     `values` (v,) scores, larger is better; of a greedy method the first-pick criterion. `path` the greedy picks. `objective`
     the objective after each iteration of an iterative solver, `converged` whether it did. `details` further arrays, by name,
@@ -58,7 +58,7 @@ class Scores:
 
 @dataclass(frozen=True)
 class GramProblem:
-    """What a Gram matrix is solved for.
+    """A problem that a Gram matrix is all it takes to solve.
 
     `solve` the weights on the scaled varying features of a view, `scaling` how the view is scaled, `centred` whether the features
     are centred first, `sketch` how many columns of the labels' sketch stand for the labels (0: the labels themselves),

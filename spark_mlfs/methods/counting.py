@@ -1,4 +1,4 @@
-"""What the counting methods share: their parameters, relevance from two-way counts, and greedy selection from links."""
+"""Shared by the counting methods: their parameters, relevance from two-way counts, and greedy selection from links."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ class Counting:
 
     @property
     def relevance_of(self) -> Relevance:
-        """What relevance is made of counts by."""
+        """Return the reduction that makes relevance of counts."""
         return Relevance(self.target, self.logs)
 
     @cached_property
@@ -273,7 +273,7 @@ class Counting:
 
 @dataclass(frozen=True)
 class Criterion:
-    """What a greedy criterion is made of.
+    """A greedy criterion over counts.
 
     `first` (v,) what the first pick maximises; `term(s, conditional, pair)` (v,) what the pick s adds to a sum over the picks, by
     Σ_l I(f; Y_l | s) and I(f; s); `value(sum, picks)` (v,) the criterion of further picks; `target` of the links where it is not
@@ -300,7 +300,7 @@ class CountingMethod(Method):
         return [counting.wanted(self.reduction(counting, p))]
 
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> Reduction:
-        """What it makes of the two-way counts first."""
+        """Return the reduction of the two-way counts that it starts from."""
         return Relevance(counting.target, counting.logs)
 
 

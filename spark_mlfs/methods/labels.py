@@ -1,4 +1,4 @@
-"""What methods that add up over labels share: how much each label counts, and how often labels are wrong."""
+"""Shared by methods that add up over labels: how much each label counts, and how often labels are wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the regression methods share: the scaled Gram matrix, scores from weights, and one BLAS thread."""
+"""Shared by the regression methods: the scaled Gram matrix, scores from weights, and one BLAS thread."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class MultiLabelEstimator(
         return None
 
     def _check(self, dataset: DataFrame) -> Checks:
-        """What `_compute` goes by. `ParameterError` for what is wrong, before any row is read."""
+        """Return the checked settings of `_compute`. `ParameterError` for what is wrong, before any row is read."""
         raise NotImplementedError
 
     def _compute(self, packed: Packed, checked: Checks, started: float) -> Fitted:
@@ -166,7 +166,7 @@ class Saved(Checked, Model, MLReadable, MLWritable):
         return super().transform(as_spark(dataset), params)
 
     def _saved_data(self) -> SavedData:
-        """What is saved beside the Params."""
+        """Return the data to save beside the Params."""
         raise NotImplementedError
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
@@ -269,7 +269,7 @@ class StateEstimator(MultiLabelEstimator[Learned, Fit[Learner]], Generic[Learned
         return Fit(self.entry(), checked, self._further(dataset, checked))
 
     def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """What the learner goes by beside its parameters."""
+        """Return the learner's settings beside its parameters."""
         return {}
 
     def _small_bytes(self, fit: Fit[Learner], profile: Profile) -> int:

@@ -35,7 +35,7 @@ AGAIN = "copy the whole folder again, or save it again"
 
 
 def stamp() -> dict[str, Any]:
-    """What every saved thing says of itself: its format, and the version of the library that wrote it."""
+    """Stamp of every saved thing: its format, and the version of the library that wrote it."""
     return {"format": FORMAT, "spark_mlfs": attribute(PACKAGE, "__version__")}
 
 
@@ -83,7 +83,7 @@ def digest(frame: pd.DataFrame) -> int:
 
 @dataclass(frozen=True)
 class SavedData:
-    """What a model has learned as it is saved: rows in `frame` with Spark's types in `schema`, and what joins the metadata."""
+    """Learned data of a model as they are saved: rows in `frame` with Spark's types in `schema`, and what joins the metadata."""
 
     frame: pd.DataFrame
     schema: str

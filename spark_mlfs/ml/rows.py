@@ -31,7 +31,7 @@ def feature_positions(names: np.ndarray, indices: np.ndarray, slots: Sequence[st
 
 
 def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> str | None:
-    """What is wrong with `slots` as the names of the features names[indices] and others of `names`, naming the first; None where
+    """Return the first mismatch between the names `slots` and the features names[indices] of `names`; None where
     nothing is."""
     known = set(slots)
     missing = [names[i] for i in indices if names[i] not in known]
@@ -203,7 +203,7 @@ class RowTask:
 
 
 def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:
-    """What pandas made of a column of arrays, of the structs of vectors, or of texts, in Arrow again."""
+    """Convert a pandas column of arrays, of the structs of vectors, or of texts back to Arrow."""
     if isinstance(column, pd.Series):
         texts = len(column) and isinstance(column.iloc[0], str)
         return pa.array(column, pa.string() if texts else pa.list_(pa.float64()))

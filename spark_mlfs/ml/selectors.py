@@ -81,12 +81,12 @@ class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
         return self.getOrDefault(mode)
 
     def _meant_before(self, format: int) -> None:
-        """What was saved before there was `order` keeps the one it had."""
+        """Keep the order by index of models saved before there was `order`."""
         if format < 2:
             self._set(order="index")
 
     def cut(self) -> Cut:
-        """What the selection keeps. A number of features that was not set may be more than there are."""
+        """Return the cut of the selection. A number of features that was not set may be more than there are."""
         return Cut(
             self.getSelectionMode(),
             self.getNumTopFeatures() if self.isSet("numTopFeatures") else None,
@@ -320,7 +320,7 @@ class SelectorEstimator(
         return self.entry.name, self._own_parameters()
 
     def _request(self, width: int, count: int | None) -> pipeline.Request:
-        """What is asked of the pipeline where the data have `width` features and `count` are kept."""
+        """Return the request to the pipeline where the data have `width` features and `count` are kept."""
         method, parameters = self._named()
         held_to = Constraints.of({p.name: self.getOrDefault(p.camel) for p in CONSTRAINTS})
         return pipeline.Request.of(method, parameters, count, self.getScreen(), self.cut().rule(width), constraints=held_to)

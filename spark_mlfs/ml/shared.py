@@ -25,7 +25,7 @@ class SelectionAccessors(Checked, parameters=SELECTION):
 
 
 class ScreeningAccessors(Checked, parameters=SCREENING):
-    """What runs before the method."""
+    """Accessors of the filter that runs before the method."""
 
 
 class ConstraintAccessors(Checked, parameters=CONSTRAINTS):
@@ -37,4 +37,4 @@ class WeightingAccessors(Checked, parameters=WEIGHTING):
 
 
 class GradingAccessors(Checked, parameters=GRADING):
-    """What labels that are grades mean."""
+    """Accessors of the settings of graded labels."""

@@ -22,7 +22,7 @@ from ..faces.tags import best_labels
 
 @dataclass
 class Steps:
-    """What happens to rows of features x (n, d): columns are taken, extracted from, and a classifier predicts.
+    """Stages of a tagger for rows of features x (n, d): columns are taken, extracted from, and a classifier predicts.
 
     `columns` are the names of the d features a table must have, None where they have none; `steps` pairs of "take" and the
     places of columns, or of "extract" and (name, state); then the classifier's name and state, and the labels' names.

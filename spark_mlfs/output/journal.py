@@ -206,7 +206,7 @@ class Journal:
 
 
 def _entry(text: str | bytes) -> dict[str, Any] | None:
-    """What an entry says; None where it is damaged: what it noted is done again."""
+    """Return the content of an entry; None where it is damaged: its part is done again."""
     try:
         entry = json.loads(text)
     except (ValueError, RecursionError):

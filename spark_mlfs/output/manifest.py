@@ -37,7 +37,7 @@ def now() -> str:
 
 
 def opening(job: str, arguments: Sequence[str]) -> dict[str, Any]:
-    """What every manifest begins with; `arguments` are those of the command line."""
+    """Return the beginning of every manifest; `arguments` are those of the command line."""
     return {"tool": "spark_mlfs", "job": job, "finished": now(), "command": ["spark-mlfs", *arguments]}
 
 
@@ -107,7 +107,7 @@ def _mean_grades(profile: Profile) -> list[float]:
 
 
 def _constraints(result: Result) -> dict[str, Any]:
-    """What the selection was held to, by names, and what the kept features cost."""
+    """Describe the constraints of the selection by names, and the cost of the kept features."""
     resolved = result.request.resolved
     if resolved is None:
         return {}
@@ -116,7 +116,7 @@ def _constraints(result: Result) -> dict[str, Any]:
 
 
 def _rule(result: Result) -> dict[str, Any]:
-    """What the rule that chose the features went by, and its facts."""
+    """Describe the rule that chose the features, and its facts."""
     if result.evidence is None:
         return {}
     rule = result.evidence.rule

@@ -351,7 +351,7 @@ def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> tu
 
 
 class Plan:
-    """What becomes of each attribute: everything a worker needs, as arrays over the attributes."""
+    """Plan for each attribute: everything a worker needs, as arrays over the attributes."""
 
     def __init__(self, header: Header, labels: set[str], ignore: list[str], nominal: str, binarize: bool, missing: str):
         attributes = header.attributes

@@ -1,4 +1,4 @@
-"""What a reader tells without refusing."""
+"""Notices of readers about data that they do not refuse."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def checked(load: Callable[[], DataFrame], what: str) -> DataFrame:
 
 @dataclass
 class Split:
-    """What a worker must know of one split: the lines and rows before it."""
+    """Context of one split for a worker: the lines and rows before it."""
 
     line: int
     row: int

@@ -62,7 +62,7 @@ def Field(  # noqa: N802
 
 
 class InvalidValue(ValueError):
-    """What is wrong with a value: where (`path` of keys), which `kind` of error ("value", "section", "missing", "unknown"), the
+    """A problem of a value: where (`path` of keys), which `kind` of error ("value", "section", "missing", "unknown"), the
     words."""
 
     def __init__(self, path: tuple[str | int, ...], kind: str, words: str, value: Any = None) -> None:

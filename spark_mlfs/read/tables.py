@@ -395,7 +395,7 @@ class Cells:
         return F.coalesce(F.element_at(indices, place.cast("int")), (place - 1).cast("int"))
 
     def called(self, slot: Column, without: str) -> Column:
-        """What a message calls an entry: its name, or `without` names its number."""
+        """Return the name of an entry in messages; `without` names its number."""
         if self.names is None or sum(map(len, self.names)) > _LONGEST_NAMES:
             return F.concat(F.lit(without), slot.cast("string"))
         return F.element_at(F.split(F.lit("\n".join(map(repr, self.names))), "\n"), slot + 1)

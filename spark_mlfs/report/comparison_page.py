@@ -182,7 +182,7 @@ def _wide(head: str, body: str, kind: str = "num") -> str:
 
 
 def _verdict(outcome: Outcome, plan: Comparison, judges: list[str], methods: list[str], kind: str, metric: str) -> str:
-    """What the comparison says, classifier by classifier, in sentences."""
+    """Return the findings of the comparison, classifier by classifier, in sentences."""
     lines_ = []
     for judge in judges:
         summary = tables.summary(outcome.cells, kind, metric, judge, methods)
@@ -460,7 +460,7 @@ def _parameters(outcome: Outcome, plan: Comparison) -> str:
 
 
 def _held_to(entry: MethodEntry) -> dict[str, str]:
-    """What a method includes and excludes."""
+    """Describe what a method includes and excludes."""
     return {what: ", ".join(map(str, listed)) for what in OF_METHODS if (listed := getattr(entry, what))}
 
 

@@ -222,7 +222,7 @@ def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> str:
 
 
 def _cut(result: Result, kept: int) -> str:
-    """What the selection rule went by, over the features in the order it sees them, and where it cut."""
+    """Draw the evidence of the selection rule, over the features in the order it sees them, and its cut."""
     evidence = result.evidence
     if evidence is None:
         return ""
@@ -358,7 +358,7 @@ def _group(result: Result, name: str, members: Sequence[str]) -> tuple[str, str]
 
 
 def _scored_groups(result: Result) -> str:
-    """What a group's score is, and which groups have another, where the method scores members together."""
+    """Explain the scores of groups, and which groups have another, where the method scores members together."""
     by_mean = result.scores.details.get("groups_by_mean", [])
     if not result.scores.joint and not by_mean:
         return ""

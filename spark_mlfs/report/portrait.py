@@ -1,4 +1,4 @@
-"""What the report shows of the picked features as a set: a verdict in words, a suggested number, each label's best features, and
+"""The report's section on the picked features as a set: a verdict in words, a suggested number, each label's best features, and
 which picks say the same."""
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def candidate_rows(result: Result) -> list[FeatureRow]:
 
 @dataclass(frozen=True)
 class PurchaseRow:
-    """What was bought at once: its name (that of a group where it is one), and cost and gain of all that was bought so far."""
+    """One purchase: its name (that of a group where it is one), with the cost and gain of all purchases so far."""
 
     name: str
     cost: float
@@ -67,7 +67,7 @@ class PurchaseRow:
 
 
 def purchase_rows(result: Result) -> list[PurchaseRow]:
-    """What was bought, in its order; the included features cost, too, and are counted before it."""
+    """Return the purchases in their order; the included features cost, too, and are counted before them."""
     path, resolved = result.scores.budget_path or result.scores.path, result.request.resolved
     if path is None or resolved is None or resolved.costs is None:
         return []

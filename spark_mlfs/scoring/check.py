@@ -34,7 +34,7 @@ NO_CELLS = np.zeros((3, 0), np.int64)
 
 @dataclass
 class Checked:
-    """What a pass found. `sums` of the metrics; `hits` (3,) true labels among the 1, 3, 5 best scores; `untagged` rows that get
+    """Result of a pass. `sums` of the metrics; `hits` (3,) true labels among the 1, 3, 5 best scores; `untagged` rows that get
     no label; `best` how often each value (its first bits) is a row's best score; rows with an unknown label are in `left_out`
     only. Where they are asked for: `cells` (3, c) of label and score as one number, how many rows have it, how many of these
     truly; and `ranks` (2, ranks, q) the same of a label's rank in a row."""
@@ -117,7 +117,8 @@ def value_of(key: int) -> float:
 def check(
     scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None, curves: bool = False
 ) -> Checked:
-    """What the pipeline predicts of `frame` beside its column `labels`: vectors or arrays of 0, 1 and NaN, tags or numbers.
+    """Return predictions of the pipeline for `frame` beside its column `labels`: vectors or arrays of 0, 1 and NaN, tags or
+    numbers.
 
     `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too. Rows with an
     unknown label are left out. `DataError` where the
@@ -268,8 +269,8 @@ def _decoded(data: bytes) -> Checked:
 
 
 def mended(checked: Checked) -> dict[str, Any]:
-    """What gives more rows a label: the threshold that a tenth of the rows stay below at most, in four digits, or as many labels
-    as rows have on average."""
+    """Suggest a threshold that labels 90 % of rows: one that a tenth of them stay below at most, in four digits, or as many
+    labels as rows have on average."""
     cardinality, exact = int(checked.sums.labels[2].sum()) / max(1, checked.rows), checked.threshold(0.1)
     short = float(f"{exact:.4g}")
     if short > exact:

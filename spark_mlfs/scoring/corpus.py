@@ -115,7 +115,7 @@ class WordCounter(Transformer, HasInputCol, HasOutputCol, MLReadable, MLWritable
         return Reader(cls)
 
     def word_counts(self) -> WordCounts:
-        """What counts the words of a batch of texts."""
+        """Return the counter of the words of a batch of texts."""
         words, stop = self.getOrDefault("vocabulary"), self.getOrDefault("stopWords")
         return WordCounts(tuple(words), self.getOrDefault("binary"), frozenset(stop))
 
@@ -142,7 +142,7 @@ class Source:
 def source(
     spark: SparkSession, path: Any, format: str, options: dict[str, Any], held: set[str], parts: int | None = None
 ) -> Source:
-    """What there is to score; `held` are the names that an output has already, `parts` cuts a table."""
+    """Inputs to score; `held` are the names that an output has already, `parts` cuts a table."""
     if format in FORMATS:
         reader_options = options.pop("reader_options", None)
         if options:
@@ -274,7 +274,7 @@ def score(
 
 @dataclass(frozen=True)
 class Work:
-    """What a run has to do: the `inputs`, the `columns` that come along, and the inputs of each part `todo`, of which the `fresh`
+    """Plan of a run: the `inputs`, the `columns` that come along, and the inputs of each part `todo`, of which the `fresh`
     ones stand in no plan of an interrupted run."""
 
     inputs: Source
@@ -299,7 +299,7 @@ def foresee(
     append: bool = False,
     parallelism: int | None = None,
 ) -> dict[str, Any]:
-    """What `score` of these arguments would do, which raises what that raises before its first part: nothing is written."""
+    """Validate and plan `score` of these arguments without writing; raises what `score` raises before its first part."""
     how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
     settings = _settings(scorer, path, format, options, id, keep, how, append)
     journal = Journal.beside(spark, output, "scoring", settings)
@@ -329,7 +329,7 @@ def at_a_time(parallelism: int | None) -> int:
 def _settings(
     scorer: Scorer, path: Any, format: str, options: Any, id: str | None, keep: Sequence[str], how: dict[str, Any], append: bool
 ) -> dict[str, Any]:
-    """What a run must share with the interrupted one that it takes up."""
+    """Return the settings that a run must share with the interrupted one that it takes up."""
     return {
         "tool": "spark_mlfs",
         "job": "score",
@@ -358,7 +358,7 @@ def _work(
     resumed: bool,
     parts: int | None,
 ) -> Work:
-    """What is left to do beside the parts of `journal` and those that the output held `before`."""
+    """Return the parts that are neither in `journal` nor held by the output `before`."""
     if resumed:
         for number in journal.lost():  # noted as done, and gone since: done again
             del journal.parts[number]

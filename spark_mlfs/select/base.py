@@ -1,4 +1,4 @@
-"""What a request may ask for beside a ranking: which features are worth keeping, how well the method predicts."""
+"""Analyses beside a ranking: which features are worth keeping, how well the method predicts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class SideAnalysis:
         return []
 
     def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> Any:
-        """What it is about."""
+        """Return what the analysis is about."""
         raise NotImplementedError
 
     def picks(self, outcome: Any) -> int | None:

@@ -1,4 +1,4 @@
-"""What a selection is held to: features that must be in it and that may not, features that go together, what features cost.
+"""Constraints of a selection: features that must be in it and that may not, features that go together, what features cost.
 
 ``include``   they are picked first and rank first, in the order they are listed. A greedy method conditions on them: every
               further pick, and the column ``gain`` of the ranking, is the criterion's value given them. A method that scores each
@@ -54,7 +54,7 @@ Listed = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Constraints:
-    """What a selection is held to, as the user lists it."""
+    """Constraints of a selection, as the user lists them."""
 
     include: Listed = ()
     exclude: Listed = ()
@@ -155,13 +155,13 @@ class Resolved:
 
     @property
     def left(self) -> float:
-        """What of the budget the included features leave."""
+        """Return the part of the budget that the included features leave."""
         if self.budget is None or self.costs is None:
             return np.inf
         return self.budget - float(self.costs[list(self.include)].sum())
 
     def named(self, names: Sequence[str]) -> dict[str, Any]:
-        """What there is of them, by names."""
+        """Return the constraints by names."""
         lists = {"include": self.include, "exclude": self.exclude}
         out: dict[str, Any] = {what: [names[i] for i in listed] for what, listed in lists.items() if listed}
         if self.groups:
@@ -178,14 +178,15 @@ class Resolved:
         return out
 
     def seen(self, survivors: np.ndarray, varying: np.ndarray) -> np.ndarray:
-        """What a method behind a filter sees, ascending: with the `survivors` their groups, and the included features."""
+        """Return the features that a method behind a filter sees, ascending: with the `survivors` their groups, and the included
+        features."""
         some = set(survivors.tolist())
         groups = [f for members in self.groups.values() if some.intersection(members) for f in members]
         return np.intersect1d([*some, *groups, *self.include], varying)
 
     def terms(self, varying: np.ndarray, norm: bool) -> PickConstraints:
-        """What the picks are held to, by the places of the features that a method sees. A constant feature has nothing to
-        condition on."""
+        """Return the constraints on the picks, by the places of the features that a method sees. A constant feature has nothing
+        to condition on."""
         included = set(self.include)
         groups = [
             Group(members, 0.0 if self.costs is None else float(self.costs[list(members)].sum()), name)

@@ -113,7 +113,7 @@ def evidence_of(*modes: str) -> Callable[[Gatherer], Gatherer]:
 
 @dataclass
 class Evidence:
-    """What speaks for each feature: `columns` of (d,) values by name, NaN for features that were not tested (constant ones), and
+    """Evidence for each feature: `columns` of (d,) values by name, NaN for features that were not tested (constant ones), and
     `facts` for the summary."""
 
     rule: Rule

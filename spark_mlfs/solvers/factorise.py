@@ -27,7 +27,7 @@ class Factorisation:
 
 
 def factor_bytes(m: int, q: int, c: int) -> int:
-    """What the factors of m labelsets of q labels take in memory, about: three matrices of their size, Y'Y and its vectors, and
+    """Estimate the bytes of the factors of m labelsets of q labels: three matrices of their size, Y'Y and its vectors, and
     V four times."""
     return 8 * (3 * m * q + 4 * q * q + 4 * m * c)
 

@@ -59,7 +59,7 @@ class Group:
 
 @dataclass(frozen=True)
 class PickConstraints:
-    """What a selection is held to, by the places of the features.
+    """Constraints of a selection, by the places of the features.
 
     `include`  picked first, in this order
     `groups`   picked or left whole, by the gain of the group: its own where it has one, else the mean of the three best of its
@@ -107,7 +107,7 @@ def best(values: np.ndarray, open_: np.ndarray) -> int:
 
 
 class Units:
-    """What is picked as one: features by themselves, and groups, which stand at the place of their first member.
+    """Selection units: features or groups (indexed by first member).
 
     `price`, `size` (v,) of the unit that stands at a place; `alone` (v,) whether a feature is in no group.
     """

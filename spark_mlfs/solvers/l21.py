@@ -544,7 +544,7 @@ class _SmoothedLoss:
 
 @dataclass
 class WeightedGram:
-    """What one scan returns: statistics in the solver's coordinates and the rows' part of the objective."""
+    """Result of one scan: statistics in the solver's coordinates and the rows' part of the objective."""
 
     statistics: GramStatistics
     loss: float
@@ -661,7 +661,7 @@ def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) ->
 
 @dataclass
 class FilledLabels:
-    """What one scan of `csfs_unlabelled` returns about F: X'HF (v × q), the mean of F, and ‖HF‖²."""
+    """Result of one scan of `csfs_unlabelled` about F: X'HF (v × q), the mean of F, and ‖HF‖²."""
 
     C: np.ndarray
     mean: np.ndarray

@@ -1,4 +1,4 @@
-"""What the solvers of linear problems share: the form of a solution, positive definite systems, identical columns."""
+"""Shared by the solvers of linear problems: the form of a solution, positive definite systems, identical columns."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy import linalg
 
 @dataclass
 class Solution:
-    """What a solver of this family returns.
+    """Result of a solver of this family.
 
     `weights` (features × outputs) and `intercept` (outputs) are in the coordinates of the statistics given to the solver;
     `objective` holds the objective after each iteration and never rises; `converged` is true only when the stopping rule was

@@ -1,4 +1,4 @@
-"""What a statistic is: a state that adds up over blocks of rows, and how a state travels.
+"""The contract of a statistic: a state that adds up over blocks of rows, and how a state travels.
 
 A statistic knows Spark as little as it knows the method that asks for it. Its state is a dict of NumPy arrays (or SciPy
 CSR matrices); states of two sets of rows merge by addition, so a state can be computed block by block, task by task, and
@@ -168,7 +168,7 @@ class FeatureShardedStatistic(Statistic):
         raise NotImplementedError
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
-        """What the encoded state of the features first..last takes at most."""
+        """Return the most bytes that the encoded state of the features first..last takes."""
         raise NotImplementedError
 
     def shards(self, blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[State]:
@@ -204,7 +204,7 @@ def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:
 
 
 class Runner(Protocol):
-    """What a statistic's own helpers ask of an engine (`engine.base.Engine` is one)."""
+    """The part of an engine that a statistic's own helpers use (`engine.base.Engine` is one)."""
 
     profile: Profile
     driver_bytes: int

@@ -221,7 +221,7 @@ class TwoWay(Statistic):
 
 
 class Reduction(Protocol):
-    """What becomes of the counts of some features: a few numbers for each."""
+    """A reduction of the counts of some features to a few numbers for each."""
 
     def key(self) -> Hashable:
         """Equal keys mean equal numbers from equal counts."""
@@ -252,7 +252,7 @@ def group_totals(target: Target, profile: Profile) -> np.ndarray | None:
 
 @dataclass
 class TwoWayNumbers(FeatureShardedStatistic):
-    """What `reduction` makes of the counts N(f = v, group) of `TwoWay`, which may be too many for one process: (k, v).
+    """Numbers (k, v) that `reduction` makes of the counts N(f = v, group) of `TwoWay`, which may be too many for one process.
 
     `totals` (size,) rows of each group.
     """
@@ -355,7 +355,7 @@ class PairInformation(Statistic):
         return "pairs", self.coding.key, self.target.key(), self.selected
 
     def worker_view(self) -> PairInformation:
-        """What the workers need."""
+        """Return the part that the workers need."""
         return PairInformation(self.coding, self.target, self.selected, self.commonest, None, None)
 
     def _split(self, block: CodedBlock, index: int) -> tuple[np.ndarray, np.ndarray, int]:
@@ -464,7 +464,7 @@ def information_of_links(coding: Coding, target: Target) -> Callable[..., np.nda
 
 @dataclass
 class PairNumbers(FeatureShardedStatistic):
-    """What `PairInformation` gives, where its counts are too many for one process: (2·selected, v), two rows a listed feature.
+    """`PairInformation` where its counts are too many for one process: (2·selected, v), two rows a listed feature.
 
     `totals` (size,) rows of each group of the target. A state has the two-way counts, too: those of the rows in which s has its
     commonest code come from them.
@@ -500,7 +500,7 @@ class PairNumbers(FeatureShardedStatistic):
         return cuts(self._sizes(profile), size, self._multiple)
 
     def least_bytes(self, profile: Profile) -> int:
-        """What the smallest pieces take at most."""
+        """Return the most bytes that the smallest shards take."""
         return self._multiple * int(self._sizes(profile).max(initial=0)) + self._totals_bytes(profile)
 
     def _totals_bytes(self, profile: Profile) -> int:

@@ -132,7 +132,7 @@ class LabelsetSums(Statistic):
 
     @property
     def sets(self) -> LabelsetCounts:
-        """What tells the rows apart."""
+        """Return the hashes that tell the rows apart."""
         return LabelsetCounts(self.by)
 
     def partial(self, block: Block, profile: Profile) -> State:

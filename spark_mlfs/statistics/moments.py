@@ -147,7 +147,7 @@ class PairMoments:
 
 
 class MomentsReduction(Protocol):
-    """What becomes of the moments of some features: a few numbers for each."""
+    """A reduction of the moments of some features to a few numbers for each."""
 
     def key(self) -> Hashable:
         """Equal keys mean equal numbers from equal moments."""
@@ -176,7 +176,7 @@ def label_units(profile: Profile) -> np.ndarray:
 
 @dataclass
 class MomentsNumbers(FeatureShardedStatistic):
-    """What `reduction` makes of the moments of sparse features over the groups of `target`: (k, v).
+    """Numbers (k, v) that `reduction` makes of the moments of sparse features over the groups of `target`.
 
     `rows` (groups,) rows of each group, as `label_units` has them; of `Labels` group 0, all rows, is left out. States are X'Y and
     X²'Y of the quantised values (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words.

@@ -119,7 +119,7 @@ class Queries:
         return self._batches
 
     def sieve(self) -> Sieve | None:
-        """What spares pairs of sparse rows, if it pays."""
+        """Return the bounds that spare pairs of sparse rows, if they pay."""
         self.batches()
         return self._sieve
 

@@ -134,7 +134,7 @@ class QuantileBounds:
         return np.maximum(edges, np.minimum(self.low + np.uint64(1), self.high)[..., None])
 
     def statistic(self) -> CountsBelow:
-        """What to count next."""
+        """Return the counts to make next."""
         return CountsBelow(np.sort(self._edges().reshape(len(self.low), -1), axis=1), self.step)
 
     def narrow(self, counts: np.ndarray) -> QuantileBounds:

@@ -1,4 +1,4 @@
-"""What feature codes are counted against: groups of rows, such as all rows, the rows of each label, or of each labelset."""
+"""Targets of counts: groups of rows, such as all rows, the rows of each label, or of each labelset."""
 
 from __future__ import annotations
 
