@@ -29,7 +29,7 @@ from ..statistics.contingency import (
 )
 from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Target
+from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Target, finish_key
 from .base import Method, Scores
 from .labels import labels_of, refuse_with_labelsets
 
@@ -69,7 +69,7 @@ class Relevance:
     logs: info.CountLogs
 
     def key(self) -> Hashable:
-        return "relevance", self.logs.half, getattr(self.target, "weights", None), getattr(self.target, "noise", None)
+        return "relevance", finish_key(self.target, self.logs)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         logs, classes = self.logs, isinstance(self.target, Classes)
@@ -210,7 +210,7 @@ class Counting:
         """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their counts fit the budgets."""
         commonest = tuple(int(self._commonest[s]) for s in features)
         engine, goal = self.engine, target or self.target
-        wanted = PairInformation(self.coding, goal, tuple(features), commonest, None, None)
+        wanted = PairInformation(self.coding, goal, tuple(features), commonest, self.logs, None)
         totals = self.totals if target is None else group_totals(target, engine.profile)
         large = wanted.state_bytes(engine.profile) > self._limit * len(features)
         if totals is not None and (large or (target is None and self.wide and not self._kept_for_links)):
@@ -221,7 +221,6 @@ class Counting:
             (numbers,) = engine.run(ended, keep=False)
             return {s: numbers[2 * index : 2 * index + 2] for index, s in enumerate(features)}
         (wanted.two_way,) = engine.run(TwoWay(self.coding, goal))
-        wanted.logs = self.logs
         if len(features) > 1:
             most = min(engine.driver_bytes, engine.worker_bytes)
             if wanted.state_bytes(engine.profile) > most:

@@ -22,7 +22,7 @@ import numpy as np
 from ..engine.base import Engine
 from ..kernels import information as info
 from ..statistics.contingency import Counts
-from ..statistics.targets import Labels
+from ..statistics.targets import Labels, finish_key
 from .base import Scores
 from .counting import COUNTING, Counting, CountingMethod, dense_parts, stored_parts
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
@@ -36,7 +36,7 @@ class InformationNorm:
     logs: info.CountLogs
 
     def key(self) -> Hashable:
-        return "enm", self.logs.half, self.target.weights, self.target.noise
+        return "enm", finish_key(self.target, self.logs)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         target, logs, out = self.target, self.logs, np.empty(counts.count)

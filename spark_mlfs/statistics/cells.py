@@ -26,7 +26,7 @@ from ..kernels.cells import (
 from ..kernels.information import CountLogs
 from .base import Statistic
 from .contingency import count_state, counts_of, table_bytes
-from .targets import Classes, Labels, Target, groups_of
+from .targets import Classes, Labels, Target, finish_key, groups_of
 
 MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int64
 
@@ -48,7 +48,7 @@ class CellInformation(Statistic):
     weighted = True
 
     def key(self) -> Hashable:
-        return "cells", self.coding.key, self.target.key(), self.selected
+        return "cells", self.coding.key, self.target.key(), self.selected, finish_key(self.target, self.logs)
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         rows, _ = groups_of(block, self.target)
@@ -84,7 +84,7 @@ class CellCounts(Statistic):
     weighted = True
 
     def key(self) -> Hashable:
-        return "cell counts", self.coding.key, self.target.key(), self.selected
+        return "cell counts", self.coding.key, self.target.key(), self.selected, finish_key(self.target, self.logs)
 
     def worker_view(self) -> CellCounts:
         return CellCounts(self.coding, self.target, self.selected, None)

@@ -27,7 +27,7 @@ from ..kernels.counts import count_dense, count_slots, count_sparse, members, ro
 from ..kernels.links import LinkCells, column_of_rows
 from ..lazy import cached_property
 from .base import FeatureShardedStatistic, Statistic, cuts
-from .targets import Classes, Everything, LabelPairs, Labels, SomeLabels, Target, groups_of
+from .targets import Classes, Everything, LabelPairs, Labels, SomeLabels, Target, finish_key, groups_of
 
 CHUNK_BYTES = 32 << 20
 
@@ -352,7 +352,7 @@ class PairInformation(Statistic):
     weighted = True
 
     def key(self) -> Hashable:
-        return "pairs", self.coding.key, self.target.key(), self.selected
+        return "pairs", self.coding.key, self.target.key(), self.selected, finish_key(self.target, self.logs)
 
     def worker_view(self) -> PairInformation:
         """Return the part that the workers need."""
@@ -479,7 +479,7 @@ class PairNumbers(FeatureShardedStatistic):
     weighted = True
 
     def key(self) -> Hashable:
-        return "pair numbers", self.coding.key, self.target.key(), self.selected
+        return "pair numbers", self.coding.key, self.target.key(), self.selected, finish_key(self.target, self.logs)
 
     @property
     def _pairs(self) -> PairInformation:

@@ -12,6 +12,7 @@ from ..blocks.block import Block
 from ..blocks.coding import CodedBlock
 from ..blocks.grades import ONE
 from ..blocks.profile import Profile
+from ..kernels.information import CountLogs
 from ..lazy import cached_property
 
 NOISE_BITS = 16  # of a row: what counts without noise are rounded to
@@ -52,6 +53,11 @@ class Everything:
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         return 1, profile.nonzero
+
+
+def finish_key(target: Target, logs: CountLogs | None) -> Hashable:
+    """Return the part of a key that says what informations are made of counts: label weights, noise, bias correction."""
+    return getattr(target, "weights", None), getattr(target, "noise", None), logs and logs.half
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 
 import numpy as np
@@ -367,6 +367,17 @@ def every_class():
     return [
         kind for kind in dict.fromkeys(out) if kind.__module__.startswith("spark_mlfs.") and kind is not FeatureShardedStatistic
     ]
+
+
+@pytest.mark.parametrize("kind", [k for k in EXAMPLES if "logs" in {f.name for f in fields(k)}])
+def test_a_key_says_what_finish_goes_by(kind):
+    """Results of other label weights, noise or bias correction are not taken for each other."""
+    name = EXAMPLES[kind][0][0]
+    one = next(s for s, _ in EXAMPLES[kind][1](name) if isinstance(s.target, targets.Labels))
+    logs = [CountLogs(50, 100), CountLogs(50, 100, "miller-madow")]
+    goals = [replace(one.target, **more) for more in ({}, {"weights": (2.0,) * one.target.q}, {"noise": (0.1, 0.2)})]
+    keys = {replace(one, logs=log, target=goal).key() for log in logs for goal in goals}
+    assert len(keys) == 6 and replace(one).key() == one.key()
 
 
 def test_every_statistic_has_an_example():
