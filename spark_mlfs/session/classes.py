@@ -105,10 +105,10 @@ def keep() -> Path:
         )
     with tempfile.TemporaryDirectory(dir=kept.parent) as folder:
         listed, fresh = Path(folder, "classes"), Path(folder, "archive")
-        before = os.environ.get(OPTIONS, "")
+        before, dump_to = os.environ.get(OPTIONS, ""), shlex.quote(f"-XX:DumpLoadedClassList={listed}")
         path = os.pathsep.join(filter(None, (str(PACKAGE.parent), os.environ.get("PYTHONPATH"))))
         environment = {
-            **os.environ, "PYTHONPATH": path, OPTIONS: f"{before} -Xshare:off -XX:DumpLoadedClassList={listed}".strip()
+            **os.environ, "PYTHONPATH": path, OPTIONS: f"{before} -Xshare:off {dump_to}".strip()
         }  # fmt: skip
         _done([sys.executable, "-c", _RUN, folder], environment, "the run that shows which classes are needed", folder)
         jars = Path(folder, "path").read_text()
