@@ -8,12 +8,13 @@ A path with another scheme (``s3:``, ``hdfs:``, ``dbfs:``, ``abfss:`` …) is wr
 its DataFrame interface: each part goes to its place directly, ``ranking.csv``, ``manifest.json`` and
 ``report.html`` become folders holding one text file, and the manifest is written last: an output without it is not complete.
 
-In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or a carriage
-return) has a ``'`` before it; `unescaped` takes it away. Parquet and JSON hold the text as it is.
+In a CSV a text that a spreadsheet would take for a formula (it begins with ``=``, ``+``, ``-``, ``@``, a tab or an end of
+a line) has a ``'`` before it; `unescaped` takes it away. Parquet and JSON hold the text as it is.
 """
 
 from __future__ import annotations
 
+import csv
 import fnmatch
 import json
 import os
@@ -243,7 +244,7 @@ class Place:
             )
 
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_FORMULA = re.compile(r"'*[=+\-@\t\r\n]")
 
 
 def csv_text(frame: Any) -> str:
@@ -251,7 +252,10 @@ def csv_text(frame: Any) -> str:
     escaped = frame.rename(columns=_escaped)
     for name in escaped.columns[[not is_numeric_dtype(kind) for kind in escaped.dtypes]]:
         escaped[name] = escaped[name].map(_escaped)
-    return escaped.to_csv(index=False, lineterminator="\n")
+    text = escaped.to_csv(index=False, lineterminator="\n")
+    if "\r" in text:  # which ends a line for most readers, and is not quoted by itself
+        text = escaped.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    return text
 
 
 def _escaped(cell: Any) -> Any:
