@@ -107,6 +107,7 @@ PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 _READING = re.compile(r"[Ee]ncountered error while reading file\s+(.+?)\.\s+(?:Could not read|SQLSTATE|at |Caused)", re.DOTALL)
 _NEWLINES = re.compile(r"\s+")
 _ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
+_NO_PROGRAM = re.compile(r'Cannot run program "([^"]*)"')
 _WRITING = re.compile(r"Task failed while writing rows to (\S+?)\.?\s")
 _FULL = {"no space left on device": "the disk is full", "disk quota exceeded": "the quota is used up"}
 _FULL["file too large"] = "a file may not grow so large there (ulimit -f)"
@@ -122,6 +123,9 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
     full = disk_error(error)
     if full:
         return full
+    program = _NO_PROGRAM.search(text)
+    if program:
+        return PlatformError(f"the workers' Python {program[1]} cannot be run: correct PYSPARK_PYTHON (or spark.pyspark.python)")
     absent = _ABSENT.search(text)
     if absent:
         name = absent[1].partition(".")[0]

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import signal
 import sys
@@ -21,7 +22,7 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
@@ -99,11 +100,47 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+_CONTROLS = {code: f"\\u{code:04x}" for code in (*range(32), *range(127, 160)) if code not in b"\n\t"}
+
+
+class _Shown:
+    """A stream of text that shows control characters, as JSON writes them: a name from the data gives the terminal no command."""
+
+    def __init__(self, stream: Any, passed: str = "") -> None:
+        self._stream = stream
+        self._table = {code: text for code, text in _CONTROLS.items() if chr(code) not in passed}
+
+    def write(self, text: str) -> int:
+        self._stream.write(text.translate(self._table).encode("utf-8", "backslashreplace").decode())
+        return len(text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def _controls_shown() -> Iterator[None]:
+    with redirect_stdout(_Shown(sys.stdout)), redirect_stderr(_Shown(sys.stderr, "\r")):  # where a bar grows
+        yield
+
+
+def _check_surroundings(argv: Sequence[str]) -> None:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise ParameterError("the working folder was deleted: cd to one that is there") from None
+    for word in argv:
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise ParameterError(f"{word} is no UTF-8, which Java needs names to be: rename it")
+
+
+@_controls_shown()
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code."""
     argv = list(sys.argv[1:] if argv is None else argv)
     debug = "--debug" in argv
     try:
+        _check_surroundings(argv)
         top = parser()
         if not argv:
             top.print_help(sys.stderr)
@@ -231,6 +268,8 @@ def _user_error(error: BaseException) -> Exception | None:
     if own is not None:
         return own
     text = str(error)
+    if isinstance(error, OSError) and "usable temporary directory" in text:
+        return DataError(f"{error.strerror}: set TMPDIR to a folder that can be written")
     if isinstance(error, OSError) and error.filename is not None:
         return DataError(f"{error.filename}: {(error.strerror or text)[:200].lower()}")
     if "DATA_SOURCE_NOT_FOUND" in text:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import shutil
 import socket
 import sys
@@ -129,10 +130,14 @@ def _looks_here() -> bool:
         return False
 
 
+_THROWN = re.compile(rb'Exception in thread "[^"]*" [\w.$]+: (.{1,160})')
+
+
 @contextmanager
 def _java_started(settings: dict[str, str]) -> Iterator[None]:
     """Starts Java with its standard error in a pipe, unless it runs. What it says in this block is shown if the block fails,
     what it says later at once."""
+    from py4j.protocol import Py4JNetworkError
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
 
@@ -157,11 +162,17 @@ def _java_started(settings: dict[str, str]) -> Iterator[None]:
         SparkContext._ensure_initialized(gateway=gateway)
         os.close(writing)  # Java has its own end
         yield
-    except Exception:
+    except Exception as error:
         with lock:
             shown, said = said, None
-        for part in shown or []:
+        why = _THROWN.search(b"".join(shown or []))
+        for part in shown or [] if why is None else []:
             _show(part)
+        if why or isinstance(error, (ConnectionError, Py4JNetworkError)) or "JAVA_GATEWAY_EXITED" in str(error):
+            told = why[1].decode(errors="replace") if why else "what it said stands above"
+            raise PlatformError(
+                f"Java ended while Spark started ({told}); of a folder that cannot be written: set TMPDIR and SPARK_LOCAL_DIRS"
+            ) from error
         raise
     with lock:
         said = None

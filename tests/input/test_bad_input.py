@@ -26,6 +26,7 @@ import pytest
 
 from spark_mlfs import cli
 from spark_mlfs.blocks.pack import pack
+from spark_mlfs.cli import command
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
 from spark_mlfs.read import DataNotice, arff, libsvm, load, table, text
 from spark_mlfs.read.tables import open_table
@@ -945,14 +946,81 @@ def test_a_csv_of_ours_runs_no_formula(tmp_path):
 
     from spark_mlfs.output.folder import Place, unescaped
 
-    names = ["=1+1", "+x", "-x", "@x", "\tx", "\rx", "'=x", "''@", "plain", "'quoted'", "a=b", "", "-1"]
+    names = [
+        "=1+1",
+        "+x",
+        "-x",
+        "@x",
+        "\tx",
+        "\rx",
+        "'=x",
+        "''@",
+        "plain",
+        "'quoted'",
+        "a=b",
+        "",
+        "-1",
+        "a\r=1",
+        "\r",
+        "b\nc",
+        "\n=x",
+        'd\r"e"',
+    ]
     frame = pd.DataFrame({"rank": range(len(names)), "name": names, "score": -np.arange(len(names)) / 3, "=col": 1})
     Place(None, str(tmp_path), tmp_path, "error").table("ranking", frame)
-    read = pd.read_csv(tmp_path / "ranking.csv", keep_default_na=False, lineterminator="\n", float_precision="round_trip")
-    assert not [cell for cell in [*read["name"], *read.columns] if re.match(r"[=+\-@\t\r]", str(cell))]
+    read = pd.read_csv(tmp_path / "ranking.csv", keep_default_na=False, float_precision="round_trip")
+    assert not [cell for cell in [*read["name"], *read.columns] if re.match(r"[=+\-@\t\r\n]", str(cell))]
     assert [unescaped(cell) for cell in read["name"]] == names and [unescaped(c) for c in read.columns] == list(frame.columns)
     assert np.array_equal(read["score"], frame["score"])  # a negative number is no formula
     assert list(pd.read_parquet(tmp_path / "ranking.parquet")["name"]) == names
+
+
+def test_a_name_gives_the_terminal_no_command(capsys):
+    """Clearing the screen, a title, eight-bit escapes, a line that writes over the one before: shown as JSON has them."""
+    name = "\x1b[2Jmim\x1b]0;x\x07\x9b1m"
+    assert cli.main(["compare", "--config", f"/nowhere/{name}"]) == 2
+    said = capsys.readouterr().err
+    assert r"\u001b[2Jmim\u001b]0;x\u0007\u009b1m" in said and said.rstrip("\n").isprintable()
+    with command._controls_shown():
+        print(json.dumps({"name": name + "\r\udcff"}, ensure_ascii=False))
+    shown = capsys.readouterr().out
+    assert r"\r\udcff" in shown and shown.rstrip("\n").isprintable()
+    assert json.loads(shown)["name"] == name + "\r\udcff"
+
+
+def test_the_surroundings_are_told_in_a_line(tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    assert cli.main(["select", "--format", "planted", "--output", f"{tmp_path}/\udcff"]) == 2
+    assert capsys.readouterr().err.startswith(f"spark-mlfs: error: {tmp_path}/\\udcff is no UTF-8, which Java needs")
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert cli.main(["methods", "mim"]) == 2
+    assert capsys.readouterr().err == "spark-mlfs: error: the working folder was deleted: cd to one that is there\n"
+    for error, line in (
+        (
+            FileNotFoundError(2, "No usable temporary directory found in ['/tmp']"),
+            "in ['/tmp']: set TMPDIR to a folder that can be",
+        ),
+        (
+            OSError('java.io.IOException: Cannot run program "/no/python": error=2'),
+            "Python /no/python cannot be run: correct PYSPARK",
+        ),
+    ):
+        assert line in str(command._user_error(error))
+
+
+def test_a_java_that_cannot_write_is_told_in_a_line(tmp_path):
+    environment = {
+        **os.environ,
+        "_JAVA_OPTIONS": "-Djava.io.tmpdir=/proc/nothing",
+        "PYTHONPATH": str(Path(cli.__file__).parents[2]),
+    }
+    select = ["select", "--format", "numbers", "--method", "mim", "--num-top-features", "2", "--output", str(tmp_path / "out")]
+    words = [sys.executable, "-m", "spark_mlfs.cli", *select]
+    said = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=tmp_path)
+    assert said.returncode == 2 and len(said.stderr.splitlines()) == 1, said.stderr
+    assert "Java ended while Spark started (Failed to create a temp directory (under /proc/nothing)" in said.stderr
 
 
 def test_the_launchers_folder_is_the_users_own(tmp_path, monkeypatch):
