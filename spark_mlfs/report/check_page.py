@@ -17,9 +17,8 @@ from .tables import number
 MOST_LABELS = 60  # that get figures of their own
 MOST_POINTS = 120
 RATES = ("precision", "recall", "F1")
-_STYLE = "".join(f".s{i}{{--k:var(--c{i})}}.c{i}{{background:var(--c{i})}}" for i in range(3)) + (
-    ".series{fill:none;stroke:var(--k);stroke-width:2;stroke-linejoin:round;vector-effect:non-scaling-stroke}"
-)
+_STYLE = ".series{fill:none;stroke:var(--k);stroke-width:2;vector-effect:non-scaling-stroke}"
+_STYLE += "".join(f".s{i}{{--k:var(--c{i})}}" for i in range(len(RATES)))
 _LEGEND = "<ul class=legend>" + "".join(f"<li><i class=c{i}></i>{name}</li>" for i, name in enumerate(RATES)) + "</ul>"
 
 

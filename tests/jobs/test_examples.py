@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import numpy as np
 import pytest
 from pyspark.sql import functions as F
 
 from spark_mlfs import cli
+from spark_mlfs.cli import check
 from spark_mlfs.read.generated import GENERATED
 
 CONF = __import__("pathlib").Path(__file__).resolve().parents[2] / "conf" / "runs"
@@ -59,3 +63,16 @@ def test_a_grid_writes_every_ranking(spark, tmp_path):
     assert losses[0] < losses[1] and lines[1].endswith("True") and lines[2].endswith("False")
     assert (tmp_path / "run" / "grid-0.csv").read_text() == (tmp_path / "run" / "ranking.csv").read_text()
     assert (tmp_path / "run" / "grid-1.csv").exists()
+
+
+def test_the_nightly_page_says_what_the_commands_take():
+    from spark_mlfs.cli.command import parser
+    from spark_mlfs.cli.config import configure
+
+    script = re.search(r"```sh\n(.*?)```", (CONF.parents[1] / "notebooks" / "every-night.md").read_text(), re.DOTALL)[1]
+    commands = re.findall(r"^ *spark-mlfs (.*?)(?: > .*)?$", script.replace("\\\n", " "), re.MULTILINE)
+    ran = [parser().parse_args(shlex.split(command, comments=True)) for command in commands]
+    assert [args.command for args in ran] == ["select", "check", "score"]
+    assert all(check._gate(text) for text in ran[1].require)
+    run = configure(str(CONF / "every-night.toml"), {})
+    assert re.fullmatch(r"runs/\d{4}-\d\d-\d\d", run.run.output) and run.classifier.checked()["scores"] == "calibrated"
