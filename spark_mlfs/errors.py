@@ -123,6 +123,9 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
     full = disk_error(error)
     if full:
         return full
+    location = re.search(r"\[LOCATION_ALREADY_EXISTS\][^\n]*location '([^']*)'", text)
+    if location:
+        return DataError(f"{location[1]} lies where the table is to be, of one that is no more: delete it, or give another name")
     program = _NO_PROGRAM.search(text)
     if program:
         return PlatformError(f"the workers' Python {program[1]} cannot be run: correct PYSPARK_PYTHON (or spark.pyspark.python)")

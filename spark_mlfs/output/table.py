@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, ParameterError, worker_errors
+from ..read.faults import notice
 
 DELTA = "delta"
 _PART = re.compile(r"`(?:[^`]|``)+`|[^`.\s]+")
@@ -69,6 +70,11 @@ class OutputTable:
             raise ParameterError(
                 f"the table {self.name} cannot be written: {' '.join(str(error).split(' SQLSTATE')[0].split())[:200]}"
             ) from None
+        pattern = re.sub(r"\W", ".", self.parts[-1]) + "_*_new"
+        where = f"IN {quoted(self.parts[:-1])} " * (len(self.parts) > 1)
+        for row in spark.sql(f"SHOW TABLES {where}LIKE '{pattern}'").collect():
+            if re.fullmatch(r"_[0-9a-f]{8}_new", row.tableName[len(self.parts[-1]) :]):
+                notice(f"the table {row.tableName} is of another run into {self.name}: drop it, where that run was killed")
         if there and not self.overwrite:
             raise ParameterError(f"the table {self.name} exists; give another, or --overwrite to replace it")
 

@@ -7,8 +7,9 @@ import pytest
 from pyspark.sql import functions as F
 
 from spark_mlfs.cli.command import main
-from spark_mlfs.errors import ParameterError
+from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.output.table import OutputTable, parts_of
+from spark_mlfs.read import DataNotice
 
 DATA = ("--format", "planted", "--option", "num_rows=90", "--option", "num_features=8", "--option", "num_labels=3")
 
@@ -131,3 +132,21 @@ def test_a_schema_that_is_not_there(spark):
 def test_the_format_needs_a_table(capsys):
     assert main(["transform", "--model", "m", *DATA, "--output", "o", "--table-format", "parquet"]) == 2
     assert "--table-format goes with --output-table" in said(capsys)
+
+
+def test_what_a_killed_run_left_is_told(spark, warehouse, capsys):
+    """A table that was being filled, and a folder of a table that the catalog does not know."""
+    frame = spark.range(5).coalesce(1)
+    frame.write.format("parquet").saveAsTable("marts.left_0123abcd_new")
+    frame.write.format("parquet").saveAsTable("marts.left_over_new")  # the user's own
+    table = OutputTable("marts.left", "parquet")
+    with pytest.warns(DataNotice, match="^the table left_0123abcd_new is of another run into marts.left: drop it") as told:
+        table.check(spark)
+    assert len(told) == 1
+    (warehouse / "left").mkdir()
+    (warehouse / "left" / "part-0.parquet").write_bytes(b"")
+    with pytest.raises(DataError, match=r"marts.db/left lies where the table is to be, .*: delete it, or give another name"):
+        table.write(frame)
+    assert {name for name in tables(spark) if name.startswith("left")} == {"left_0123abcd_new", "left_over_new"}
+    for name in ("left_0123abcd_new", "left_over_new"):
+        spark.sql(f"DROP TABLE marts.{name}")
