@@ -89,7 +89,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return len(set(self._all()) | set(self._classes))
 
     def __contains__(self, name: Any) -> bool:
-        return name in self._classes or name in self._all()
+        return isinstance(name, str) and (name in self._classes or name in self._all())
 
     def _all(self) -> dict[str, str]:
         """Where every listed or installed class is."""

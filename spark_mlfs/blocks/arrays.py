@@ -5,6 +5,7 @@ The block is what packing a Spark frame of the same rows gives: the same narrowe
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError
+from ..errors import DataError, DataNotice
 from .block import Block
 from .grades import Grades
 from .grades import fixed as fixed_grades
@@ -35,12 +36,16 @@ def narrowest(x: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(x, np.float64)
 
 
-def hold(X: Any, Y: Any, weights: Any = None, grades: Grades | None = None) -> tuple[Held, Labelled]:
+def hold(
+    X: Any, Y: Any, weights: Any = None, grades: Grades | None = None, delimiter: str | None = None
+) -> tuple[Held, Labelled]:
     """The rows of X (n, d) with their labels Y, and their weights (n,), as one block of this process, profiled, their ids the
-    hashes of their content; and the labels as they were read, as `grades` say. `DataError` for what is wrong with them."""
+    hashes of their content; and the labels as they were read, by `grades` and `delimiter`. `DataError` for what is wrong with
+    them."""
+    Y, weights = _aligned(Y, X, "Y"), _aligned(weights, X, "sample_weight")
     x, names = features_of(X)
     wrong_value(x, names)
-    labels = labels_of(Y, grades)
+    labels = labels_of(Y, grades, delimiter)
     if labels.rows != x.shape[0]:
         raise DataError(
             f"X has {x.shape[0]} samples, Y has {labels.rows}: inconsistent numbers of samples; give every row its labels"
@@ -59,12 +64,25 @@ def hold(X: Any, Y: Any, weights: Any = None, grades: Grades | None = None) -> t
     return held, labels
 
 
+def _aligned(values: Any, X: Any, what: str) -> Any:
+    """A pandas frame or series in the order of the index of X; `DataError` where theirs holds other rows."""
+    if not (kind_of(X) == "pandas" and hasattr(values, "reindex")) or values.index.equals(X.index) or len(values) != len(X):
+        return values
+    if not X.index.is_unique or not values.index.is_unique or len(values.index.intersection(X.index)) < len(X):
+        raise DataError(
+            f"the index of {what} holds other rows than that of X: give both the same, or leave theirs out: {what}.to_numpy()"
+        )
+    return values.reindex(X.index)
+
+
 # ---- features ----
 
 
 def kind_of(table: Any) -> str:
     """The package whose table it is: "pandas", "polars", "pyspark", or "" for arrays and lists."""
     package = type(table).__module__.partition(".")[0]
+    if package == "polars" and hasattr(table, "collect"):
+        raise DataError("a lazy frame of Polars has no rows yet; collect it: frame.collect()")
     return package if package in ("pandas", "polars", "pyspark") and hasattr(table, "columns") else ""
 
 
@@ -78,7 +96,7 @@ def features_of(X: Any) -> tuple[np.ndarray | sp.csr_matrix, list[str] | None]:
     names = None
     if kind:
         names = [name for name in X.columns] if all(isinstance(name, str) for name in X.columns) else None
-        if kind == "pandas" and len(X.columns) and all(hasattr(dtype, "fill_value") for dtype in X.dtypes):
+        if kind == "pandas" and len(X.columns) and all(getattr(d, "fill_value", None) == 0 for d in X.dtypes):
             return _csr(X.sparse.to_coo()), names
         x = _numbers_of_frame(X, kind)
     else:
@@ -104,6 +122,9 @@ def _csr(X: Any) -> sp.csr_matrix:
     if X.dtype == object:
         raise DataError("X is a sparse matrix of objects; give numbers")
     _enough(X.shape)
+    if X.dtype.kind in "iu" and X.dtype.itemsize == 8:
+        data = X.tocsr().data
+        _exact(data, data.astype(np.float64), "X")
     x = sp.csr_matrix(X, dtype=np.float64, copy=True)
     x.sum_duplicates()
     x.eliminate_zeros()
@@ -118,28 +139,49 @@ def _real(dtype: np.dtype, what: str) -> None:
 
 def numbers(values: Any, what: str) -> np.ndarray:
     """Values as an array of numbers; None is NaN."""
-    if hasattr(values, "mask") and hasattr(values, "filled"):
-        raise DataError(f"{what} is a masked array; fill it first: {what}.filled(...)")
     try:
-        x = np.asarray(values)
+        x = np.asarray(_unmasked(values))
     except ValueError:
         raise DataError(f"the rows of {what} are of different lengths; a table has as many entries in every row") from None
     _real(x.dtype, what)
-    if x.dtype.kind in "biuf":
-        return x.astype(np.float64, copy=False)
-    if x.dtype.kind in "OUS":
-        try:
-            return x.astype(np.float64)
-        except (TypeError, ValueError):
-            raise _NotNumbers(what, _first(x.reshape(-1))) from None
-    raise DataError(f"{what} holds {x.dtype} values; give numbers")
+    if x.dtype.kind not in "biufOUS":
+        raise DataError(f"{what} holds {x.dtype} values; give numbers")
+    try:
+        out = x.astype(np.float64, copy=False)
+    except OverflowError:
+        raise DataError(f"{what} holds whole numbers beyond those of float64; scale them") from None
+    except (TypeError, ValueError):
+        raise _NotNumbers(what, _first(x.reshape(-1))) from None
+    if x.dtype.kind in "iuO" and x.dtype.itemsize == 8:
+        _exact(x, out, what)
+    return out
+
+
+def _exact(x: np.ndarray, as_float: np.ndarray, what: str) -> None:
+    """`DataError` for whole numbers that become others as float64."""
+    with np.errstate(invalid="ignore"):
+        large = np.argwhere(np.abs(as_float) >= 1 << 53)
+    for place in map(tuple, large):
+        value = x[place].item() if hasattr(x[place], "item") else x[place]
+        if isinstance(value, int) and value != int(as_float[place]):
+            where = f"column {place[1]} of {what}" if len(place) > 1 else what
+            raise DataError(f"{where} holds {value}: whole numbers above 2^53 become equal; drop ids, or subtract the least")
+
+
+def _unmasked(values: Any) -> Any:
+    """A masked array with NaN, or None, where it is masked; anything else as it is."""
+    if not isinstance(values, np.ma.MaskedArray):
+        return values
+    return values.astype(np.float64).filled(np.nan) if values.dtype.kind in "biuf" else values.astype(object).filled(None)
 
 
 class _NotNumbers(DataError, TypeError):
     """A value is no number; scikit-learn has such an error be a TypeError."""
 
     def __init__(self, what: str, value: Any) -> None:
-        super().__init__(f"{what} holds {value!r}; every argument must be a numeric string or a number: encode it, or drop it")
+        self.value = value
+        told = ", which is no number" if isinstance(value, str) else "; every argument must be a string or a number"
+        super().__init__(f"{what} holds {value!r}{told}: encode it, or drop it")
 
 
 def _first(values: np.ndarray) -> Any:
@@ -154,15 +196,28 @@ def _first(values: np.ndarray) -> Any:
 
 
 def _numbers_of_frame(X: Any, kind: str, what: str = "X") -> np.ndarray:
-    """The columns of a pandas or Polars frame as float64; `DataError` names a column that holds something else."""
-    columns = []
+    """The columns of a pandas or Polars frame as float64; `DataError` names those that hold something else."""
+    columns, wrong = [], {}
     for place, name in enumerate(X.columns):
         column = X.iloc[:, place].to_numpy() if kind == "pandas" else X[name].to_numpy()
         if kind == "pandas" and X.dtypes.iloc[place].kind in "biuf" and column.dtype == object:  # nullable
+            numbers(X.iloc[:, place].dropna().to_numpy(X.dtypes.iloc[place].numpy_dtype), f"column {name!r} of {what}")
             column = X.iloc[:, place].to_numpy(np.float64, na_value=np.nan)
-        if column.dtype.kind in "mM":
-            raise DataError(f"column {name!r} of {what} holds {column.dtype} values; give numbers")
-        columns.append(numbers(column, f"column {name!r} of {what}"))
+        try:
+            columns.append(numbers(column, f"column {name!r} of {what}"))
+        except _NotNumbers as error:
+            wrong[name] = repr(error.value)
+        except DataError:
+            if column.dtype.kind not in "mM":
+                raise
+            wrong[name] = column.dtype
+    if wrong:
+        some = [f"{name!r} ({told})" for name, told in wrong.items()]
+        recipe = f", ColumnTransformer([('of_words', OneHotEncoder(), {[*wrong][:10]})], remainder='passthrough')"
+        raise DataError(
+            f"columns of {what} that hold no numbers: {', '.join(some[:10])}{' …' if len(some) > 10 else ''}; encode them"
+            f"{recipe if what == 'X' else ''}, or drop them"
+        )
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 
 
@@ -180,7 +235,9 @@ def wrong_value(x: np.ndarray | sp.csr_matrix, names: Sequence[str] | None = Non
         row, column = (int(i) for i in places[0])
         called = repr(names[column]) if names else column
         told = "missing (NaN); fill it first" if np.isnan(x[row, column]) else f"{x[row, column]:g}; features must be finite"
-        raise DataError(f"row {row} of X: feature {called} is {told} ({len(places)} such value(s))")
+        others = [repr(names[i]) if names else str(i) for i in np.unique(places[:, 1]) if i != column]
+        also = f", and in {', '.join(others[:10])}{' …' if len(others) > 10 else ''}" if others else ""
+        raise DataError(f"row {row} of X: feature {called} is {told} ({len(places)} such value(s){also})")
 
 
 def weights_of(weights: Any, rows: int) -> np.ndarray:
@@ -214,21 +271,30 @@ class Labelled:
         return len(self.lists[0]) - 1
 
 
-def labels_of(Y: Any, grades: Grades | None = None) -> Labelled:
+def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None) -> Labelled:
     """The labels of Y: an indicator matrix (array, SciPy sparse or frame; 1 positive, 0 negative, NaN or None unknown), one class
     a row (each class becomes a label), or a list of tags a row (None: nothing is known; labels in alphabetical order). With
-    `grades` a matrix of numbers, or one label's (n,)."""
+    `grades` a matrix of numbers, or one label's (n,). With a `delimiter` a text a row, which it parts into tags."""
     if Y is None:
         raise DataError("the labels are missing: this requires y to be passed, but the target y is None")
     kind = kind_of(Y)
     if kind == "pyspark":
         raise DataError(f"Y {SPARK_FIRST}")
     names = [str(name) for name in Y.columns] if kind else None
+    Y = _unmasked(Y)
+    if kind and len(Y.columns) == 1 and grades is None:
+        cells = (Y.iloc[:, 0] if kind == "pandas" else Y.to_series()).to_list()
+        if any(isinstance(cell, (str, *COLLECTIONS)) for cell in cells):  # classes or tags
+            Y, kind, names = cells, "", None
     if not kind and hasattr(Y, "to_list"):  # a pandas or Polars series
         Y = Y.to_list()
+    if delimiter is not None:
+        if kind or sp.issparse(Y):
+            raise DataError("label_delimiter parts a text a row into tags, and Y is a matrix; leave it out")
+        Y = [_parted(cell, delimiter) if isinstance(cell, str) else cell for cell in Y]
     if grades is not None:
         return _graded(Y, names, grades)
-    if _are_tags(Y):
+    if are_tags(Y):
         return _tags(Y)
     matrix = _indicators(Y)
     if not sp.issparse(matrix) and (matrix.ndim == 1 or (matrix.shape[1] == 1 and not _is_indicator(matrix))):
@@ -241,19 +307,34 @@ def labels_of(Y: Any, grades: Grades | None = None) -> Labelled:
     return Labelled(_lists(matrix), names or [f"y{j}" for j in range(matrix.shape[1])])
 
 
-def _are_tags(Y: Any) -> bool:
-    """Whether Y is a sequence of lists of texts, or of sets."""
-    if not isinstance(Y, list | tuple) and not (isinstance(Y, np.ndarray) and Y.ndim == 1):
+COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
+
+
+def _absent(cell: Any) -> bool:
+    """Whether a cell is None, NaN or pandas' NA."""
+    return cell is None or type(cell).__name__ == "NAType" or (isinstance(cell, float) and cell != cell)
+
+
+def _parted(text: str, delimiter: str) -> list[str]:
+    return [tag for part in text.split(delimiter) if (tag := part.strip())]
+
+
+def are_tags(Y: Any) -> bool:
+    """Whether Y is a sequence of lists of texts, or of sets or lists that are no rows of a matrix."""
+    if not isinstance(Y, list | tuple) and not hasattr(Y, "to_list") and not (isinstance(Y, np.ndarray) and Y.ndim == 1):
         return False
-    cells = [cell for cell in Y if isinstance(cell, list | tuple | set | frozenset | np.ndarray)]
+    cells = [cell for cell in Y if isinstance(cell, COLLECTIONS)]
     some = next((tag for cell in cells for tag in cell), None)
-    return isinstance(some, str) or any(isinstance(cell, set | frozenset) for cell in cells)
+    if isinstance(some, str) or any(isinstance(cell, set | frozenset) for cell in cells):
+        return True
+    return len({len(cell) for cell in cells}) > 1 or (bool(cells) and isinstance(Y, np.ndarray))
 
 
 def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
     """Labels from lists of tags."""
+    Y = [None if _absent(cell) else cell for cell in Y]
     for row, cell in enumerate(Y):
-        if cell is not None and (isinstance(cell, str) or not all(isinstance(tag, str) for tag in cell)):
+        if cell is not None and not (isinstance(cell, COLLECTIONS) and all(isinstance(tag, str) for tag in cell)):
             raise DataError(f"row {row} of Y is {cell!r} where others are lists of tags; give a list of texts, or None")
     names = sorted({tag for cell in Y if cell is not None for tag in cell})
     if not names:
@@ -275,7 +356,7 @@ def _indicators(Y: Any) -> np.ndarray | sp.csr_matrix:
         y.eliminate_zeros()
         return y
     kind = kind_of(Y)
-    y = _numbers_of_frame(Y, kind) if kind and len(Y.columns) > 1 else np.asarray(Y)
+    y = _numbers_of_frame(Y, kind, "Y") if kind and len(Y.columns) > 1 else np.asarray(Y)
     _real(y.dtype, "Y")
     if y.ndim not in (1, 2):
         raise DataError(f"Y has {y.ndim} dimension(s); give a matrix of 0 and 1 of rows by labels, or lists of tags")
@@ -309,7 +390,7 @@ def _graded(Y: Any, names: list[str] | None, grades: Grades) -> Labelled:
         if grades.zero_matters and short:
             raise DataError("Y is sparse, and a 0, which it does not store, would not be the lowest grade; give it dense")
     else:
-        if _are_tags(Y):
+        if are_tags(Y):
             raise DataError("Y holds lists of tags, which have no grades: give a matrix of numbers, or leave graded_labels out")
         kind = kind_of(Y)
         matrix = _numbers_of_frame(Y, kind, "Y") if kind else numbers(Y, "Y")
@@ -351,12 +432,17 @@ def _classes(y: np.ndarray) -> Labelled:
             raise DataError("Y holds NaN or inf; where classes are unknown give an indicator matrix with NaN, or lists of tags")
         if (y != np.rint(y)).any():
             raise DataError("Unknown label type: Y has continuous values; give classes, a matrix of 0 and 1, or lists of tags")
-    if y.dtype.kind == "O" and any(value is None or value != value for value in y):
+    if y.dtype.kind == "O" and any(map(_absent, y)):
         raise DataError("Y holds None or NaN; where classes are unknown give an indicator matrix with NaN, or lists of tags")
     try:
         classes, found = np.unique(y, return_inverse=True)
     except TypeError:
         raise DataError("Y holds text and numbers; give classes of one kind, a matrix of 0 and 1, or lists of tags") from None
+    for mark in ",;|":
+        parts = [tag for value in classes if isinstance(value, str) for tag in set(_parted(value, mark))]
+        if len(set(parts)) < len(parts):
+            told = f"Y holds texts such as {next(c for c in classes if mark in str(c))!r}, each read as one class; rank takes "
+            warnings.warn(DataNotice(f"{told}label_delimiter={mark!r}, which parts them into tags; or give lists"), stacklevel=2)
     if len(classes) == 1:
         raise DataError(f"Y holds one class only, {classes[0]!r}; a ranking needs rows of at least two")
     indptr = np.arange(len(y) + 1, dtype=np.int32)

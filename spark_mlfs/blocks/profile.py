@@ -404,7 +404,9 @@ def _grade(profile: Profile, block: Block) -> None:
 def _weigh(profile: Profile, block: Block) -> None:
     """Enters the weights of the block whose profile it is."""
     q, exponent = profile.q, exponent_of(block.weights)
-    profile.weight_exponent, profile.weight = exponent, min(int(np.ldexp(block.weights.sum(), -exponent)), MOST)
+    with np.errstate(over="ignore"):
+        profile.weight = int(min(np.ldexp(block.weights, -exponent).sum(), MOST))
+    profile.weight_exponent = exponent
     profile.weight_positive = profile.weight_unknown = np.zeros(q, np.int64)
     if profile.weight >= MOST:
         profile.problem = (TOO_FAR.format(2.0**exponent), [], None)

@@ -1,9 +1,9 @@
 """Row weights in fixed point: whole numbers of one power of two, so that every weighted count and sum is a sum of whole numbers.
 
 A weight that is a whole number below 2²⁴ stays as it is; any other is rounded to 16 significant bits, which is off by at most
-2⁻¹⁶ of it. The unit is the largest power of two, at most 1, that divides all of them: whole numbers have the unit 1, and a row of
-weight w counts as w rows, to the bit. The weights of all rows together stay below 2⁵² units, or the run is refused. A row of
-weight 0 is no row: it is left out before anything is counted.
+2⁻¹⁶ of it. The unit is the largest power of two that divides all of them, at most 1 unless all are 2⁴⁰ or more: whole numbers
+have the unit 1, and a row of weight w counts as w rows, to the bit. The weights of all rows together stay below 2⁵² units, or
+the run is refused. A row of weight 0 is no row: it is left out before anything is counted.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import numpy as np
 
 BITS = 16  # significant ones of a weight that is no whole number
 WHOLE = 1 << 24  # below, whole numbers stay as they are
+LARGE = 1 << 40
 MOST = 1 << 52  # units of all rows together: sums of them are exact in float64, too
 TOO_FAR = (
-    "the weights of the rows are too far apart: in units of the finest, {:g}, they add up to more than 2^52; round or clip them, "
-    "so that the smallest is no less than about a thousandth of the largest"
+    "the weights of the rows are too far apart, or too large: in units of the finest, {:g}, they add up to more than 2^52; "
+    "divide, round or clip them, so that the smallest is no less than about a thousandth of the largest"
 )
 
 
@@ -28,10 +29,10 @@ def fixed(weights: np.ndarray) -> np.ndarray:
 
 
 def exponent_of(weights: np.ndarray) -> int:
-    """The largest e ≤ 0 such that 2^e divides all of some fixed-point weights above 0."""
-    fractions = weights[weights != np.rint(weights)]
+    """The largest e such that 2^e divides all of some fixed-point weights above 0, e ≤ 0 unless all are `LARGE`."""
+    fractions = weights if (weights >= LARGE).all() else weights[weights != np.rint(weights)]
     if not len(fractions):
-        return 0
+        return 0 if len(weights) else 1 << 10  # no weights have any unit
     mantissa, exponent = np.frexp(fractions)
     whole = np.ldexp(mantissa, BITS).astype(np.int64)
     trailing = np.frexp((whole & -whole).astype(np.float64))[1] - 1

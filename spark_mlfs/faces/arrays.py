@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import Any
 
 import pandas as pd
@@ -16,7 +18,7 @@ from ..blocks.codec import State
 from ..blocks.grades import SETTINGS, Grades
 from ..blocks.prepared import Held
 from ..errors import BudgetError, ParameterError
-from ..methods import DEFAULT_METHOD
+from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..select import Constraints, constraints, modes
 from ..select.modes import LEVELS, RULES
@@ -88,6 +90,7 @@ def rank(
     graded_labels: bool = False,
     grade_range: Any = None,
     label_cuts: Any = None,
+    label_delimiter: str | None = None,
     **parameters: Any,
 ) -> pd.DataFrame:
     """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name, score and relevance, best first.
@@ -115,15 +118,27 @@ def rank(
     grade_range : what grades go from and to where that is not 0 and 1, such as [1, 5] of ratings
     label_cuts : for all other methods: a label is positive where its grade is at least the cut, [4]; several cuts: a label each
 
+    label_delimiter : what stands between the tags of a row where Y is a text a row, "sport;news"
+
     Raises `DataError` for what is wrong with the data, `ParameterError` for an unknown method or parameter, `BudgetError` where
     the memory does not suffice. For a Spark frame call an estimator: ``spark_mlfs.MultiLabelSelector(method="jmi").fit(frame)``.
     """
     own = {**(method_params or {}), **parameters}
+    _not_ours(own, method)
     held_to = Constraints.of({"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget})
     request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen), constraints=held_to)
     grades = grades_of({"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}, request)
-    held, _ = weighed(X, Y, sample_weight, request, grades)
+    held, _ = weighed(X, Y, sample_weight, request, grades, label_delimiter)
     return selected(held, request, memory_bytes).kept.reset_index(drop=True)
+
+
+def _not_ours(given: Mapping[str, Any], method: str) -> None:
+    """`ParameterError` for a keyword that is no parameter of the method and near one of `rank`'s own."""
+    own = {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel, p.former)}
+    for name in given.keys() - own:
+        near = get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1)
+        if near:
+            raise ParameterError(f"rank has no {name!r}; did you mean {near[0].replace(COUNT, 'k')!r}?")
 
 
 def grades_of(values: Mapping[str, Any], request: pipeline.Request) -> Grades | None:
@@ -135,12 +150,14 @@ def grades_of(values: Mapping[str, Any], request: pipeline.Request) -> Grades | 
     return grades
 
 
-def weighed(X: Any, Y: Any, weights: Any, request: pipeline.Request, grades: Grades | None = None) -> tuple[Held, Labelled]:
+def weighed(
+    X: Any, Y: Any, weights: Any, request: pipeline.Request, grades: Grades | None = None, delimiter: str | None = None
+) -> tuple[Held, Labelled]:
     """`hold`, where the request takes weights if there are any."""
     if weights is not None:
         with said_in_python():
             pipeline.check_weights([request])
-    return hold(X, Y, weights, grades)
+    return hold(X, Y, weights, grades, delimiter)
 
 
 def selected(held: Held, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -45,7 +46,9 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         given = values if known.keys() >= values.keys() else _current(type(self), values)
         for name in given:
             if name not in known:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}")
+                near = get_close_matches(name, known, n=1)
+                hint = f"; did you mean {near[0]!r}?" if near else ""
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}{hint}")
         for name, default in known.items():
             setattr(self, name, given.get(name, default))
 

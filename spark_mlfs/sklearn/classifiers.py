@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from ..blocks.arrays import COLLECTIONS, are_tags
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier
 from ..engine.base import one_thread
@@ -74,6 +75,16 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         """(rows, q) 0/1 labels of rows X, or (rows,) classes."""
         labels, scores = self._predicted(X)
         return self.classes_[np.argmax(scores, axis=1)] if self.single_ else labels.astype(np.int64)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the rows that are predicted whole; y as `fit` takes it. Rows without known tags do not count."""
+        if self.single_ or not are_tags(y):
+            return super().score(X, y, sample_weight)
+        place = {name: j for j, name in enumerate(self.label_names_)}
+        known = np.array([isinstance(cell, COLLECTIONS) for cell in y])
+        truth = [frozenset(place.get(tag, -1) for tag in cell) if use else None for cell, use in zip(y, known, strict=True)]
+        right = [frozenset(np.flatnonzero(row)) == true for row, true in zip(self.predict(X), truth, strict=True)]
+        return float(np.average(right, weights=known * (1 if sample_weight is None else np.asarray(sample_weight))))
 
     @available_if(_gives_probabilities)
     def predict_proba(self, X: Any) -> np.ndarray:

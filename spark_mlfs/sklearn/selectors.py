@@ -13,7 +13,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .. import pipeline
-from ..blocks.arrays import wrong_value
+from ..blocks.arrays import kind_of, wrong_value
 from ..faces import show
 from ..faces.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, cut_of, grades_of, said_in_python, selected
 from ..faces.classes import EstimatorClasses
@@ -108,6 +108,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     def transform(self, X: Any) -> Any:
         """The kept columns of X, in the order of their places."""
         check_is_fitted(self)
+        kind_of(X)  # which refuses a lazy frame
         x = check_array(X, accept_sparse="csr", **unchecked_values())
         note_features(self, X, reset=False)
         wrong_value(sp.csr_matrix(x) if sp.issparse(x) else x)

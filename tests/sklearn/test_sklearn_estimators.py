@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import estimator_checks_generator
@@ -115,6 +115,22 @@ def test_a_pipeline_is_searched():
     assert search.predict(x).shape == y.shape
     ours = make_pipeline(face.JMISelector(num_top_features=5), face.BRSVMClassifier()).fit(x, y)
     assert ours.score(x, y) > 0.3
+
+
+def test_lists_of_tags_are_scored():
+    """By `score`, in a pipeline and in cross-validation: the accuracy of the same labels as a matrix."""
+    x, y = example()
+    tags = [[f"t{j}" for j in np.flatnonzero(row)] for row in y]
+    pipe = make_pipeline(face.MIMSelector(num_top_features=6), face.BRSVMClassifier())
+    want, folds = cross_val_score(pipe, x, y, cv=KFold(3)), KFold(3)
+    assert pipe.fit(x, tags).score(x, tags) == pipe.fit(x, y).score(x, y) > 0.3
+    assert np.array_equal(cross_val_score(pipe, x, tags, cv=folds), want)
+    assert np.array_equal(cross_val_score(pipe, x, [set(row) for row in tags], cv=3), want)
+    model = face.MLkNNClassifier().fit(x, tags)
+    right = (model.predict(x) == y).all(axis=1)
+    assert model.score(x, [[*row, "new"] for row in tags]) == 0
+    assert model.score(x, [None if i < 50 else row for i, row in enumerate(tags)]) == right[50:].mean()
+    assert model.score(pd.DataFrame(x), pd.Series(tags), sample_weight=right) == 1
 
 
 def test_features_made_label_by_label():

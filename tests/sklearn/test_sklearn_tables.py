@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,10 @@ import pytest
 import scipy.sparse as sp
 
 import spark_mlfs
+import spark_mlfs.sklearn
 from spark_mlfs import DataError, ParameterError
 from spark_mlfs.blocks.arrays import hold
+from spark_mlfs.errors import DataNotice
 from spark_mlfs.testing import example, thin
 
 polars = pytest.importorskip("polars")
@@ -63,6 +66,70 @@ def test_labels_that_are_unknown():
     assert absent.profile.unlabelled == 1 and absent.block.unlabelled.tolist() == [7]
 
 
+def test_what_is_masked_or_na_is_unknown():
+    mask = np.zeros(Y.shape, bool)
+    mask[3, 1] = mask[5, :] = True
+    assert hold(X, np.ma.masked_array(Y, mask))[0].profile.unknown.tolist() == [1, 2, 1, 1]
+    for absent in (np.nan, pd.NA, None):
+        held, _ = hold(X, pd.Series([absent if i in (0, 7) else row for i, row in enumerate(tags())]))
+        assert held.block.unlabelled.tolist() == [0, 7] and held.label_names == TAGS
+
+
+def test_rows_go_by_their_index():
+    x, y, w = pd.DataFrame(X, columns=NAMES), pd.DataFrame(Y, columns=TAGS), pd.Series(np.arange(len(X)) % 3)
+    want = spark_mlfs.rank(x, y, "mim", 5, sample_weight=w)
+    order = np.random.default_rng(0).permutation(len(X))
+    assert spark_mlfs.rank(x, y.iloc[order], "mim", 5, sample_weight=w.iloc[order[::-1]]).equals(want)
+    assert spark_mlfs.rank(x, pd.Series(tags()).iloc[order], "mim", 5, sample_weight=w.to_numpy()).equals(want)
+    assert spark_mlfs.rank(x.set_index(order), y.set_index(order), "mim", 5, sample_weight=w.set_axis(order)).equals(want)
+
+
+def test_sparse_frames_of_any_fill():
+    x = np.round(X)
+    want = spark_mlfs.rank(x, Y, "mim", 5)
+    for fill in (0, 1, np.nan):
+        assert spark_mlfs.rank(pd.DataFrame(x).astype(pd.SparseDtype(float, fill)), Y, "mim", 5).equals(want)
+
+
+def test_texts_of_several_tags():
+    """Each is one class, with a warning where they share tags; parted where it is said what stands between them."""
+    want = spark_mlfs.rank(X, tags(), "mim", 5)
+    for mark in ",;|":
+        texts = [f" {mark} ".join(row) for row in tags()]
+        with pytest.warns(DataNotice, match=re.escape(f"label_delimiter={mark!r}")):
+            one = spark_mlfs.rank(X, texts, "mim", 5)
+        assert not one.equals(want)
+        for given in (texts, np.array(texts), pd.Series(texts), pd.DataFrame({"tags": texts}), polars.DataFrame({"tags": texts})):
+            assert spark_mlfs.rank(X, given, "mim", 5, label_delimiter=mark).equals(want)
+        assert spark_mlfs.rank(X, pd.DataFrame({"tags": tags()}), "mim", 5).equals(want)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        spark_mlfs.rank(X, np.where(Y[:, 0], "Smith, John", "Doe, Jane"), "mim", 5)
+    with pytest.raises(DataError, match="Y is a matrix"):
+        spark_mlfs.rank(X, pd.DataFrame(Y), "mim", 5, label_delimiter=",")
+
+
+def test_a_wrong_keyword_is_told_with_the_near_one():
+    for name, near in {"n_features": "k", "max_features": "k", "sample_weights": "sample_weight", "num_bin": "num_bins"}.items():
+        with pytest.raises(ParameterError, match=f"did you mean '{near}'"):
+            spark_mlfs.rank(X, Y, "mim", **{name: 3})
+    with pytest.raises(TypeError, match="did you mean 'num_top_features'"):
+        spark_mlfs.sklearn.JMISelector(n_features=3)
+    for method in (["jmi"], {}, None):
+        with pytest.raises(ParameterError, match="there is no method"):
+            spark_mlfs.rank(X, Y, method)
+
+
+def test_weights_of_any_size():
+    """Equal ones change nothing, whatever they are; those that no unit holds are refused in one line."""
+    want = spark_mlfs.rank(X, Y, "mim", 5)["index"].tolist()
+    for weight in (1e-300, 1e14, 1e300):
+        assert spark_mlfs.rank(X, Y, "mim", 5, sample_weight=np.full(len(X), weight))["index"].tolist() == want
+    for weights in (np.where(np.arange(len(X)) % 2, 1e300, 1e-300), np.where(np.arange(len(X)) % 2, 1e14, 1)):
+        with pytest.raises(DataError, match="too far apart"):
+            spark_mlfs.rank(X, Y, "mim", 5, sample_weight=weights)
+
+
 def test_one_class_a_row_becomes_a_label_a_class():
     kind = Y.argmax(axis=1)
     want = spark_mlfs.rank(X, np.eye(4)[kind], "chi2", 12)
@@ -86,6 +153,8 @@ def broken(value, at=(3, 2)):
     return out
 
 
+LARGE = pd.DataFrame({"id": np.arange(len(X)) + 2**53, "b": np.arange(len(X)) % 7})
+MIXED = pd.DataFrame({"a": X[:, 0], "city": "Rome", "day": pd.Timestamp("2020"), "kind": pd.Categorical(["u"] * len(X))})
 CASES = {
     "nan": (broken(np.nan), Y, "row 3 of X: feature 2 is missing (NaN)"),
     "named nan": (pd.DataFrame(broken(np.nan), columns=NAMES), Y, "feature 'x2' is missing"),
@@ -95,9 +164,29 @@ CASES = {
     "one dimension": (X[:, 0], Y, "X has 1 dimension(s), rows and features make 2. Reshape your data"),
     "three dimensions": (X[:, :, None], Y, "X has 3 dimension(s)"),
     "ragged": ([[1.0, 2.0], [1.0]], Y[:2], "the rows of X are of different lengths"),
-    "text": (pd.DataFrame({"a": X[:, 0], "city": ["Rome"] * len(X)}), Y, "column 'city' of X holds 'Rome'"),
-    "dates": (pd.DataFrame({"day": pd.date_range("2020", periods=len(X))}), Y, "column 'day' of X holds datetime64"),
-    "masked": (np.ma.masked_array(X, X > 1), Y, "X is a masked array; fill it first"),
+    "text": (pd.DataFrame({"a": X[:, 0], "city": ["Rome"] * len(X)}), Y, "of X that hold no numbers: 'city' ('Rome')"),
+    "dates": (pd.DataFrame({"day": pd.date_range("2020", periods=len(X))}), Y, "'day' (datetime64"),
+    "mixed": (MIXED, Y, "'city' ('Rome'), 'day' (datetime64[s]), 'kind' ('u'); encode them, ColumnTransformer([('of_words', "
+              "OneHotEncoder(), ['city', 'day', 'kind'])]"),
+    "labels of text": (X, pd.DataFrame({"a": Y[:, 0], "b": "x", "c": "y"}), "of Y that hold no numbers: 'b' ('x'), 'c' ('y');"),
+    "nan in two": (pd.DataFrame(broken(np.nan) + broken(np.nan, (4, 5)), columns=NAMES), Y, "(2 such value(s), and in 'x5')"),
+    "text array": (X.astype(str).astype(object)[:, :1] + "m", Y, "which is no number: encode it, or drop it"),
+    "masked": (np.ma.masked_array(X, np.arange(X.size).reshape(X.shape) == 38), Y, "row 3 of X: feature 2 is missing"),
+    "lazy": (polars.DataFrame(X, schema=NAMES).lazy(), Y, "a lazy frame of Polars has no rows yet; collect it"),
+    "lazy labels": (X, polars.DataFrame(Y, schema=TAGS).lazy(), "a lazy frame"),
+    "numbers as tags": (X, [[1, 2], [3]] * 100, "row 0 of Y is [1, 2] where others are lists of tags"),
+    "numbers among tags": (X, [*tags()[1:], ["a", 1]], "row 199 of Y is ['a', 1] where others are lists of tags"),
+    "nan among tags": (X, [["a", np.nan], *tags()[1:]], "row 0 of Y is ['a', nan] where"),
+    "no list": (X, [*tags()[1:], 3], "row 199 of Y is 3 where others are lists of tags"),
+    "classes NA": (X, pd.Series(["a", "b"] * 99 + [pd.NA] * 2), "Y holds None or NaN"),
+    "other rows": (pd.DataFrame(X), pd.DataFrame(Y).set_index(np.arange(len(X)) + 1), "the index of Y holds other rows"),
+    "index twice": (pd.DataFrame(X).set_index(np.zeros(len(X))), pd.DataFrame(Y), "the index of Y holds other rows"),
+    "large": (broken(2**53 + 1).astype(np.int64) | 1, Y, "column 2 of X holds 9007199254740993: whole numbers above 2^53"),
+    "large, named": (LARGE, Y, "column 'id' of X holds 9007199254740993"),
+    "large, nullable": (LARGE.astype("Int64"), Y, "column 'id' of X holds 9007199254740993"),
+    "large, polars": (polars.from_pandas(LARGE), Y, "column 'id' of X holds 9007199254740993"),
+    "large, objects": (LARGE.astype(object).to_numpy(), Y, "column 0 of X holds 9007199254740993"),
+    "large, sparse": (sp.csr_matrix(LARGE.to_numpy()), Y, "X holds 9007199254740993"),
     "no rows": (X[:0], Y[:0], "X has 0 sample(s)"),
     "one row": (X[:1], Y[:1], "the data have one row"),
     "no features": (X[:, :0], Y, "X has 0 feature(s)"),
