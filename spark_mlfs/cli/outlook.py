@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 SAMPLE = 2000  # rows that are looked at
 # what of a profile grows with the rows
-COUNTED = ("nonzero", "positive", "unknown", "unlabelled", "labelled", "size", "stored", "met", "feature_unknown_pairs")
-COUNTED += ("unlabelled_stored",)
+COUNTED = ("nonzero", "positive", "unknown", "unlabelled", "labelled", "size", "stored", "feature_label_pairs")
+COUNTED += ("feature_unknown_pairs", "unlabelled_stored")
 
 
 def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
