@@ -104,7 +104,7 @@ def _of_import(error: ImportError) -> NotInstalledError | None:
 # ---- what Spark says of a file, a path or a table's columns ----
 
 PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
-_READING = re.compile(r"[Ee]ncountered error while reading file\s+(.+?)\.\s+(?:Could not read|SQLSTATE|at |Caused)", re.DOTALL)
+_READING = re.compile(r"\s*(\S.*?)\.\s{1,20}(?:Could not read|SQLSTATE|at |Caused)", re.DOTALL)
 _NEWLINES = re.compile(r"\s+")
 _ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _NO_PROGRAM = re.compile(r'Cannot run program "([^"]*)"')
@@ -142,7 +142,7 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
             "a Python worker may take no more memory: all workers of an executor share what spark.executor.pyspark.memory says; "
             "set it higher, or leave it out"
         )
-    found = _READING.search(text)
+    found = _READING.match(text.partition("ncountered error while reading file")[2])
     if found:
         return _unreadable(re.sub(r"^file:/+", "/", unquote(found[1])), text)
     if "COLUMN_ALREADY_EXISTS" in text or "Found duplicate column" in text:

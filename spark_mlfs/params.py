@@ -14,9 +14,36 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 from .errors import ParameterError, renamed
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message quotes it, in at most 120 characters of one line."""
+    try:
+        text = " ".join(repr(value).split("\n"))
+    except (RecursionError, ValueError):  # nested too deep, a number of too many digits
+        text = f"a {type(value).__name__} that is too large to show"
+    return text if len(text) <= 120 else text[:119] + "…"
+
+
+def from_json(text: str | bytes) -> Any:
+    """Return what a text of JSON says; `ValueError` where it is none, is nested too deep or holds a number of too many digits."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def text_in(path: str, most: int, what: str) -> str:
+    """Return the text of a file on this machine, with or without a byte order mark; `ParameterError` beyond `most` bytes."""
+    with Path(path).open("rb") as file:  # what is no regular file tells no size
+        content = file.read(most + 1)
+    if len(content) > most:
+        raise ParameterError(f"{path}: more than {most >> 10} KB; it is no {what}")
+    return content.decode("utf-8-sig")
 
 
 @dataclass(frozen=True)
@@ -188,7 +215,7 @@ class Numbers:
             if value in self.words:
                 return value
             if self.named and value.lstrip().startswith("{"):
-                value = json.loads(value)
+                value = from_json(value)
             elif self.named and "=" in value:
                 pairs = [one.rpartition("=") for one in value.split(",")]
                 value = {name.strip(): number for name, _, number in pairs}
@@ -270,7 +297,7 @@ class Parameter:
         except ParameterError:  # the constraint says it better
             raise
         except (ValueError, TypeError, OverflowError):
-            raise ParameterError(f"{self.name} must be {self.constraint}, not {value!r}") from None
+            raise ParameterError(f"{self.name} must be {self.constraint}, not {shown(value)}") from None
 
 
 def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:

@@ -203,7 +203,7 @@ def as_typed(line: str, argv: Sequence[str]) -> str:
     if "--config" not in flags:
         line = re.sub(r"\bneeds the option '(\w+)'", lambda m: f"needs {_COLUMN_FLAGS.get(m[1], '--option ' + m[1] + '=')}", line)
         line = re.sub(r"\bneeds a path$", "needs --data", line).replace("pass path=None", "leave --data out")
-        line = re.sub(r"\bpass (\w+=\{[^}]*\})", r"pass --option '\1'", line)
+        line = re.sub(r"\bpass (\w+=\{[^}]{0,200}\})", r"pass --option '\1'", line)
         line = re.sub(r"\bpass (?=[a-z]\w*=)", "pass --option ", line)
     for camel, flag in (("workerBytes", "--worker-bytes"), ("driverBytes", "--driver-bytes")):
         line = line.replace(f"{camel} = ", f"{flag} ").replace(camel, flag)

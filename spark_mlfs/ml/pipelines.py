@@ -3,7 +3,6 @@ SparkContext, which a Connect client before 4.0 has not, and its reader imports 
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from pyspark.errors import AnalysisException
@@ -13,6 +12,7 @@ from pyspark.ml.util import DefaultParamsWriter, JavaMLReadable
 from pyspark.sql import SparkSession
 
 from ..errors import ParameterError, worker_errors
+from ..params import from_json
 from ..read.frames import OF_THE_JVM, jvm_within_reach
 from .persistence import AGAIN, attribute
 
@@ -68,7 +68,7 @@ def _place(path: str, number: int, uid: str, count: int) -> str:
 def _metadata(spark: SparkSession, path: str) -> dict[str, Any]:
     try:
         with worker_errors():
-            return json.loads(spark.read.text(f"{path}/metadata").first()[0])
+            return from_json(spark.read.text(f"{path}/metadata").first()[0])
     except AnalysisException:
         raise ParameterError(
             f"{path!r} holds nothing that was saved (no metadata to read): give a pipeline's whole folder"

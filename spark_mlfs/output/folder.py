@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import csv
 import fnmatch
-import json
 import os
 import re
 import secrets
@@ -33,6 +32,7 @@ from pyspark.sql import SparkSession
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
 from ..ml.persistence import Writer
 from ..ml.pipelines import save_pipeline
+from ..params import from_json
 from ..read.frames import jvm_within_reach
 
 MANIFEST = "manifest.json"
@@ -57,7 +57,8 @@ def local_path(path: str) -> Path | None:
 def _inside(path: str, pattern: str) -> bool:
     """Whether `path` is, or lies in, what `pattern` stands for."""
     parts, wanted = path.rstrip("/").split("/"), pattern.rstrip("/").split("/")
-    return len(parts) >= len(wanted) and all(fnmatch.fnmatchcase(a, b) or a == b for a, b in zip(parts, wanted, strict=False))
+    pairs = zip(parts, wanted, strict=False)
+    return len(parts) >= len(wanted) and all(a == b or (len(b) < 4096 and fnmatch.fnmatchcase(a, b)) for a, b in pairs)
 
 
 def _canonical(path: str) -> str:
@@ -110,7 +111,7 @@ class Output:
             return False
         for name in MARKS:
             try:
-                if json.loads((self.local / name).read_text(encoding="utf-8")).get("tool") == "spark_mlfs":
+                if from_json((self.local / name).read_text(encoding="utf-8")).get("tool") == "spark_mlfs":
                     return True
             except (OSError, ValueError, AttributeError):
                 continue

@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ParameterError, full_disk
+from ..params import from_json
 
 try:
     import fcntl
@@ -172,7 +173,7 @@ def _owner(handle: int) -> Entry:
     """Who wrote the lock; empty where it was only begun."""
     try:
         os.lseek(handle, 0, os.SEEK_SET)
-        owner = json.loads(os.read(handle, 4096))
+        owner = from_json(os.read(handle, 4096))
         return owner if isinstance(owner, dict) else {}
     except ValueError:
         return {}

@@ -216,7 +216,9 @@ _RANGE = re.compile(r"\[[^\]]*\]")  # Weka's range of a numeric attribute, as in
 
 
 def _nothing_more(rest: str, where: str, what: str) -> None:
-    rest = _RANGE.sub("", rest, count=1).strip() if rest.lstrip().startswith("[") else rest.strip()
+    rest = rest.strip()
+    found = _RANGE.match(rest)
+    rest = rest[found.end() :].strip() if found else rest
     if rest and rest[0] != "%":
         raise DataError(f"{where}: {rest[:20]!r} after {what}; remove it, or put a % before a comment")
 

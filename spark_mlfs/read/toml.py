@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import time
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any, get_args
 
 from ..errors import ParameterError
+from ..params import from_json, shown, text_in
 from . import READERS
 from .sections import Field, InvalidValue, Section
 
@@ -27,14 +26,13 @@ class Data(Section):
 
 
 def read_toml(file: str) -> dict[str, Any]:
+    """Return what a file of TOML says; `ParameterError` with the file, and the line where there is one, for whatever is none."""
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
         import tomli as tomllib
     try:
-        if Path(file).stat().st_size > MAX_TOML:
-            raise ParameterError(f"{file}: more than {MAX_TOML >> 10} KB; it is no configuration")
-        text = Path(file).read_text(encoding="utf-8")
+        text = text_in(file, MAX_TOML, "configuration")
         line = _too_deep(text)  # the parser's time and memory grow with the square of the depth
         if line:
             raise ParameterError(f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections and keys only")
@@ -60,14 +58,19 @@ def dated(output: str) -> str:
 
 
 MAX_TOML, MAX_DEPTH = 1 << 20, 16
-_TOKEN = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[\w+-]+|\s|.", re.DOTALL)
+_TOKEN = re.compile(  # a quote that is not closed goes to the end of its line, or of the text
+    r"""\"{3}(?:[^\"\\]|\\.|\"(?!""))*\"{0,5}|'{3}(?:[^']|'(?!''))*'{0,5}|\"(?:[^\"\\\n]|\\[^\n])*\"?|'[^'\n]*'?"""
+    r"|#[^\n]*|[\w+-]+|[^\S\n]+|\s|.",
+    re.DOTALL,
+)
 
 
 def _too_deep(text: str) -> int:
-    """The line where brackets or dotted keys go deeper than `MAX_DEPTH`, 0 where none do. Comments count as text."""
+    """The line where brackets or dotted keys go deeper than `MAX_DEPTH`, 0 where none do."""
     line, brackets, parts, dotted = 1, 0, 0, False
     for match in _TOKEN.finditer(text):
         token = match[0]
+        line += token.count("\n")
         if token in "[{":
             brackets, parts = brackets + 1, 0
         elif token in "]}":
@@ -75,8 +78,7 @@ def _too_deep(text: str) -> int:
         elif token == ".":
             dotted = True
             continue
-        elif token.isspace():
-            line += token == "\n"
+        elif token.isspace() or token[0] == "#":
             if token == "\n":
                 parts, dotted = 0, False
             continue
@@ -108,14 +110,12 @@ def explain(error: InvalidValue, file: str | None, root: type[Section]) -> str:
             home = next((name for name, field in fields.items() if key in _fields(field.annotation)), None)
             hint = f"it belongs in [{home}]; " if home else ""
         return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
-    shown = repr(error.value)
-    shown = shown if len(shown) <= 120 else shown[:119] + "…"
     where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file else _flag(section, keys)
     if error.kind == "missing":
         return f"{where} {error.words}"
     if not keys:
-        return f"{file}: {heading} {error.words}, not {shown}"
-    return f"{where} {error.words}, not {shown}"
+        return f"{file}: {heading} {error.words}, not {shown(error.value)}"
+    return f"{where} {error.words}, not {shown(error.value)}"
 
 
 _FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode": "--selection-mode"}
@@ -155,7 +155,7 @@ def reader_option(format: str, name: str, value: Any) -> Any:
     if isinstance(typed, str) and not _fits(typed, kinds) and "Sequence" in kinds:
         typed = [typed]
     if not _fits(typed, kinds):
-        raise ParameterError(f"option {name!r} of format {format!r} must be {_in_words(kinds)}, not {value!r}")
+        raise ParameterError(f"option {name!r} of format {format!r} must be {_in_words(kinds)}, not {shown(value)}")
     return typed
 
 
@@ -189,8 +189,8 @@ def _from_text(text: str, kinds: str) -> Any:
                 continue
     if (text[:1] == "[" and "Sequence" in kinds) or (text[:1] == "{" and "dict" in kinds):
         try:
-            return json.loads(text)
-        except json.JSONDecodeError:
+            return from_json(text)
+        except ValueError:
             return text
     return text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from ..ml.classifiers import MultiLabelClassificationModel, output_names
 from ..ml.pipelines import load_pipeline
 from ..ml.rows import Cells, feature_cells
 from ..ml.selectors import MultiLabelSelectorModel
+from ..params import from_json
 from ..read.faults import reading
 from ..read.lines import near
 from ..read.tables import quoted
@@ -172,7 +172,7 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
     for where in (path.rstrip("/"), path.rstrip("/") + "/pipeline"):
         try:
             with reading():
-                kind = str(json.loads(spark.read.text(f"{where}/metadata").first()[0])["class"])
+                kind = str(from_json(spark.read.text(f"{where}/metadata").first()[0])["class"])
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, SparkMlfsError):
                 raise

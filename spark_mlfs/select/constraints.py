@@ -269,14 +269,20 @@ def places(what: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
         elif each in place:
             out[place[each]] = None
         else:
+            if is_pattern(each) and len(each) > MAX_PATTERN:  # its translation takes the square of its length
+                said = f"a pattern of {len(each)} characters, {each[:20]!r} and on"
+                raise ParameterError(f"{what}: {said}; give at most {MAX_PATTERN}")
             found = matching(each, place)
             if not found:
-                near = get_close_matches(each, place, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}?" if near else f"they are named like {next(iter(place))!r}"
+                near = get_close_matches(each, list(place)[:20_000], n=1, cutoff=0.5) if len(each) <= 80 else []
+                hint = f"did you mean {near[0]!r}?" if near else f"they are named like {next(iter(place))[:80]!r}"
                 kind = "pattern matches no feature" if is_pattern(each) else "data have no feature"
-                raise ParameterError(f"{what}: the {kind} {each!r}; {hint}")
+                raise ParameterError(f"{what}: the {kind} {each[:80]!r}; {hint}")
             out.update(dict.fromkeys(found))
     return list(out)
+
+
+MAX_PATTERN = 1000
 
 
 def is_pattern(text: str) -> bool:

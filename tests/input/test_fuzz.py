@@ -20,12 +20,17 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from spark_mlfs import params
 from spark_mlfs.blocks.codec import decode, encode
-from spark_mlfs.cli.config import configure
+from spark_mlfs.cli.command import _user_error, as_typed
+from spark_mlfs.cli.config import RunConfig, configure
 from spark_mlfs.errors import SparkMlfsError
+from spark_mlfs.output.folder import _inside
 from spark_mlfs.read.arff import Plan, _parse, label_names_of_xml, labels_of_relation, parse_header
 from spark_mlfs.read.lines import Lines
 from spark_mlfs.read.tokens import Irregular
+from spark_mlfs.read.toml import _too_deep, reader_option
+from spark_mlfs.select.constraints import PARAMETERS, places
 
 arff, svm = (importlib.import_module(f"spark_mlfs.read.{name}") for name in ("arff", "libsvm"))
 
@@ -245,6 +250,7 @@ TOML = (
         "num_top_features",
         "percentile",
     ),
+    *("[constraints]", "include", "costs", "groups", "budget", "grid", "0x" + "f" * 4000, "\ufeff", "\\u0000"),
     *("seed", "output", "1979-05-27", "nan", "inf", "9" * 30, "mode", "'fdr'", "parameters", "grid", "\\u0041", '"', "'"),
 )
 
@@ -260,6 +266,64 @@ def test_toml(tmp_path_factory, text):
         assert len(str(error)) < 900
         return
     assert config.data.format == "csv" and config.run.output == "out"
+
+
+LISTS = (
+    *(
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ",",
+        ":",
+        '"name"',
+        '"a"',
+        '"*"',
+        "name",
+        "cost",
+        "group",
+        ",group",
+        "name,cost",
+        "\n",
+        "\n",
+        "1",
+        "0",
+    ),
+    *("-1", "0.5", "1e999", "NaN", "null", "true", "a = 1", "a = ['b']", "'", '"', "\ufeff", "\0", "\r", "9" * 5000, "[" * 5000),
+    *('{"a":' * 5000, '{"a": [1, "b"]}', '{"a": 2, "*": 1}', "name,cost\na,2\n", "name,group\na,g\nb\n", "[" * 900 + "]" * 900),
+)
+
+
+@FUZZ
+@given(text=built(*LISTS, most=8), kind=st.sampled_from(["csv", "json", "toml", "txt"]))
+def test_lists_of_features(tmp_path_factory, text, kind):
+    file = tmp_path_factory.getbasetemp() / f"fuzz.{kind}"
+    file.write_bytes(text.encode("utf-8", "replace"))
+    for what in ("include", "groups", "costs"):
+        try:
+            held = RunConfig.of({"constraints": {f"{what}_from": str(file)}}).constraints
+            held.complete()
+            constraints = held.constraints()
+            if constraints is not None:
+                constraints.resolve(["a", "b", "c"])
+        except SparkMlfsError as error:
+            assert len(str(error)) < 900
+
+
+@FUZZ
+@given(text=built(*LISTS, most=6))
+def test_values_of_the_command_line(text):
+    for check in (
+        lambda: RunConfig.of({"method": {"parameters": {"label_weights": text}}}).request(),
+        lambda: reader_option("csv", "reader_options", text),
+        lambda: reader_option("arff", "labels", text),
+        lambda: params.check(PARAMETERS, {"costs": text, "include": text, "groups": text}, "the constraints"),
+    ):
+        try:
+            check()
+        except SparkMlfsError as error:
+            assert len(str(error)) < 900
 
 
 # ---- saved states ----
@@ -358,6 +422,10 @@ def shapes(n: int) -> dict[str, str]:
         "commas": "{" + "," * n + "}",
         "braces": "{" * n,
         "closing braces": "}" * n,
+        "brackets": "[" * n,
+        "open text and escapes": '"' + '\\"' * (n // 2),
+        "signs of a pattern": "*[?" * (n // 3),
+        "dots and blanks": ". " * (n // 4) + b[: n // 2],
         "pairs": "{" + "0 1," * (n // 4) + "}",
         "values": "1," * (n // 2),
         "digits": "1" * n,
@@ -382,6 +450,13 @@ def parsers(line: str) -> dict[str, object]:
         "header": lambda: parse_header([line], "f"),
         "relation": lambda: labels_of_relation(line),
         "xml": lambda: label_names_of_xml(("<a>" + line).encode(), "f"),
+        "toml": lambda: _too_deep(line),
+        "error of Spark": lambda: _user_error(Exception("Encountered error while reading file " + line)),
+        "error of Spark, often": lambda: _user_error(Exception("Encountered error while reading file " * (len(line) // 37))),
+        "line to the terminal": lambda: as_typed(line, ["--format", "csv"]),
+        "braces to the terminal": lambda: as_typed("pass a={" * (len(line) // 8), ["--format", "csv"]),
+        "pattern": lambda: places("include", [line], {"a" * 1000: 0}),
+        "pattern of a path": lambda: _inside("/" + "a" * 1000, "/" + line),
     }
 
 

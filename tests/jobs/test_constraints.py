@@ -40,7 +40,7 @@ def test_include_and_exclude_from_flags_and_files(run, refused, tmp_path):
     assert "include: the data have no feature 'relevent_0'; did you mean 'relevant_0'?" in said
     table = tmp_path / "table.csv"
     table.write_text("feature\nnoise_3\n")
-    assert "has no column 'name'" in refused(*PLANTED, "--exclude-from", table, "--output", tmp_path / "never")
+    assert "needs the column 'name'" in refused(*PLANTED, "--exclude-from", table, "--output", tmp_path / "never")
     assert "is not there" in refused(*PLANTED, "--include-from", tmp_path / "absent", "--output", tmp_path / "never")
     config.write_text('[constraints]\ninclude = [true]\n[data]\nformat = "planted"\n')
     assert "[constraints] include.0" in refused("select", "--config", config, "--output", tmp_path / "never")
