@@ -114,6 +114,14 @@ _FULL["file too large"] = "a file may not grow so large there (ulimit -f)"
 _NO_MEMORY = ("MemoryError", "failed to map segment from shared object", "Cannot allocate memory", "can't start new thread")
 # of Java's stack where Spark writes what it spills, caches or shuffles
 _SPARKS_OWN = ("DiskBlockObjectWriter", "storage.DiskStore", "SpillWriter", "shuffle.sort", "SpillableColumnarBatch")
+_ADDRESSES = {  # what Spark and Hadoop say of a path or a name, and we
+    r"Illegal file pattern: ([^\n]{1,200})": "no pattern of paths ({}): close its bracket, or write \\ before it",
+    r"Expected scheme[^\n:]{1,60}: ([^\n]{1,200})": "{} is no path: write what follows the scheme, as in scheme://host/path",
+    r"Incomplete HDFS URI, no host: (\S{1,200})": "{}: it names no host; write hdfs://HOST/path",
+    r"UnknownHostException: (\S{1,200})": "there is no host {}; correct the path",
+    r"ConnectException: Call From \S{1,200} to (\S{1,200}) failed": "{} takes no connection; correct the path, or start it",
+    r"Class org\.apache\.hadoop\.fs\.[\w.]{0,99}\.(\w{1,99}) not found": "this Spark has no {}; add its connector with --packages",
+}
 _COLON = "Hadoop's file systems read no name with a colon; rename it"
 
 
@@ -153,6 +161,10 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
         )
     if "while assembling a row" in text:
         return DataError("a feature column holds a null or NaN; fill it, or drop those rows")
+    for sign, said in _ADDRESSES.items():
+        found = re.search(sign, text)
+        if found:
+            return DataError(said.format(found[1].strip()))
     if "URISyntaxException" in text:
         path = text.rpartition("absolute URI: ")[2].split("\n")[0].strip()
         return DataError(f"{path}: {_COLON}")

@@ -43,6 +43,7 @@ COMMANDS = (
     "warm_up",
     "java_home",
 )
+MAX_LINE = 1000  # characters of an error
 _EXAMPLE = """\
 example (data this library makes itself, nothing to download):
   spark-mlfs select --format numbers --method jmi --num-top-features 50 --output runs/numbers
@@ -167,6 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if own is None:
             return _failed(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", FAILED, argv)
         line = as_typed(" ".join(str(own).split()), argv)
+        line = line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 300]} … {line[-290:]}"
         print(f"spark-mlfs: error: {line}", file=sys.stderr)
         return _failed(line, USER_ERROR, argv)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -172,7 +173,7 @@ def configuration(args: argparse.Namespace) -> RunConfig:
             parameters=pairs(args.set, "--set") or None,
             screen=args.screen,
             grid=grid_pairs(args.grid) or None,
-            folds=None if args.folds is None else int(args.folds) if args.folds.isdigit() else args.folds,
+            folds=None if args.folds is None else int(args.folds) if re.fullmatch(r"[0-9]{1,9}", args.folds) else args.folds,
         ),
         "selection": set_values(mode=args.selection_mode, order=args.order, **{key: getattr(args, key) for key in KEYS}),
         "constraints": set_values(

@@ -40,7 +40,7 @@ from ..statistics.moments import GroupMoments
 from ..statistics.targets import Everything
 
 STRATIFY_ROWS = 200_000  # rows whose label lists the driver stratifies
-_WORDS = re.compile(r"^(stratified )?(?:(\d+)x)?(?:(\d+)-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$")
+_WORDS = re.compile(r"^(stratified )?(?:(\d{1,4})x)?(?:(\d{1,4})-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$")
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,10 @@ class OutputTable:
             raise ParameterError(
                 f"the table {self.name} cannot be written: {' '.join(str(error).split(' SQLSTATE')[0].split())[:200]}"
             ) from None
+        fit = re.fullmatch(r"\w{1,128}", self.parts[-1])
+        if not fit and (self.parts[:-2] or [spark.catalog.currentCatalog()]) == ["spark_catalog"]:
+            said = "Spark's own catalog takes letters, digits and _ in a name, at most 128"
+            raise ParameterError(f"the table {self.name[:60]} cannot be written: {said}")
         pattern = re.sub(r"\W", ".", self.parts[-1]) + "_*_new"
         where = f"IN {quoted(self.parts[:-1])} " * (len(self.parts) > 1)
         for row in spark.sql(f"SHOW TABLES {where}LIKE '{pattern}'").collect():

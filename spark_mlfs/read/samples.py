@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import ParameterError
 from ..kernels.hashing import GOLDEN, in_unit, mixed
+from ..params import shown
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .vectors import FRAME, Vectors
@@ -63,9 +64,9 @@ def _bell(bits: np.ndarray) -> np.ndarray:
     return total
 
 
-def _positive(name: str, value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ParameterError(f"{name}={value!r}: it is a positive int")
+def _positive(name: str, value: int, most: int = 1 << 53) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
+        raise ParameterError(f"{name}={shown(value)}: it is a positive int, at most {most}")
     return int(value)
 
 
@@ -123,7 +124,7 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
 def _ids(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
     if num_partitions is None:
         return spark.range(num_rows)
-    return spark.range(0, num_rows, 1, _positive("num_partitions", num_partitions))
+    return spark.range(0, num_rows, 1, _positive("num_partitions", num_partitions, 100_000))
 
 
 def _number_rows(

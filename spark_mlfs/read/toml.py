@@ -37,6 +37,7 @@ def read_toml(file: str) -> dict[str, Any]:
         if line:
             raise ParameterError(f"{file}:{line}: nested more than {MAX_DEPTH} deep; a configuration has sections and keys only")
         found = tomllib.loads(text)
+        repr(found)  # a ValueError, where a hexadecimal number has too many digits to be shown
         run = found.get("run")
         if isinstance(run, dict) and isinstance(run.get("output"), str):
             run["output"] = dated(run["output"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,8 +26,8 @@ class Screen:
         """ "chi2:10000" as a screen, "none" as none."""
         if text.lower() in ("", "none"):
             return None
-        name, separator, count = text.partition(":")
-        if not separator or not count.isdigit() or int(count) < 1:
+        name, _, count = text.partition(":")
+        if not re.fullmatch(r"0*[1-9][0-9]{0,15}", count):
             raise ParameterError(f"screen must be METHOD:COUNT, such as chi2:10000, not {text!r}")
         method = METHODS.create(name)
         if method.greedy:

@@ -144,6 +144,52 @@ EARLY = [
     toml("no format", "[data]\npath = 'x'\n", r"which format do the data have\?"),
     Case("toml: absent", {}, ["select", "--config", "{at}/r.toml"], 2, r"r.toml: no such configuration file"),
     Case("toml: a folder", {"c/x": ""}, ["select", "--config", "{at}/c"], 2, r"c: cannot be read .*: Is a directory"),
+    flags(
+        "a configuration that does not end",
+        r"/dev/zero: more than 1024 KB",
+        "select",
+        "--config",
+        "/dev/zero",
+        "--output",
+        "{at}/out",
+    ),
+    flags("costs that do not end", r"/dev/zero: more than 262144 KB", *select("d.csv", "csv", "--costs", "/dev/zero")),
+    toml("a byte order mark", "\ufeff[data]\nformt = 'csv'\n", r"section \[data\] has no key 'formt'"),
+    toml("a hexadecimal number of 5000 digits", "[run]\nseed = 0x" + "f" * 5000, r"r.toml: not valid TOML: Exceeds the limit"),
+    toml("a text that is not closed", "a = " + '\\"' * 40_000, r"r.toml: not valid TOML"),
+    flags(
+        "nested JSON",
+        r"option 'reader_options' .* not '\[\[.{0,130}$",
+        *select("d.csv", "csv", "--option", "reader_options=" + "[" * 9999),
+    ),
+    flags(
+        "weights of nested JSON", r"label_weights must be", *select("d.csv", "csv", "--set", "label_weights=" + '{"a":' * 9999)
+    ),
+    flags(
+        "weights of many digits",
+        r"label_weights must be",
+        *select("d.csv", "csv", "--set", 'label_weights={"a":' + "9" * 9999 + "}"),
+    ),
+    flags("a screen of many digits", r"screen must be METHOD:COUNT", *select("d.csv", "csv", "--screen", "chi2:" + "9" * 5000)),
+    flags("a screen of a raised digit", r"screen must be METHOD:COUNT", *select("d.csv", "csv", "--screen", "chi2:²")),
+    flags("folds of a raised digit", r"--folds must be", *select("d.csv", "csv", "--folds", "²")),
+    Case(
+        "flags: costs in nested JSON",
+        {"d.json": "[" * 99_999},
+        select("d.csv", "csv", "--costs", "{at}/d.json"),
+        2,
+        r"costs_from: .* cannot be read: give a .toml",
+    ),
+    flags(
+        "a protocol of many digits",
+        r"protocol '9+",
+        *("evaluate", "--format", "numbers", "--protocol", "9" * 500 + "-fold", "--output", "{at}/out"),
+    ),
+    flags(
+        "a protocol of 10^14 repeats",
+        r"protocol '9+x5-fold' is not known",
+        *("evaluate", "--format", "numbers", "--protocol", "9" * 14 + "x5-fold", "--output", "{at}/out"),
+    ),
     flags("no format", r"which format", "select", "--data", "{at}/d.csv", "--output", "{at}/out"),
     flags("no output", r"where should the results go", "select", "--data", "{at}/d.csv", "--format", "csv"),
     flags("option without =", r"--option 'labels': write it as", *select("d.csv", "csv", *TABLE, "--option", "labels")),
@@ -546,6 +592,62 @@ CASES = [
         2,
         r"n.txt: begins as UTF-16 and is none",
     ),
+    *(
+        flags(f"the path {path}", line, "select", "--data", path, "--format", "csv", *TABLE, "--output", "{at}/out")
+        for path, line in (
+            ("[", r"no pattern of paths"),
+            ("hdfs:", r"hdfs: is no path"),
+            ("hdfs:///x", r"hdfs:///x: it names no host"),
+            ("hdfs://127.0.0.1:1/x", r"localhost:1 takes no connection"),
+            ("hdfs://nohost.invalid/x", r"no host nohost.invalid"),
+            ("abfss://a@b/c", r"this Spark has no SecureAzureBlobFileSystem"),
+        )
+    ),
+    *(
+        flags(
+            f"{command} with the model {path}",
+            line,
+            command,
+            "--model",
+            path,
+            "--format",
+            "numbers",
+            *(("--output", "{at}/out") * (command != "check")),
+        )
+        for command in ("transform", "score", "check", "evaluate")
+        for path, line in (("[", r"no pattern of paths"), ("hdfs:", r"hdfs:.*names no host"))
+    ),
+    *(
+        flags(
+            f"the table {name[:9]}",
+            r"cannot be written: Spark's own catalog takes",
+            *select("d.csv", "csv", *TABLE, "--output-table", name),
+        )
+        for name in ("x/y", "x-y", "`a b`", "x" * 300)
+    ),
+    flags(
+        "rows beyond 2^53",
+        r"num_rows=9+: it is a positive int, at most",
+        *("sample", "documents", "--rows", "9" * 30, "--output", "{at}/out"),
+    ),
+    flags(
+        "partitions without number",
+        r"num_partitions=999999999: it is a positive int, at most 100000",
+        *("select", "--format", "numbers", "--option", "num_partitions=999999999", "--output", "{at}/out"),
+    ),
+    *(
+        Case(
+            f"saved: metadata of {len(text)} {text[0]}",
+            {"m/metadata/part-0": text},
+            ["transform", "--model", "{at}/m", "--format", "numbers", "--output", "{at}/out"],
+            2,
+            r"metadata is damaged",
+        )
+        for text in ("[" * 99_999, "9" * 5000)
+    ),
+    flags(
+        "a long value", r"missing='x{500}.* … .*is one of", *select("d.csv", "csv", *TABLE, "--option", "missing=" + "x" * 5000)
+    ),
     flags("no features", r"format 'csv' needs --features; its options are", *select("d.csv", "csv")),
     flags("no path", r"format 'csv' needs --data$", *("select", "--format", "csv", *TABLE, "--output", "{at}/out")),
     flags("a path for made rows", r"takes no path \(it makes its rows\); leave --data out", *select("d.csv", "numbers")),
@@ -744,7 +846,7 @@ def ended(case: Case, spark: Any, folder: Path, capfd: Any) -> None:
             case.call(spark, folder)
         line = str(raised.value)
     assert re.search(case.line, line), line
-    assert "\n" not in line and len(line) < 700
+    assert "\n" not in line and len(line) < 1050
     assert not re.search(r"Traceback|org\.apache|java\.lang|\bat [a-z]+\.[a-z]+\.|Py4J|SQLSTATE", line), line
     assert sorted(str(p) for p in folder.rglob("*")) == before
 
