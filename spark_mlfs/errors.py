@@ -120,7 +120,7 @@ _ADDRESSES = {  # what Spark and Hadoop say of a path or a name, and we
     r"Incomplete HDFS URI, no host: (\S{1,200})": "{}: it names no host; write hdfs://HOST/path",
     r"UnknownHostException: (\S{1,200})": "there is no host {}; correct the path",
     r"ConnectException: Call From \S{1,200} to (\S{1,200}) failed": "{} takes no connection; correct the path, or start it",
-    r"Class org\.apache\.hadoop\.fs\.[\w.]{0,99}\.(\w{1,99}) not found": "this Spark has no {}; add its connector with --packages",
+    r"Class org\.apache\.hadoop\.fs\.[\w.]{0,99}\.(\w{1,99}) not found": "this Spark has no {}: add it with --packages",
 }
 _COLON = "Hadoop's file systems read no name with a colon; rename it"
 
