@@ -490,7 +490,9 @@ def _rank(
         if request.resolved is not None:
             norm = request.implementation.row_norms
             order = request.resolved.arrange(scores, order, packed.profile.varying, norm)
-            columns = {**request.resolved.columns(packed.profile.d), **conditional_gains(scores, packed.profile)}
+            columns = request.resolved.columns(packed.profile.d)
+            if request.resolved.include:
+                columns |= conditional_gains(scores, packed.profile)
         columns |= {name: column for extra, outcome in outcomes.items() for name, column in extra.columns(outcome).items()}
         ranking = pd.DataFrame(
             {
@@ -544,12 +546,12 @@ def _why_nothing(result: Result) -> str:
 
 def conditional_gains(scores: Scores, profile: Profile) -> dict[str, np.ndarray]:
     """The column ``gain``, (d,): what a greedy method's criterion gives each feature once the included ones are picked, and each
-    of those when it is picked; NaN where it says nothing. No column where nothing is included, or nothing picked one by one."""
+    of those when it is picked; NaN where it says nothing. No column where nothing is picked one by one."""
     path = scores.path
-    if path is None or path.given is None:
+    if path is None:
         return {}
-    out = np.full(profile.d, np.nan)
-    values = np.where(np.isfinite(path.given), path.given, np.nan)
+    given, out = scores.values if path.given is None else path.given, np.full(profile.d, np.nan)  # None: all constant
+    values = np.where(np.isfinite(given), given, np.nan)
     for pick, gain in zip(path.picks[: path.included], path.gains, strict=False):
         values[pick] = gain
     out[profile.varying] = values

@@ -148,12 +148,13 @@ class Trial:
         self.parts = []
         for number in range(p["folds"]):
             train, test = (rows.take(np.flatnonzero((fold == number) == held)) for held in (False, True))
-            if train.n and test.n:
-                inner = LocalEngine(profile_block(train, q), [train], engine.driver_bytes, engine.worker_bytes)
+            if train.n and test.n and len((profile := profile_block(train, q)).varying):
+                inner = LocalEngine(profile, [train], engine.driver_bytes, engine.worker_bytes)
                 self.parts.append((inner, train, test))
         if len(self.parts) < 2:
             raise DataError(
-                "nearly all rows with known labels are equal: auto has none to hold out; name a method instead, such as mim"
+                "nearly all rows with known labels are equal: auto has too few folds to train on and hold out; name a method "
+                "instead, such as mim"
             )
         self.q, self.rows = q, rows.n
         most = max(1, min(count, rows.d - 1))

@@ -200,7 +200,8 @@ class _Reweighting:
                 return [*trace, value]
         x = np.maximum(2 * t, self.floor)
         memory = Anderson()
-        guessed, newton, damping = False, None, 1e-2
+        first_newton, damping = (_REWEIGHTINGS, 1e-2) if start is None else (1, 1e-4)  # a warm start is near enough
+        guessed, newton = False, None
         while self.solves < max_iter:
             W_new, t_new, new = self.step(x)
             slack = self.rounding + 1e-14 * abs(value)
@@ -239,7 +240,7 @@ class _Reweighting:
             x, guessed = image, False
             if not self.accelerate or idle:
                 continue
-            if self.solves >= _REWEIGHTINGS:
+            if self.solves >= first_newton:
                 if self.factor is not None:
                     newton = BoxNewton.of_l21(self.factor, W, at, self.beta, self.floor)
                     self.factor = None  # overwritten
@@ -692,7 +693,7 @@ def csfs_unlabelled(
     n: float,
     fill_labels: Callable[[np.ndarray | None, np.ndarray | None], FilledLabels],
     mu: float = 1.0,
-    tol: float = 1e-9,
+    tol: float = 1e-7,
     max_iter: int = 300,
 ) -> Solution:
     """CSFS with unknown labels, Chang et al. (AAAI 2014), s_i = 1: over W, b and the unknown entries of F in [0, 1]
@@ -703,7 +704,8 @@ def csfs_unlabelled(
     F = clip(XW + 1b', 0, 1) where unknown; with (None, None) unknown entries are 0, as the method starts. Given F the rest
     is supervised CSFS, solved on the driver. The problem is jointly convex, so neither the start nor solving for W fully
     (the paper: one reweighting per F) changes the optimum; Anderson extrapolation of (W, b), kept only when the objective
-    does not rise, saves scans when most rows are unlabelled. The objective is taken after F is updated."""
+    does not rise, saves scans when most rows are unlabelled. The objective is taken after F is updated. `tol` of max|ΔW| is
+    1e-7: below it moves are rounding of the objective."""
     if not mu >= 0:
         raise ParameterError(f"mu is {mu}; it must be at least 0")
     eps = 0.0

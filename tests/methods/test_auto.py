@@ -88,6 +88,17 @@ def test_what_cannot_be_tried_is_told():
         rank_here(engine_of(np.repeat([[0.0], [1.0]], [29, 1], axis=0), y[:30]), Request.of("auto", {"folds": 2}, 1))
 
 
+def test_folds_in_which_nothing_varies_are_left_out():
+    """One feature that varies, in a few rows: without those it is constant."""
+    x, y = np.zeros((60, 3)), np.random.default_rng(0).random((60, 2)) < 0.5
+    for rows in (1, 2, 3, 5):
+        x[:rows, 1] = np.arange(1, rows + 1)
+        try:
+            assert rank_here(engine_of(x, y.astype(float)), Request.of("auto", {}, 2))[0].tolist() == [1, 0, 2]
+        except DataError as error:
+            assert rows < 5 and "name a method" in str(error)
+
+
 @pytest.mark.parametrize("methods, word", [("mim,auto", "own methods"), ("mmi", "did you mean 'mim'"), (" , ", "commas")])
 def test_names_are_checked_before_any_row_is_read(methods, word):
     with pytest.raises(ParameterError, match=word):

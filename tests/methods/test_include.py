@@ -231,3 +231,16 @@ def test_sparse_rows_as_dense_ones(table):
     x = np.where(np.abs(frame.to_numpy()) < 0.8, 0, frame.to_numpy())
     dense = spark_mlfs.rank(x, y, "jmi", 6, include=[6], exclude=[2])
     pd.testing.assert_frame_equal(spark_mlfs.rank(sp.csr_matrix(x), y, "jmi", 6, include=[6], exclude=[2]), dense)
+
+
+def test_an_included_constant_feature_leaves_the_column_gain():
+    """It tells nothing, so that the others gain what they would alone."""
+    x = np.column_stack([np.full(90, 2.0), np.random.default_rng(3).normal(size=(90, 4))])
+    y = (x[:, 1:3] > 0).astype(float)
+    got = spark_mlfs.rank(x, y, "jmi", None, include=[0])
+    assert got["index"][0] == 0 and np.isnan(got["gain"][0])
+    assert got["gain"][1:].tolist() == got["relevance"][1:].tolist()
+    both = spark_mlfs.rank(x, y, "jmi", None, include=[0, 3]).set_index("index")["gain"]
+    one = spark_mlfs.rank(x, y, "jmi", None, include=[3]).set_index("index")["gain"]
+    assert both.drop(0).equals(one.reindex(both.index).drop(0))
+    assert "gain" not in spark_mlfs.rank(x, y, "ridge", include=[0])
