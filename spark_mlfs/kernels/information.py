@@ -412,20 +412,30 @@ def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
 
 
 def conditional_label_information(
-    logs: CountLogs, counts: np.ndarray, q: int, unknown: np.ndarray | None = None, weights: np.ndarray | None = None
+    logs: CountLogs,
+    counts: np.ndarray,
+    q: int,
+    unknown: np.ndarray | None = None,
+    weights: np.ndarray | None = None,
+    joint: bool = False,
 ) -> np.ndarray:
-    """Σ_l w_l I(f; Y_l | s), (F,) nats, from `counts` (F, b, w, 1 + q) over the codes of f and of s; w_l 1 or `weights`."""
+    """Σ_l w_l I(f; Y_l | s), (F,) nats, from `counts` (F, b, w, 1 + q) over the codes of f and of s; w_l 1 or `weights`. With
+    `joint` Σ_l w_l I((f, s); Y_l)."""
+
+    def by_s(each: np.ndarray) -> np.ndarray:
+        return each.sum(axis=(1, 2), keepdims=True)[:, 0] if joint else each.sum(axis=1)
+
     everything, positive = counts[..., :1], counts[..., 1 : 1 + q]
     if unknown is None and weights is None:
         cells = (logs(positive) + logs(everything - positive)).sum(axis=(1, 2, 3))
-        per_s = counts.sum(axis=1)  # (F, w, 1 + q)
+        per_s = by_s(counts)  # (F, w, 1 + q)
         s_all, s_positive = per_s[..., :1], per_s[..., 1 : 1 + q]
         labels = (logs(s_positive) + logs(s_all - s_positive)).sum(axis=(1, 2))
         rest = logs(s_all).sum(axis=(1, 2)) - logs(everything).sum(axis=(1, 2, 3))
         return logs.nats(cells - labels + q * rest)
     observed = everything if unknown is None else everything - unknown
     cells = (logs(positive) + logs(observed - positive) - logs(observed)).sum(axis=(1, 2))
-    s_observed, s_positive = observed.sum(axis=1), positive.sum(axis=1)
+    s_observed, s_positive = by_s(observed), by_s(positive)
     labels = (logs(s_positive) + logs(s_observed - s_positive) - logs(s_observed)).sum(axis=1)
     each = logs.nats(cells - labels, observed.sum(axis=(1, 2)))
     return (each if weights is None else each * weights).sum(axis=-1)

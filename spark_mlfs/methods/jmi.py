@@ -4,7 +4,8 @@
     label_coding="lp"   J(f) = Σ_{s∈S} I((f, s); Y)
 
 Greedy: the first pick maximises R(f) = Σ_l I(f; Y_l) or I(f; Y), as `mim`; each further one J. By the chain rule I((f, s);
-Y) = I(s; Y) + I(f; Y | s), so a pick adds one three-way count. Unpicked features follow by R.
+Y) = I(s; Y) + I(f; Y | s), so a pick adds one three-way count. With ``label_noise`` I((f, s); Y_l) is that of the corrected
+counts of the joint value. Unpicked features follow by R.
 Symbols: f, s ∈ {0, …, b − 1} features that vary (v of them), discretised into b ≤ ``num_bins`` bins; S the picked ones;
 Y_l ∈ {0, 1} label l of q; Y the labelset as one class of m, the empty one included; I plug-in mutual information in nats
 (Miller–Madow on request), for label l over the rows where it is known, for Y over those where all are. Score R (v,); value of a
@@ -19,7 +20,10 @@ Deviations: none. The paper leaves the first pick open; here it is that of MIM.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from ..solvers.greedy import PickConstraints
 from .counting import COUNTING, LABELS, Counting, Criterion, GreedyCountingMethod
@@ -37,7 +41,9 @@ class JMI(GreedyCountingMethod):
     parameters = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
 
     def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
-        relevance = counting.relevance
+        relevance, alone, noisy = counting.relevance, np.zeros(counting.engine.num_features), None
+        if getattr(counting.target, "noise", None):  # of counts that are clipped the chain rule does not hold
+            alone, noisy = relevance, replace(counting.target, joint=True)
         if terms.costs is not None:
-            return Criterion(relevance, lambda s, conditional, pair: conditional, lambda total, picks: total / picks)
-        return Criterion(relevance, lambda s, conditional, pair: relevance[s] + conditional, lambda total, picks: total)
+            return Criterion(relevance, lambda s, link, pair: link - alone[s], lambda total, picks: total / picks, noisy)
+        return Criterion(relevance, lambda s, link, pair: relevance[s] - alone[s] + link, lambda total, picks: total, noisy)

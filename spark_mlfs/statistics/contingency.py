@@ -411,7 +411,7 @@ def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two
         at = slice(first - counts.first, last - counts.first)
         if isinstance(target, Labels):
             weights = None if target.weights is None else np.array(target.weights)
-            out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full), weights)
+            out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full), weights, target.joint)
             out[1, at] = info.pair_information(logs, full[..., 0])
         elif isinstance(target, Classes):
             out[0, at] = info.conditional_class_information(logs, full)

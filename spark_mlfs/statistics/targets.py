@@ -65,7 +65,8 @@ class Labels:
     """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
 
     `only_known` leaves out the rows with any unknown label instead. `weights` (q,) say how much each label counts where a value
-    is summed over them; `noise` is how often labels are wrong (`denoised_counts`). Neither changes what is counted.
+    is summed over them; `noise` is how often labels are wrong (`denoised_counts`); with `joint`
+    links are I((f, s); Y_l), not I(f; Y_l | s). None of them changes what is counted.
     """
 
     q: int
@@ -73,6 +74,7 @@ class Labels:
     only_known: bool = False
     weights: tuple[float, ...] | None = None
     noise: tuple[float, float] | None = None
+    joint: bool = False
 
     @property
     def size(self) -> int:

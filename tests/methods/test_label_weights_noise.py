@@ -190,3 +190,35 @@ def test_the_links_of_corrected_counts():
     picks, gains = result.scores.path.picks, result.scores.path.gains
     assert picks[:2] == [0, 1]
     assert gains[1] == pytest.approx(result.scores.values[0] + info.max(), rel=1e-5)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("fp, fn", [(0, 0.2), (0.3, 0.3), (0.05, 0.1)])
+def test_jmi_of_corrected_counts_is_that_of_the_joint_value(fp, fn, sparse):
+    """Few rows, so that corrected counts of joint cells are clipped: I((f, s); Y_l) from scratch, cell by cell."""
+    rng = np.random.default_rng(3)
+    x = rng.integers(0, 4, (60, 6)).astype(float)
+    if sparse:
+        x[rng.random(x.shape) < 0.9] = 0
+    y = (((x[:, :2] > 1.5) | (rng.random((60, 2)) < 0.1)) & (rng.random((60, 2)) < 0.9)).astype(float)
+
+    def t(count):
+        return count * np.log(count) if count > 0 else 0.0
+
+    def information(value):
+        total = 0.0
+        for label in y.T:
+            cells = [(value == v) for v in np.unique(value)]
+            rows = [int(cell.sum()) for cell in cells]
+            found = [(label[c].sum() - fp * n) / (1 - fp - fn) for c, n in zip(cells, rows, strict=True)]
+            found = [float(np.clip(p, 0, n)) for p, n in zip(found, rows, strict=True)]
+            each = sum(t(p) + t(n - p) - t(n) for p, n in zip(found, rows, strict=True))
+            total += max(0.0, each - t(sum(found)) - t(60 - sum(found)) + t(60)) / 60
+        return total
+
+    got = spark_mlfs.rank(sp.csr_matrix(x) if sparse else x, y, "jmi", None, label_noise=(fp, fn), num_bins=4)
+    picks = got["index"].tolist()
+    for at in range(1, 6):
+        values = {f: sum(information(10 * x[:, f] + x[:, s]) for s in picks[:at]) for f in picks[at:]}
+        assert got["score"][at] == pytest.approx(max(values.values()), abs=1e-4)
+        assert values[picks[at]] == pytest.approx(max(values.values()), abs=1e-4)
