@@ -337,3 +337,23 @@ def test_a_newton_step_stays_above_the_floor_and_minimises_the_model():
     assert (got >= floor).all()
     inside = got > floor * (1 + 1e-9)
     assert np.abs((H @ y + g)[inside]).max() < 1e-6 and 0 < inside.sum() < 12
+
+
+def test_csfs_of_more_features_than_rows(monkeypatch):
+    """A third of the rows unlabelled: the optimality conditions hold, and each fit starts where the last one ended."""
+    rng = np.random.default_rng(0)
+    X = (rng.random((120, 180)) < rng.beta(0.5, 4, 180)).astype(float)
+    X = oracle.standardise(X[:, X.std(axis=0) > 0])
+    Y = (X @ (rng.normal(size=(X.shape[1], 5)) * (rng.random((X.shape[1], 5)) < 0.05)) > 1.0).astype(float)
+    Y[::3] = np.nan
+    solves, plain = [], l21.minimise_l21
+    monkeypatch.setattr(l21, "minimise_l21", lambda *a, **k: solves.append(plain(*a, **k)) or solves[-1])
+    G, fill = X.T @ X, l21.LabelFilling(X, Y)
+    got = l21.csfs_unlabelled(G, len(X), fill, 5.0)
+    assert got.converged and falls(got.objective)
+    assert np.mean([s.iterations for s in solves[1:]]) < 9
+    F, norms = fill(got.weights, got.intercept), np.linalg.norm(got.weights, axis=1)
+    slope = np.linalg.norm(2 * (F.C - G @ got.weights), axis=1)
+    kept = norms > 1e-6 * norms.max()
+    assert 0 < kept.sum() and np.allclose(slope[kept], 5.0, rtol=1e-4) and (slope <= 5.0 * (1 + 1e-4)).all()
+    np.testing.assert_allclose(got.intercept, F.mean, atol=1e-5)
