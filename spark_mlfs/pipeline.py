@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Progress = Callable[[str, int, int], None]
+FEATURE_BYTES = 210  # of each feature beside its values: its name, its range, its places in scores and ranking (measured)
 MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
 
 
@@ -352,7 +353,7 @@ def compute(
     if isinstance(packed, Held):
         with one_thread():
             local = LocalEngine(packed.profile, [packed.block], driver_bytes, worker_bytes)
-            local.progress = progress
+            local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
             return *work(local), False
     from .engine.spark import SparkEngine
     from .engine.tasks import run_in_one_task

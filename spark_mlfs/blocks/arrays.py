@@ -122,6 +122,7 @@ def _csr(X: Any) -> sp.csr_matrix:
     if X.dtype == object:
         raise DataError("X is a sparse matrix of objects; give numbers")
     _enough(X.shape)
+    _sound(X, "X")
     if X.dtype.kind in "iu" and X.dtype.itemsize == 8:
         data = X.tocsr().data
         _exact(data, data.astype(np.float64), "X")
@@ -130,6 +131,17 @@ def _csr(X: Any) -> sp.csr_matrix:
     x.eliminate_zeros()
     x.data = narrowest(x.data)
     return sp.csr_matrix((x.data, x.indices.astype(np.int32), x.indptr.astype(np.int32)), shape=x.shape)
+
+
+def _sound(matrix: Any, what: str) -> None:
+    """`DataError` where indices of a sparse matrix are outside its shape: SciPy would read and write there."""
+    try:
+        if matrix.format == "coo":
+            sp.coo_matrix((matrix.data, (matrix.row, matrix.col)), matrix.shape)
+        elif hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"{what} is a corrupt sparse matrix: {error}") from None
 
 
 def _real(dtype: np.dtype, what: str) -> None:
@@ -351,6 +363,7 @@ def _indicators(Y: Any) -> np.ndarray | sp.csr_matrix:
     """Y as numbers, or as it is where it holds one class a row."""
     if sp.issparse(Y):
         _real(Y.dtype, "Y")
+        _sound(Y, "Y")
         y = sp.csr_matrix(Y, dtype=np.float64, copy=True)
         y.sum_duplicates()
         y.eliminate_zeros()

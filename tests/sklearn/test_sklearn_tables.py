@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 import spark_mlfs
 import spark_mlfs.sklearn
-from spark_mlfs import DataError, ParameterError
+from spark_mlfs import BudgetError, DataError, ParameterError
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.errors import DataNotice
 from spark_mlfs.testing import example, thin
@@ -166,8 +166,12 @@ CASES = {
     "ragged": ([[1.0, 2.0], [1.0]], Y[:2], "the rows of X are of different lengths"),
     "text": (pd.DataFrame({"a": X[:, 0], "city": ["Rome"] * len(X)}), Y, "of X that hold no numbers: 'city' ('Rome')"),
     "dates": (pd.DataFrame({"day": pd.date_range("2020", periods=len(X))}), Y, "'day' (datetime64"),
-    "mixed": (MIXED, Y, "'city' ('Rome'), 'day' (datetime64[s]), 'kind' ('u'); encode them, ColumnTransformer([('of_words', "
-              "OneHotEncoder(), ['city', 'day', 'kind'])]"),
+    "mixed": (
+        MIXED,
+        Y,
+        "'city' ('Rome'), 'day' (datetime64[s]), 'kind' ('u'); encode them, ColumnTransformer([('of_words', "
+        "OneHotEncoder(), ['city', 'day', 'kind'])]",
+    ),
     "labels of text": (X, pd.DataFrame({"a": Y[:, 0], "b": "x", "c": "y"}), "of Y that hold no numbers: 'b' ('x'), 'c' ('y');"),
     "nan in two": (pd.DataFrame(broken(np.nan) + broken(np.nan, (4, 5)), columns=NAMES), Y, "(2 such value(s), and in 'x5')"),
     "text array": (X.astype(str).astype(object)[:, :1] + "m", Y, "which is no number: encode it, or drop it"),
@@ -337,3 +341,27 @@ def test_the_first_blocks_of_the_readme(capsys):
     assert capsys.readouterr().out == shown
     exec(second, names)
     assert names["model"].predict(names["X"]).shape == (1797, 3)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr"])
+def test_sparse_matrices_with_indices_outside_are_refused(form):
+    """SciPy reads and writes where they point: the process ended."""
+    rng = np.random.default_rng(0)
+    x, y = sp.csr_matrix(rng.random((50, 6)) * (rng.random((50, 6)) < 0.3)), (rng.random((50, 2)) < 0.5).astype(float)
+    for place in (-5, 10**6):
+        rows, labels = x.asformat(form).copy(), sp.csr_matrix(y).asformat(form).copy()
+        (rows.col if form == "coo" else rows.indices)[3] = place
+        (labels.col if form == "coo" else labels.indices)[3] = place
+        for left, right, what in ((rows, y, "X"), (x, labels, "Y")):
+            with pytest.raises(DataError, match=f"{what} is a corrupt sparse matrix"):
+                spark_mlfs.rank(left, right, "mim")
+    assert spark_mlfs.rank(x.asformat(form), y, "mim").equals(spark_mlfs.rank(x, y, "mim"))
+
+
+def test_memory_bytes_counts_what_every_feature_takes_besides_its_values():
+    rng = np.random.default_rng(0)
+    x = sp.csr_matrix((np.ones(300), rng.integers(0, 10**5, 300), np.arange(0, 301, 5)), shape=(60, 10**5))
+    y = (rng.random((60, 2)) < 0.5).astype(float)
+    with pytest.raises(BudgetError, match="memory_bytes"):
+        spark_mlfs.rank(x, y, "mim", memory_bytes=16 << 20)
+    assert len(spark_mlfs.rank(x, y, "mim", memory_bytes=64 << 20)) == 50
