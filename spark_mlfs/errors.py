@@ -103,6 +103,7 @@ def _of_import(error: ImportError) -> NotInstalledError | None:
 
 # ---- what Spark says of a file, a path or a table's columns ----
 
+LARGE_WHOLE = "whole numbers above 2^53, which become equal as float64; drop ids, or subtract the least"
 PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 _READING = re.compile(r"\s*(\S.*?)\.\s{1,20}(?:Could not read|SQLSTATE|at |Caused)", re.DOTALL)
 _NEWLINES = re.compile(r"\s+")

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import DataError, DataNotice
+from ..errors import LARGE_WHOLE, DataError, DataNotice
 from .block import Block
 from .grades import Grades
 from .grades import fixed as fixed_grades
@@ -177,7 +177,7 @@ def _exact(x: np.ndarray, as_float: np.ndarray, what: str) -> None:
         value = x[place].item() if hasattr(x[place], "item") else x[place]
         if isinstance(value, int) and value != int(as_float[place]):
             where = f"column {place[1]} of {what}" if len(place) > 1 else what
-            raise DataError(f"{where} holds {value}: whole numbers above 2^53 become equal; drop ids, or subtract the least")
+            raise DataError(f"{where} holds {LARGE_WHOLE} ({value})")
 
 
 def _unmasked(values: Any) -> Any:

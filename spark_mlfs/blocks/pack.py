@@ -279,7 +279,13 @@ def pack(
     source, label_column = label_source(frame, labels, labels_form, grades)
     looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
     jobs = (source.kind == "tags" and not source.told) + looked
-    x = F.col(features) if vectors else F.col(features).cast("array<double>")
+    x = F.col(features)
+    if not vectors:
+        if isinstance(getattr(frame.schema[features].dataType, "elementType", None), T.LongType):
+            from ..read.tables import exact
+
+            x = exact(x, x, [features])
+        x = x.cast("array<double>")
     columns, origin = [x.alias("x"), label_column.alias("y")], None
     if row_id is not None:
         integers = isinstance(frame.schema[row_id].dataType, T.IntegralType)
@@ -290,8 +296,8 @@ def pack(
         columns.append(F.col(weight).cast("double").alias("w"))
     packer = Pack(source, vectors, row_id is not None, weight is not None)
     blocks = frame.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
-    persisted = persist(blocks)
     with small_batches(frame.sparkSession), worker_errors():
+        persisted = persist(blocks)  # which may evaluate a small local table
         profile, more = collect_profile(blocks)
     names = attribute_names(given, features)
     profile.named_ids = row_id is not None

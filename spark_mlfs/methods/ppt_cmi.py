@@ -12,7 +12,8 @@ decimals; classes of one row are dropped.
 Symbols: f one of the v features that vary, for counts discretised into b ≤ ``num_bins`` bins; S the picked ones, X_S their
 joint value; n rows kept, n_i of them in the class of row i; m_i row i itself and the rows strictly nearer than its k_i-th
 neighbour of the same class; ψ the digamma function, ⟨·⟩ the mean over the rows. Score R (v,), nats; value of a pick J.
-Raises: `DataError` where no row has all its labels known, or fewer than two labelsets are left; `BudgetError` where the counts
+Where fewer than two labelsets occur as often, the two commonest are kept, with a notice.
+Raises: `DataError` where no row has all its labels known, or there are no two labelsets; `BudgetError` where the counts
 exceed ``driverBytes`` or ``workerBytes``, or the rows do with ``estimator="knn"`` and ``criterion="cmi"``, which holds them in
 one process; `ParameterError` where a parameter is out of its range.
 Source: Doquire & Verleysen 2013; Ross 2014, with scikit-learn's conventions.
@@ -23,6 +24,7 @@ Deviations:
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +33,7 @@ import numpy as np
 
 from ..blocks.block import Block
 from ..engine.base import Engine
-from ..errors import DataError
+from ..errors import DataError, DataNotice
 from ..params import Choice, Integer, Parameter
 from ..solvers import ross
 from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints
@@ -67,7 +69,12 @@ class PPTCMI(CountingMethod):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         sets = known_labelsets(engine)
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
-        kept = sets.counts * engine.profile.weight_unit >= floor
+        times = sets.counts * engine.profile.weight_unit
+        kept = times >= floor
+        if kept.sum() < 2 <= len(times) and np.sort(times)[-2] >= min(floor, 2):
+            kept = times >= np.sort(times)[-2]
+            told = f"ppt-cmi: fewer than two labelsets occur at least min_count = {p['min_count']} times"
+            warnings.warn(DataNotice(f"{told}; the {kept.sum()} commonest are kept"), stacklevel=2)
         if kept.sum() < 2:
             raise DataError(
                 f"{int(kept.sum())} labelset(s) occur at least min_count = {p['min_count']} times (of {len(kept)}; the commonest "

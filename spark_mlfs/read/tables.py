@@ -41,13 +41,14 @@ from pyspark.sql.types import (
     DataType,
     FractionalType,
     IntegralType,
+    LongType,
     NumericType,
     StringType,
     StructField,
     StructType,
 )
 
-from ..errors import DataError, ParameterError
+from ..errors import LARGE_WHOLE, DataError, ParameterError
 from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names, with_names, with_packed_from
 from .faults import first_repeated, notice, of_spark, reading
 from .frames import as_spark
@@ -460,8 +461,10 @@ def _features(source: DataFrame, columns: list[str], kinds: dict[str, DataType])
     if len(columns) == 1 and isinstance(first, VectorUDT):
         return Cells(F.col(quoted(columns[0])), "vector", columns[0], attribute_names(source, columns[0]))
     if len(columns) == 1 and isinstance(first, ArrayType) and _is_number(first.elementType):
-        column = F.col(quoted(columns[0])).cast("array<double>")
-        return Cells(column, "array", columns[0], nulls=first.containsNull)
+        column = F.col(quoted(columns[0]))
+        if isinstance(first.elementType, LongType):
+            column = exact(column, column, columns)
+        return Cells(column.cast("array<double>"), "array", columns[0], nulls=first.containsNull)
     for name in columns:
         if not _is_number(kinds[name]):
             wrong = f"features: column {name!r} is {kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}"
@@ -471,7 +474,18 @@ def _features(source: DataFrame, columns: list[str], kinds: dict[str, DataType])
                 f"{wrong}; features are numeric columns, or one column of vectors or numeric arrays: cast or encode it, or leave "
                 "it out"
             )
-    return Cells(_gathered(columns), "array", columns[0], columns)
+    gathered, large = _gathered(columns), [name for name in columns if isinstance(kinds[name], LongType)]
+    return Cells(exact(gathered, F.array(*map(quoted, large)), large) if large else gathered, "array", columns[0], columns)
+
+
+def exact(column: Column, whole: Column, names: Sequence[str]) -> Column:
+    """`column`; a `DataError` where a bigint in the array `whole` becomes another as double, with the name of its place, or the
+    only one."""
+    wrong = F.transform(whole, lambda v: F.coalesce(~v.between(-(1 << 53), 1 << 53) & (v % 1024 != 0), F.lit(False)))
+    place = F.array_position(wrong, True)
+    name = F.element_at(F.split(F.lit("\x00".join(names)), "\x00"), place.cast("int")) if len(names) > 1 else F.lit(names[0])
+    said = F.concat(F.lit("spark_mlfs.errors.DataError: column '"), name, F.lit(f"' holds {LARGE_WHOLE}"))
+    return F.when(place > 0, F.raise_error(said)).otherwise(column)
 
 
 def labels_of(source: DataFrame, labels: str | Sequence[str], delimiter: str | None, called: str) -> tuple[DataFrame, str]:

@@ -91,7 +91,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         """(rows, q) probability of each label; of one class a row they add up to 1."""
         scores = self._predicted(X)[1]
         if not self.single_:
-            return scores
+            return np.clip(scores, np.finfo(float).eps, 1 - np.finfo(float).eps)  # scikit-learn wants them inside (0, 1)
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
 

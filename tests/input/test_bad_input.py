@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from spark_mlfs import cli
+from spark_mlfs import MIMSelector, cli
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.cli import command
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
@@ -1174,7 +1174,7 @@ def test_the_launcher_is_written_whole_and_restored(tmp_path, monkeypatch):
 FRESH = """
 import json, sys
 import spark_mlfs
-from spark_mlfs import cli
+from spark_mlfs import MIMSelector, cli
 spark = spark_mlfs.local_session("input", {"spark.driver.memory": "1g", "spark.ui.enabled": "false"})
 cells = "array(double(id), if(id = 2, double('nan'), double(id * id))) as features"
 frame = spark.range(4).selectExpr("id", cells, "array(string(id % 2)) as labels")
@@ -1214,3 +1214,17 @@ def test_nothing_of_java_is_shown(tmp_path):
     assert len(lines) == len(calls), done.stderr
     for case, line in zip(chosen, lines, strict=True):
         assert line.startswith("spark-mlfs: error: ") and re.search(case.line, line)
+
+
+def test_whole_numbers_that_doubles_do_not_hold(spark):
+    """Told by the column's name, in columns and in an array; others rank."""
+    rows = [(i % 9, 2**53 + i, 2**60 + 1024 * i, float(i % 2)) for i in range(40)]
+    frame = spark.createDataFrame(rows, "a int, id long, b long, y double")
+    for features, name in (["a", "id"], "id"), (["id"], "id"):
+        with pytest.raises(DataError, match=f"column '{name}' holds whole numbers above 2\\^53"):
+            MIMSelector(numTopFeatures=1).fit(table(spark, frame, features=features, labels="y"))
+    read = table(spark, frame, features=["a", "b"], labels="y")
+    assert len(MIMSelector(numTopFeatures=2).fit(read).selectedFeatures) == 2
+    packed = frame.selectExpr("array(id, b) AS features", "array(y, 1 - y) AS labels")
+    with pytest.raises(DataError, match="column 'features' holds whole numbers above 2\\^53"):
+        MIMSelector(numTopFeatures=1).fit(packed)

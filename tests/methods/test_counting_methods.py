@@ -10,9 +10,11 @@ from oracles.discretise import constant_columns, discretise
 from oracles.loader import load
 from sklearn.metrics import mutual_info_score
 
+import spark_mlfs
 from spark_mlfs import METHODS, pipeline
 from spark_mlfs import read as readers
 from spark_mlfs.blocks.pack import pack
+from spark_mlfs.errors import DataNotice
 
 GREEDY = ("jmi", "cmi", "d2f", "pmu", "mdmr", "scls", "lrfs")
 # (method, parameters): everything that counts, with each way to take the labels
@@ -210,3 +212,11 @@ def test_identities(sets):
     lp = data.run("mim", label_coding="lp").ranking.set_index("index")["score"]
     for f, value in lp.items():
         assert value >= relevance[f].max() - 1e-12
+
+
+def test_rare_labelsets_are_kept_where_there_are_no_others():
+    """The two commonest, with a notice; the ranking is that of a count that drops none of them."""
+    x, y = np.random.default_rng(0).normal(size=(12, 5)), np.repeat([[0, 1], [1, 0], [1, 1]], (5, 4, 3), axis=0)
+    with pytest.warns(DataNotice, match="the 2 commonest are kept"):
+        few = spark_mlfs.rank(x, y, "ppt-cmi", 3)
+    assert few.equals(spark_mlfs.rank(x, y, "ppt-cmi", 3, min_count=4))
