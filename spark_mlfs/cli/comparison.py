@@ -38,6 +38,8 @@ def run_arguments(group: Any) -> None:
     dry_run_argument(group, "trials, rankings, fits of classifiers")
     group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
     group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
+    group.add_argument("--figures", metavar="FORMATS", help="write the figures as files, too: pdf,svg,png")
+    group.add_argument("--tables", metavar="FORMAT", help="write the tables as files, too: latex")
 
 
 def run_section(args: argparse.Namespace) -> dict[str, Any]:
@@ -48,6 +50,8 @@ def run_section(args: argparse.Namespace) -> dict[str, Any]:
         parallelism=args.parallelism,
         driver_bytes=args.driver_bytes,
         worker_bytes=args.worker_bytes,
+        figures=args.figures and args.figures.split(","),
+        tables=args.tables and args.tables.split(","),
     )
 
 
@@ -57,12 +61,18 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
     from ..evaluate.compare import run, settings_of
     from ..output.folder import Output, Place
     from ..output.journal import Journal, publish
+    from ..report.comparison_files import check_formats
 
     if plan.run.output is None:
         raise ParameterError(
             "where should the results go? give " + (f"[run] output in {file}, or " if file else "") + "--output DIR"
         )
     output = Output(plan.run.output, plan.run.overwrite)
+    check_formats(plan.run.figures, plan.run.tables)
+    if (plan.run.figures or plan.run.tables) and output.local is None:
+        raise ParameterError(
+            "figures and tables as files need an output on this machine: give a local --output, or leave them out"
+        )
     paths = [path for data in plan.data for source in (data.path, data.test_path) for path in inputs(source, data.format)]
     output.check([*paths, *([model] if model else [])])
     for data in plan.data:
@@ -184,6 +194,7 @@ def _write(
     """The tables, the page and the manifest, which is returned."""
     from ..output.folder import MANIFEST
     from ..output.manifest import as_json, opening, versions
+    from ..report.comparison_files import files
     from ..report.comparison_page import comparison_page
 
     for name in TABLES:
@@ -198,6 +209,10 @@ def _write(
         "versions": versions(target.spark.version),
     }
     target.text("comparison.html", comparison_page(outcome, plan, manifest))
+    for name, content in files(outcome, plan.run.figures, plan.run.tables):
+        assert target.folder is not None
+        (target.folder / name).parent.mkdir(exist_ok=True)
+        (target.folder / name).write_bytes(content)
     target.text(MANIFEST, as_json(manifest))
     return manifest
 
@@ -211,7 +226,7 @@ def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict
     means = summary(outcome.cells, kind, metric, judge, outcome.methods).mean
     lines = [
         f"{metric} by {judge}, mean over splits ({'chosen size' if plan.protocol.choose.size else 'mean over sizes'}):",
-        means.map(lambda v: "–" if v != v else f"{v:.4f}").to_string(),
+        means.T.map(lambda v: "–" if v != v else f"{v:.4f}").to_string(),
     ]
     if len(outcome.failed):
         for line in outcome.failed.drop_duplicates(["data", "method"]).itertuples():

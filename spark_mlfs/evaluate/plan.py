@@ -6,7 +6,7 @@
     [[extractor]]   name, title, parameters
     [[classifier]]  name, title, parameters
     [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
-    [run]           output, overwrite, parallelism, driver_bytes, worker_bytes
+    [run]           output, overwrite, parallelism, driver_bytes, worker_bytes, figures, tables
 
 `conf/runs/compare.toml` explains each key.
 """
@@ -106,6 +106,8 @@ class Run(Section):
     parallelism: int | None = Field(None, ge=1, description="trials at a time; as many as this machine has cores, at most 8")
     driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20, description="largest statistic the driver takes, in bytes")
     worker_bytes: int = Field(WORKER_BYTES, ge=1 << 20, description="rows and statistics one worker process holds, in bytes")
+    figures: list[str] = Field(default_factory=list, description="formats of figures as files: pdf, svg, png")
+    tables: list[str] = Field(default_factory=list, description="formats of tables as files: latex")
 
 
 class Comparison(Section):

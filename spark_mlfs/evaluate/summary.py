@@ -84,6 +84,11 @@ def best(summary: Summary, metric: str) -> pd.DataFrame:
     return table.eq(top, axis=0).reindex(columns=summary.mean.columns, fill_value=False)
 
 
+def decimals(summary: Summary) -> int:
+    """How many a table is written with, the same in all of its cells."""
+    return 4 if not (summary.mean.abs() >= 10).any(axis=None) else 3
+
+
 @dataclass(frozen=True)
 class Test:
     """Whether the methods differ over the data sets. `names` are the columns of the ranks."""

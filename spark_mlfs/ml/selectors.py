@@ -227,7 +227,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
         return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged")}
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
-        """The first `most` selected features as bars: gains at the picks, else scores; matplotlib's axes."""
+        """The first `most` selected features' relevance as bars, the scores of picks as marks; matplotlib's axes."""
         return show.plot(self._title(), self._passing(), self.gains, most, ax)
 
     def _repr_html_(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -10,6 +11,7 @@ from pyspark.sql import SparkSession
 from ..evaluate.compare import ForgetfulJournal, Outcome, Progress, run
 from ..evaluate.plan import comparison, read_comparison
 from ..output.manifest import now, versions
+from .comparison_files import cd_diagram, check_formats, saved
 from .comparison_page import comparison_page
 
 
@@ -22,6 +24,13 @@ class ComparisonOutcome(Outcome):
         spent = {"trials": float(self.trials["wall_seconds"].sum())}
         about = {"finished": now(), "seconds": spent, "versions": versions(""), "command": [], "trials": len(self.trials)}
         return comparison_page(self, self.plan, about)
+
+    def cd_diagram(self, path: str, classifier: str | None = None) -> None:
+        """Write the critical difference diagram of the main metric by a classifier (the first) as .pdf, .svg or .png."""
+        assert self.plan is not None
+        suffix = Path(path).suffix[1:].lower()
+        check_formats([suffix], [])
+        Path(path).write_bytes(saved(cd_diagram(self, classifier or self.plan.design().judges[0].title), suffix))
 
 
 def compare(spark: SparkSession, plan: Mapping[str, Any] | str, progress: Progress | None = None) -> ComparisonOutcome:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -15,6 +16,13 @@ from .figures import plot, scale, ticks
 from .tables import number
 
 COLOURS = 12
+LIGHT = "2f63d6 d1495b 1f9d8a b7791f 8a56c9 3d8b37 c4569f 0f86b5 7a5c48 5a6b7f a3a012 e0632d".split()
+MARKS = "●■▲▼◆★✖"  # as many as have no divisor in common with the colours: 84 methods differ
+
+
+def mark(index: int) -> str:
+    """The sign of the method of an index in the plan."""
+    return MARKS[index % len(MARKS)]
 
 
 def colour(index: int) -> str:
@@ -69,10 +77,11 @@ def lines(
             band = " ".join(f"{x(a):.2f},{y(v):.2f}" for a, v in edge)
             marks.append(f'<polygon class="band {kind}" points="{band}"/>')
         if len(points) == 1:
-            labels.append(
-                f'<i class="pt {kind}" style="left:{points[0][0]:.2f}%;top:{points[0][1]:.2f}%" title="{escape(name)}"></i>'
-            )
+            at = f"left:{points[0][0]:.2f}%;top:{points[0][1]:.2f}%"
+            labels.append(f'<i class="mk {kind}" style="{at}" title="{escape(name)}">{mark(places[name])}</i>')
             continue
+        for a, b in {points[places[name] % len(points)], points[-1]}:  # of many lines each has its own elsewhere
+            labels.append(f'<i class="mk {kind}" style="left:{a:.2f}%;top:{b:.2f}%">{mark(places[name])}</i>')
         path = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
         ends = [v for v in line if v == v]
         tooltip = f"{name}: {number(ends[0])} at {number(first)}, {number(ends[-1])} at {number(last)}"
@@ -114,8 +123,8 @@ def scatter(
         tooltip = f"{name}: {seconds:.3g} s, {number(value)}"
         text = f'<em class="{side}">{escape(name)}</em>' if side else ""
         labels.append(
-            f'<i class="pt {colour(places[name])}" style="left:{left:.2f}%;top:{y(value):.2f}%" title="{escape(tooltip)}">'
-            f"{text}</i>"
+            f'<i class="mk {colour(places[name])}" style="left:{left:.2f}%;top:{y(value):.2f}%" title="{escape(tooltip)}">'
+            f"{mark(places[name])}{text}</i>"
         )
     return plot(title, marks, labels, x_title, title)
 
@@ -143,53 +152,64 @@ def beside(names: Sequence[str], x: Sequence[float], y: Sequence[float]) -> list
     return sides
 
 
-def critical_differences(
-    names: Sequence[str], ranks: Any, nemenyi: float, groups: Sequence[Sequence[int]], places: Mapping[str, int]
-) -> str:
+@dataclass(frozen=True)
+class Drawing:
+    """A figure in pixels from the left and from the top: `strokes` (kind, or the method a line leads to; corners) and `texts`
+    (x, y, anchor, text)."""
+
+    width: float
+    height: float
+    strokes: list[tuple[str, list[tuple[float, float]]]]
+    texts: list[tuple[float, float, str, str]]
+
+
+def critical_differences(names: Sequence[str], ranks: Any, nemenyi: float, groups: Sequence[Sequence[int]]) -> Drawing:
     """A critical difference diagram: the methods on a line of mean ranks, best on the left; bars join those that Nemenyi's test
     does not tell apart."""
     ranks = np.asarray(ranks, float)
     k = len(ranks)
-    order = np.argsort(ranks, kind="stable")
     half = (k + 1) // 2
-    left, right, top = 150.0, 150.0, 46.0
-    width = 760.0
-    inner = width - left - right
-    first, last = 1.0, float(k)
+    left, right, top, width = 150.0, 150.0, 46.0, 760.0
 
     def x(rank: float) -> float:
-        return left + inner * (rank - first) / max(last - first, 1e-9)
+        return left + (width - left - right) * (rank - 1) / max(k - 1, 1e-9)
 
     bars = top + 12 + 9 * len(groups)
-    height = bars + 22 * half + 16
-    out = [f'<line class="axis" x1="{left}" x2="{width - right}" y1="{top}" y2="{top}"/>']
+    end = min(x(1 + nemenyi), width - 6)
+    strokes = [("axis", [(left, top), (width - right, top)])]
+    strokes += [("cd", [(x(1), 11), (x(1), 21)]), ("cd", [(x(1), 16), (end, 16)]), ("cd", [(end, 11), (end, 21)])]
+    texts = [((x(1) + end) / 2, 10.0, "middle", f"CD {nemenyi:.3f}")]
     step = 1 if k <= 16 else 5
     for rank in (rank for rank in range(1, k + 1) if rank in (1, k) or (rank % step == 0 and k - rank >= step / 2)):
-        out.append(f'<line class="axis" x1="{x(rank):.1f}" x2="{x(rank):.1f}" y1="{top - 6}" y2="{top}"/>')
-        out.append(f'<text x="{x(rank):.1f}" y="{top - 10}" text-anchor="middle">{rank}</text>')
-    end = min(x(1 + nemenyi), width - 6)
-    out.append(f'<path class="cd" d="M{x(1):.1f} 16H{end:.1f}M{x(1):.1f} 11v10M{end:.1f} 11v10"/>')
-    out.append(f'<text x="{(x(1) + end) / 2:.1f}" y="10" text-anchor="middle">CD {nemenyi:.3f}</text>')
+        strokes.append(("axis", [(x(rank), top - 6), (x(rank), top)]))
+        texts.append((x(rank), top - 10, "middle", str(rank)))
     for number_, group in enumerate(groups):
         a, z = min(ranks[i] for i in group), max(ranks[i] for i in group)
         at = top + 10 + 9 * number_
-        out.append(f'<line class="same" x1="{x(a) - 4:.1f}" x2="{x(z) + 4:.1f}" y1="{at}" y2="{at}"/>')
-    for position, method in enumerate(order):
+        strokes.append(("same", [(x(a) - 4, at), (x(z) + 4, at)]))
+    for position, method in enumerate(np.argsort(ranks, kind="stable")):
         west = position < half
-        row = position if west else k - 1 - position
-        at = bars + 22 * row + 8
+        at = bars + 22 * (position if west else k - 1 - position) + 8
         side = left - 12 if west else width - right + 12
-        anchor = "end" if west else "start"
-        name, kind = names[method], colour(places[names[method]])
-        out.append(f'<path class="lead {kind}" d="M{x(ranks[method]):.1f} {top}V{at:.1f}H{side:.1f}"/>')
-        text = f"{escape(name)} {ranks[method]:.2f}" if west else f"{ranks[method]:.2f} {escape(name)}"
-        out.append(f'<text x="{side + (-5 if west else 5):.1f}" y="{at + 4:.1f}" text-anchor="{anchor}">{text}</text>')
-    summary = ", ".join(f"{names[i]} {ranks[i]:.2f}" for i in order)
-    drawing = (
-        f'<svg class="cdd" viewBox="0 0 {width:.0f} {height:.0f}" role="img" '
+        strokes.append((names[method], [(x(ranks[method]), top), (x(ranks[method]), at), (side, at)]))
+        words = [names[method], f"{ranks[method]:.2f}"]
+        texts.append((side + (-5 if west else 5), at + 4, "end" if west else "start", " ".join(words if west else words[::-1])))
+    return Drawing(width, bars + 22 * half + 16, strokes, texts)
+
+
+def drawn(drawing: Drawing, places: Mapping[str, int]) -> str:
+    """A critical difference diagram as SVG."""
+    out = []
+    for kind, corners in drawing.strokes:
+        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in corners)
+        out.append(f'<path class="{f"lead {colour(places[kind])}" if kind in places else kind}" d="M{path}"/>')
+    out += [f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{anchor}">{escape(t)}</text>' for a, b, anchor, t in drawing.texts]
+    summary = ", ".join(t for _, _, anchor, t in drawing.texts if anchor != "middle")
+    svg = (
+        f'<svg class="cdd" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" role="img" '
         f'aria-label="Mean ranks: {escape(summary)}">{"".join(out)}</svg>'
     )
-    return f"<p class=hint>the diagram scrolls sideways →</p><div class=wide>{drawing}</div>"
+    return f"<p class=hint>the diagram scrolls sideways →</p><div class=wide>{svg}</div>"
 
 
 def heat(title: str, rows: tuple[str, Sequence[str]], columns: tuple[str, Sequence[str]], values: Any, larger: bool) -> str:

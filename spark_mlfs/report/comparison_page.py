@@ -14,7 +14,7 @@ from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..evaluate.plan import OF_METHODS
 from ..evaluate.trials import ALL_FEATURES
-from .comparison_figures import COLOURS, critical_differences, heat, lines, scatter
+from .comparison_figures import COLOURS, LIGHT, critical_differences, drawn, heat, lines, mark, scatter
 from .page import document
 from .tables import number, seconds
 
@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from ..evaluate.compare import Outcome
     from ..evaluate.plan import Comparison, MethodEntry
 
-_LIGHT = "2f63d6 d1495b 1f9d8a b7791f 8a56c9 3d8b37 c4569f 0f86b5 7a5c48 5a6b7f a3a012 e0632d".split()
 _DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
 
 _STYLE = (
     ":root{"
-    + "".join(f"--k{i}:#{c};" for i, c in enumerate(_LIGHT))
-    + "}@media (prefers-color-scheme:dark){:root{"
+    + "".join(f"--k{i}:#{c};" for i, c in enumerate(LIGHT))
+    + "}@media screen and (prefers-color-scheme:dark){:root{"
     + "".join(f"--k{i}:#{c};" for i, c in enumerate(_DARK))
     + "}}"
     + "".join(f".s{i}{{--k:var(--k{i})}}" for i in range(COLOURS))
@@ -39,15 +38,15 @@ main{max-width:1240px}
 .whole{stroke:var(--ink);stroke-width:1.5;stroke-dasharray:6 4}
 .charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,270px),1fr));gap:6px 22px}
 .charts .plot{height:210px}
-.pt{position:absolute;width:11px;height:11px;margin:-5.5px 0 0 -5.5px;border-radius:50%;background:var(--k);font-style:normal}
-.pt em{position:absolute;top:-4px;font:12px/1.5 system-ui,sans-serif;white-space:nowrap;color:var(--ink)}
-.pt .left{left:15px}.pt .right{right:15px}
+.mk{position:absolute;transform:translate(-50%,-50%);font:normal 13px/1 system-ui,sans-serif;color:var(--k)}
+.mk em{position:absolute;top:-2px;font:12px/1.5 system-ui,sans-serif;white-space:nowrap;color:var(--ink)}
+.mk .left{left:16px}.mk .right{right:16px}
 .key{display:flex;flex-wrap:wrap;gap:4px 6px;margin:12px 0 2px;padding:0;list-style:none}
 .key input{position:absolute;opacity:0}
 .key label{display:inline-flex;align-items:center;gap:7px;padding:3px 10px;border:1px solid var(--line);border-radius:99px;
   font-size:13px;cursor:pointer}
-.key label i{width:16px;height:3px;border-radius:2px;background:var(--k)}
-.key label i.dash{background:repeating-linear-gradient(90deg,var(--ink) 0 5px,transparent 5px 8px)}
+.key label i{font-style:normal;color:var(--k)}
+.key label i.dash{width:16px;height:3px;background:repeating-linear-gradient(90deg,var(--ink) 0 5px,transparent 5px 8px)}
 .key input:checked+label{border-color:var(--accent);color:var(--accent)}
 .key input:focus-visible+label{outline:2px solid var(--accent)}
 .num td,.num th{text-align:right;padding-right:12px;white-space:nowrap}
@@ -56,7 +55,7 @@ main{max-width:1240px}
 .num b{font-weight:680}
 td.won{background:var(--fill)}
 .cdd{display:block;width:100%;min-width:620px;max-width:820px;font:13px system-ui,sans-serif;fill:var(--ink);margin-top:12px}
-.cdd .axis{stroke:var(--soft)}.cdd .cd{stroke:var(--warm);stroke-width:1.6;fill:none}
+.cdd path{fill:none}.cdd .axis{stroke:var(--soft)}.cdd .cd{stroke:var(--warm);stroke-width:1.6;fill:none}
 .cdd .same{stroke:var(--ink);stroke-width:4;stroke-linecap:round}.cdd .lead{fill:none;stroke:var(--k);stroke-width:1.6}
 .heat table{width:auto}
 .heat td{text-align:right;padding:4px 9px;background:color-mix(in srgb,var(--accent) calc(var(--h)*.55),transparent);
@@ -154,22 +153,19 @@ def _arrow(metric: str) -> str:
 
 
 def _table(summary: tables.Summary, metric: str) -> str:
-    """Means ± spreads, the best of a row in bold."""
-    won = tables.best(summary, metric)
-    lines_ = []
-    for data in summary.mean.index:
+    """Means ± spreads, a row a method, the best of a data set in bold."""
+    won, digits, lines_ = tables.best(summary, metric), tables.decimals(summary), []
+    for method in summary.mean.columns:
         cells = []
-        for method in summary.mean.columns:
-            mean, spread = summary.mean.loc[data, method], summary.spread.loc[data, method]
+        for mean, spread, top in zip(summary.mean[method], summary.spread[method], won[method], strict=True):
             if mean != mean:
                 cells.append("<td>–</td>")
                 continue
-            text = f"{mean:.4f}" if abs(mean) < 10 else f"{mean:.3f}"
-            text = f"<b>{text}</b>" if won.loc[data, method] else text
-            small = "" if spread != spread else f" <small>±{spread:.4f}</small>"
-            cells.append(f"<td{' class=won' if won.loc[data, method] else ''}>{text}{small}</td>")
-        lines_.append(f"<tr><td>{_e(data)}</td>{''.join(cells)}</tr>")
-    return _wide(_heads("", *summary.mean.columns), "".join(lines_))
+            text = f"<b>{mean:.{digits}f}</b>" if top else f"{mean:.{digits}f}"
+            small = "" if spread != spread else f" <small>±{spread:.{digits}f}</small>"
+            cells.append(f"<td{' class=won' if top else ''}>{text}{small}</td>")
+        lines_.append(f"<tr><td>{_e(method)}</td>{''.join(cells)}</tr>")
+    return _wide(_heads("", *summary.mean.index), "".join(lines_))
 
 
 FITS = 3  # columns that a narrow screen shows at once
@@ -189,13 +185,13 @@ def _verdict(outcome: Outcome, plan: Comparison, judges: list[str], methods: lis
         test, said = tables.test_of(summary, metric), []
         selections = summary.mean.drop(columns=ALL_FEATURES, errors="ignore")
         if not isinstance(test, str):
-            order = sorted(range(len(test.names)), key=lambda i: test.friedman.ranks[i])
-            top, ranks = order[0], test.friedman.ranks
+            ranks = test.friedman.ranks.round(6)
+            top = [name for name, rank in zip(test.names, ranks, strict=True) if rank == ranks.min()]
             said.append(
-                f"<b>{_e(test.names[top])}</b> ranks best (mean rank {ranks[top]:.2f} of {len(order)} over "
-                f"{test.friedman.data_sets} data sets)"
+                f"<b>{_together(top)}</b> {'ranks' if len(top) == 1 else 'rank'} best (mean rank {ranks.min():.2f}{_each(top)} "
+                f"of {len(ranks)} over {test.friedman.data_sets} data sets)"
             )
-            near = [test.names[i] for i in order[1:] if ranks[i] - ranks[top] < test.nemenyi]
+            near = [test.names[i] for i in ranks.argsort(kind="stable")[len(top) :] if ranks[i] - ranks.min() < test.nemenyi]
             if test.friedman.data_sets < FEW:
                 said[-1] += "; so few data sets decide nothing"
             elif test.friedman.f_p >= 0.05:
@@ -204,8 +200,10 @@ def _verdict(outcome: Outcome, plan: Comparison, judges: list[str], methods: lis
                 said[-1] += f"; {_some(near)} {'lies' if len(near) == 1 else 'lie'} within the critical difference"
         elif len(selections) and selections.shape[1] > 1:
             for data, row in selections.iterrows():
-                won = row.idxmax() if tables.LARGER[metric] else row.idxmin()
-                said.append(f"<b>{_e(won)}</b> does best on {_e(data)} ({row[won]:.4f})")
+                best = row.max() if tables.LARGER[metric] else row.min()
+                top = list(row.index[row.round(4) == round(best, 4)])
+                does = "does" if len(top) == 1 else "do"
+                said.append(f"<b>{_together(top)}</b> {does} best on {_e(data)} ({best:.4f}{_each(top)})")
         better, none = tables.against_all(summary, metric)
         if none:
             said.append(f"<b>no selection beats all features</b> on {_some(none)}")
@@ -214,6 +212,15 @@ def _verdict(outcome: Outcome, plan: Comparison, judges: list[str], methods: lis
         if said:
             lines_.append(f"<li>{_e(judge)}: {'; '.join(said)}.</li>")
     return f"<p class=soft>By {_e(_title(metric, kind))} ({_arrow(metric)}).</p><ul>{''.join(lines_)}</ul>" if lines_ else ""
+
+
+def _together(names: list[str]) -> str:
+    """The names of those that tie."""
+    return " and ".join(filter(None, (", ".join(map(_e, names[:-1])), _e(names[-1]))))
+
+
+def _each(names: list[str]) -> str:
+    return " each" if len(names) > 1 else ""
 
 
 def _some(names: list[str], most: int = 6) -> str:
@@ -229,8 +236,8 @@ def _result(outcome: Outcome, plan: Comparison, judges: list[str], methods: list
         size = "at the number of features that inner folds chose"
     spread = f"mean ± standard deviation over {splits} splits" if splits > 1 else "one split"
     out = [
-        f"<p class=soft>{spread}, {size}. Bold: the best of its row; all features do not compete. Everything, parameters too, "
-        "was fitted on training rows only.</p>"
+        f"<p class=soft>{spread}, {size}. Bold: the best of its data set; all features do not compete. Everything, parameters "
+        "too, was fitted on training rows only.</p>"
     ]
     for judge in judges:
         main = tables.summary(outcome.cells, kind, metric, judge, methods)
@@ -274,7 +281,7 @@ def _tests(
             f"Critical difference of mean ranks: {test.nemenyi:.4f} (Nemenyi, all pairs), {test.bonferroni_dunn:.4f} "
             f"(Bonferroni–Dunn, one against all, q = {test.quantile:.3f}). Bars join methods that differ by less.</p>"
         )
-        out.append(critical_differences(test.names, f.ranks, test.nemenyi, test.groups, places))
+        out.append(drawn(critical_differences(test.names, f.ranks, test.nemenyi, test.groups), places))
         lines_ = "".join(
             f"<tr><td>{_e(w.first)} – {_e(w.second)}</td><td>{w.wins} / {w.ties} / {w.losses}</td><td>{w.p:.3g}</td><td>"
             f"{w.p_holm:.3g}</td></tr>"
@@ -287,16 +294,17 @@ def _tests(
                 f"<p class=note>{f.data_sets} data sets are few: with fewer than six, Wilcoxon’s test cannot reach 5 % "
                 "whatever the values.</p>"
             )
+    table = ranks[names].T
+    table.columns = [_title(metric, kind) for metric, kind in zip(ranks["metric"], ranks["metrics"], strict=True)]
+    table["mean"] = table.mean(axis=1)
+    won = table.round(6).eq(table.round(6).min())
     body = []
-    for row in ranks.to_dict("records"):
-        top = min(row[n] for n in names)
-        cells = "".join(f"<td{' class=won' if row[n] == top else ''}>{row[n]:.2f}</td>" for n in names)
-        body.append(f"<tr><td>{_e(_title(row['metric'], row['metrics']))}</td>{cells}</tr>")
-    mean = ranks[names].mean()
-    cells = "".join(f"<td{' class=won' if mean[n] == mean.min() else ''}><b>{mean[n]:.2f}</b></td>" for n in names)
-    body.append(f"<tr><td><b>mean</b></td>{cells}</tr>")
+    for name in names:
+        cells = zip(table.loc[name], won.loc[name], strict=True)
+        shown = "".join(f"<td{' class=won' if top else ''}>{rank:.2f}</td>" for rank, top in cells)
+        body.append(f"<tr><td>{_e(name)}</td>{shown}</tr>")
     out.append("<h3>Mean rank over the data sets <span class=soft>(1 is best)</span></h3>")
-    out.append(_wide(_heads("", *names), "".join(body)))
+    out.append(_wide(_heads("", *table.columns), "".join(body)))
     return "".join(out)
 
 
@@ -306,7 +314,9 @@ def _key(methods: list[str], places: Mapping[str, int], level: bool) -> str:
     for m in methods:
         if m != ALL_FEATURES:
             i, kind = places[m], f"s{places[m] % COLOURS}"
-            entries.append(f"<input type=radio name=pick id=pick{i}><label for=pick{i} class={kind}><i></i>{_e(m)}</label>")
+            entries.append(
+                f"<input type=radio name=pick id=pick{i}><label for=pick{i} class={kind}><i>{mark(i)}</i>{_e(m)}</label>"
+            )
     if level:
         entries.append("<label><i class=dash></i>all features</label>")
     return f"<div class=key>{''.join(entries)}</div>"
@@ -358,16 +368,15 @@ def _published(outcome: Outcome, plan: Comparison, judge: str, methods: list[str
             continue
         values = rows.set_index(["data", "method"])["value"]
         body = []
-        for d in data:
+        for m in names:
             cells = []
-            for m in names:
-                theirs = values.get((d, m), float("nan"))
+            for d in data:
                 mine = float("nan")
                 if ours is not None and m in ours.mean.columns and d in ours.mean.index:
                     mine = ours.mean.loc[d, m]
-                cells.append(f"<td>{_four(theirs)}<br><b>{_four(mine)}</b></td>")
-            body.append(f"<tr><td>{_e(d)}<br><small>ours below</small></td>{''.join(cells)}</tr>")
-        out.append(_heading(_title(metric, kind), metric) + _wide(_heads("", *names), "".join(body)))
+                cells.append(f"<td>{_four(values.get((d, m), float('nan')))}<br><b>{_four(mine)}</b></td>")
+            body.append(f"<tr><td>{_e(m)}<br><small>ours below</small></td>{''.join(cells)}</tr>")
+        out.append(_heading(_title(metric, kind), metric) + _wide(_heads("", *data), "".join(body)))
     return "".join(out)
 
 

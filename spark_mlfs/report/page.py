@@ -41,7 +41,7 @@ _STYLE = """
 :root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1b2330;--soft:#5c6677;--line:#e3e7ed;--accent:#2f63d6;
   --fill:#2f63d61c;--shade:#1b233033;--track:#edf0f5;--warm:#c2541b;--c0:#2f63d6;--c1:#1f9d8a;--c2:#d98b1c;--c3:#8a56c9;--c4:#c94f6d;
   --c5:#7c8797}
-@media (prefers-color-scheme:dark){:root{--bg:#11151c;--card:#191f29;--ink:#e7ebf2;--soft:#9aa6b8;--line:#2b3442;
+@media screen and (prefers-color-scheme:dark){:root{--bg:#11151c;--card:#191f29;--ink:#e7ebf2;--soft:#9aa6b8;--line:#2b3442;
   --accent:#82a8ff;--fill:#82a8ff24;--shade:#000a;--track:#252d3a;--warm:#f0925a;--c0:#82a8ff;--c1:#54c8b5;--c2:#e8b45c;--c3:#b692ea;
   --c4:#ea8aa3;--c5:#8f9bad}}
 *{box-sizing:border-box}
@@ -115,7 +115,9 @@ pre{background:var(--track);border-radius:8px;padding:11px 13px;margin:14px 0 0;
 footer{color:var(--soft);font-size:13px;margin-top:22px}
 @media (max-width:560px){main{padding:22px 12px 36px}section{padding:16px 14px}h1{font-size:23px}.plot{height:190px;
   margin-left:44px}td,th{padding-right:9px}.barcell{width:26%;min-width:52px}.opt{display:none}.hint{display:block}}
-@media print{.hint{display:none}body{background:#fff}section{break-inside:avoid}}
+@media print{*{print-color-adjust:exact}.hint,nav,.key input,summary{display:none}body{background:#fff;font-size:12px}
+  main{max-width:none;padding:0}section{border:0;padding:8px 0}figure,tr,.tiles,.stack{break-inside:avoid}h2,h3{break-after:avoid}
+  .wide{overflow:visible;background:none}details::details-content{content-visibility:visible;block-size:auto}.cdd{min-width:0}}
 """
 
 

@@ -99,7 +99,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         return np.flatnonzero(mask) if indices else mask
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
-        """The first `most` kept features as bars: gains at the picks, else scores; matplotlib's axes."""
+        """The first `most` kept features' relevance as bars, the scores of picks as marks; matplotlib's axes."""
         check_is_fitted(self)
         kept = self.ranking_[self.ranking_["index"].isin(self.selected_)]
         title = f"{self._named()[0]}: {len(kept)} of {len(self.ranking_)} features"

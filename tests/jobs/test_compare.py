@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from spark_mlfs.evaluate import summary as tables
 from spark_mlfs.evaluate.plan import comparison, read_comparison
 from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
 from spark_mlfs.output.journal import Journal
+from spark_mlfs.report import comparison_files, comparison_page
+from spark_mlfs.report.compare import ComparisonOutcome
 
 ROWS = "options = { num_rows = 150, num_features = 10, num_relevant = 4, num_redundant = 1, num_labels = 4, seed = %d }"
 PLAN = """
@@ -80,7 +83,7 @@ def write_plan(folder: Path, text: str = PLAN) -> Path:
 @pytest.fixture(scope="module")
 def finished(spark, tmp_path_factory):
     folder = tmp_path_factory.mktemp("comparison")
-    assert cli.main(["compare", "--config", str(write_plan(folder))]) == 0
+    assert cli.main(["compare", "--config", str(write_plan(folder)), "--figures", "pdf,svg", "--tables", "latex"]) == 0
     return folder / "out"
 
 
@@ -162,8 +165,72 @@ def test_the_page_is_whole_light_and_self_contained(finished):
     for part in ("Friedman", "Critical difference", "Beside the published numbers", "PMU", "Stability", "alpha"):
         assert part in text, part
     assert text.count('class="cdd"') == 1
+    assert len([*finished.glob("figures/*.pdf")]) == len([*finished.glob("figures/*.svg")]) == 2 * (3 + 1)  # curves, cd
+    assert len([*finished.glob("tables/*.tex")]) == 2 * 2 * len(tables.LARGER_IS_BETTER)
     manifest = json.loads((finished / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["trials"] == 18 and manifest["failed"] == 0
+
+
+METHODS = ["b&w_50%", "lasso", "fastcan"]
+
+
+def outcome(values, **more):
+    """An outcome of given means: {data: {method: value}}, each at two sizes of two splits."""
+    lines = [
+        {"data": data, "method": method, "split": split, "repeat": 0, "fold": split, "classifier": "mlknn", "size": str(size)}
+        | {"features": size, "whole": False, "chosen": False, "metrics": "standard"}
+        | {m: value + 0.01 * split for m in compare.METRICS}
+        for data, row in values.items()
+        for method, value in row.items()
+        for split in (0, 1)
+        for size in (2, 4)
+    ]
+    plan = comparison({"data": [{"name": d, "format": "planted"} for d in values], "method": [{"name": "mim"}]})
+    empty = pd.DataFrame()
+    data = pd.DataFrame({"name": list(values)})
+    return ComparisonOutcome(pd.DataFrame(lines), empty, empty, empty, empty, data, empty, METHODS, plan)
+
+
+TIED = {"one": dict(zip(METHODS, (0.5, 0.7, 0.6), strict=True)), "two": dict(zip(METHODS, (0.5, 0.6, 0.7), strict=True))}
+
+
+def test_ties_are_told_and_methods_are_rows():
+    tied = outcome(TIED)
+    about = (tied, tied.plan, ["mlknn"], METHODS, "standard", "averagePrecision")
+    said = comparison_page._verdict(*about)
+    assert "<b>lasso and fastcan</b> rank best (mean rank 1.50 each of 3 over 2 data sets)" in said
+    alone = outcome({"one": dict(zip(METHODS, (0.7, 0.7, 0.7), strict=True))})
+    said = comparison_page._verdict(alone, alone.plan, *about[2:])
+    assert "<b>b&amp;w_50%, lasso and fastcan</b> do best on one (0.7050 each)" in said
+    table = comparison_page._table(tables.summary(tied.cells, "standard", "coverage", "mlknn", METHODS), "coverage")
+    assert [row.split("</td>")[0] for row in table.split("<tr><td>")[1:]] == ["b&amp;w_50%", "lasso", "fastcan"]
+    wide = outcome({"one": dict(zip(METHODS, (0.5, 12.0, 3.0), strict=True))})
+    table = comparison_page._table(tables.summary(wide.cells, "standard", "coverage", "mlknn", METHODS), "coverage")
+    assert {len(n.split(".")[1]) for n in re.findall(r"\d+\.\d+", table)} == {3}  # one precision
+    ranks = comparison_page._tests(*about[:2], "mlknn", METHODS, {m: i for i, m in enumerate(METHODS)}, *about[4:])
+    assert ranks.count("<td>lasso</td>") == 1 and "<th>mean</th>" in ranks
+
+
+def test_figures_and_tables_as_files(tmp_path):
+    pytest.importorskip("matplotlib")
+    tied = outcome(TIED)
+    written = [dict(comparison_files.files(tied, ["pdf", "svg", "png"], ["latex"])) for _ in range(2)]
+    assert written[0] == written[1]  # no dates, no ids drawn
+    names = {f"figures/{what}-mlknn.{kind}" for what in ("cd", "curves-one", "curves-two") for kind in ("pdf", "svg", "png")}
+    assert set(written[0]) == names | {f"tables/{m}-mlknn.tex" for m in tables.LARGER_IS_BETTER}
+    for name, start in (("cd-mlknn.pdf", b"%PDF"), ("cd-mlknn.png", b"\x89PNG"), ("curves-one-mlknn.svg", b"<?xml")):
+        assert written[0][f"figures/{name}"].startswith(start)
+    assert b"b&amp;w_50%" in written[0]["figures/cd-mlknn.svg"] and b"lasso 1.50" in written[0]["figures/cd-mlknn.svg"]
+    text = written[0]["tables/averagePrecision-mlknn.tex"].decode()
+    assert "b\\&w\\_50\\% & 0.5050 $\\pm$ 0.0071 & 0.5050 $\\pm$ 0.0071 \\\\\n" in text
+    assert "lasso & \\textbf{0.7050} $\\pm$ 0.0071 & 0.6050" in text and text.count("\\textbf") == 2
+    assert text.count("{") == text.count("}") and all(f"\\{rule}rule" in text for rule in ("top", "mid", "bottom"))
+    tied.cd_diagram(str(tmp_path / "cd.pdf"))
+    assert (tmp_path / "cd.pdf").read_bytes() == written[0]["figures/cd-mlknn.pdf"]
+    with pytest.raises(ParameterError, match="figures can be pdf, svg, png, not 'jpg'"):
+        tied.cd_diagram(str(tmp_path / "cd.jpg"))
+    with pytest.raises(ParameterError, match="no critical difference diagram: tests need two data sets"):
+        outcome({"one": TIED["one"]}).cd_diagram(str(tmp_path / "cd.png"))
 
 
 def test_a_run_cut_short_goes_on(run, tmp_path, monkeypatch):
@@ -369,6 +436,9 @@ def test_what_is_wrong_in_the_flags(refused, tmp_path):
     assert "--config" in refused("compare", "--output", tmp_path / "x")
     assert "no such configuration file" in refused("compare", "--config", tmp_path / "none.toml")
     assert "--output DIR" in refused("evaluate", "--format", "planted")
+    plan = ("compare", "--config", write_plan(tmp_path))
+    assert "figures can be pdf, svg, png, not 'jpg'" in refused(*plan, "--figures", "pdf,jpg")
+    assert "tables can be latex, not 'word'" in refused(*plan, "--tables", "word")
     few = ("--worker-bytes", "5", "--output", tmp_path / "x")
     for command in (("evaluate", "--format", "planted"), ("compare", "--config", write_plan(tmp_path))):
         assert refused(*command, *few).startswith("spark-mlfs: error: --worker-bytes must be")

@@ -18,28 +18,33 @@ KEPT = pd.DataFrame({"rank": [1, 2, 3], "index": [4, 0, 2], "name": ["<b>", "two
 KEPT["score"] = KEPT["relevance"]
 
 
-def widths(html):
-    return [int(w) for w in re.findall(r"width:(\d+)%", html)]
+def widths(html, what="width"):
+    return [int(w) for w in re.findall(rf"{what}:(\d+)%", html)]
 
 
-def test_table_shows_gains_of_picks_and_scores_of_others():
-    html = show.table("jmi: 3 of 5 features", KEPT.assign(score=[0.4, 0.2, 0.1]), [0.4, 0.2, 0.1, 0.05])
-    assert widths(html) == [100, 50, 25] and "&lt;b&gt;" in html and "<td>0.2" not in html and ">0.2<" in html
-    assert widths(show.table("mim", KEPT, [])) == [100, 80, 60]
-    assert widths(show.table("beyond the picks", KEPT.assign(score=[0.4, np.nan, np.nan]), [0.4])) == [100, 80, 60]
-    assert widths(show.table("spec", KEPT.assign(score=[-1.0, -2.0, -4.0]), [])) == [75, 50, 0]
+def test_table_shows_relevance_as_bars_and_gains_of_picks_as_marks():
+    """A criterion that adds up over the picks gave the first of them the shortest bar."""
+    html = show.table("jmi: 3 of 5 features", KEPT.assign(score=[5.0, 9.0, 20.0]), [5.0, 9.0, 20.0, 29.0])
+    assert widths(html) == [100, 80, 60] and widths(html, "left") == [25, 45, 100]
+    assert "&lt;b&gt;" in html and ">relevance<" in html and "score at the pick" in html and ">20<" in html
+    plain = show.table("mim", KEPT, [])
+    assert widths(plain) == [100, 80, 60] and widths(plain, "left") == [] and "at the pick" not in plain
+    html = show.table("beyond the picks", KEPT.assign(score=[0.4, np.nan, np.nan]), [0.4])
+    assert widths(html) == [100, 80, 60] and widths(html, "left") == [100] and "nan" not in html
+    assert widths(show.table("spec", KEPT.assign(relevance=[-1.0, -2.0, -4.0]), [])) == [75, 50, 0]
     many = pd.concat([KEPT] * 5).assign(rank=range(1, 16))
     assert "and 5 more" in show.table("", many, []) and widths(show.table("", KEPT.iloc[:0], [])) == []
 
 
-@pytest.mark.parametrize("selector, column", [(JMISelector, None), (FisherSelector, "score")])
-def test_figure_of_a_fitted_selector(selector, column):
+@pytest.mark.parametrize("selector", [JMISelector, FisherSelector])
+def test_figure_of_a_fitted_selector(selector):
     rng = np.random.default_rng(0)
     x = pd.DataFrame(rng.normal(size=(80, 5)), columns=list("abcde"))
     fitted = selector(num_top_features=4).fit(x, (x[["a", "b"]] > 0).astype(int))
     ax = fitted.plot(most=3)
     bars = [bar.get_width() for bar in ax.patches]
-    want = fitted.ranking_["score"][:3] if column else fitted.gains_[:3]
-    assert np.allclose(bars, want)
+    assert np.allclose(bars, fitted.ranking_["relevance"][:3]) and ax.get_xlabel() == "relevance"
+    marks = [line.get_xdata() for other in ax.figure.axes if other is not ax for line in other.lines]
+    assert np.array_equal(marks, [fitted.gains_[:3]] if selector is JMISelector else [])
     assert [t.get_text().split()[-1] for t in ax.get_yticklabels()] == list(fitted.ranking_["name"][:3])
     assert ax.get_title(loc="left") == f"{fitted.entry.name}: 4 of 5 features: the first 3"
