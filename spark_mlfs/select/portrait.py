@@ -147,7 +147,7 @@ class Portray:
     picks: tuple[int, ...]
 
     def needs(self, engine: Engine) -> list[Statistic]:
-        """What it will ask for: beyond the first picks each label's best is sought where the budgets allow it."""
+        """Return the statistics that are asked for; each label's best is sought beyond the first picks where budgets allow it."""
         shown = tuple(_commonest(engine.profile).tolist())
         grams = PortraitGrams(shown=shown, picks=tuple(sorted(self.picks[:MOST_PICKS])))
         every = LabelCorrelations(shown, grams.rows)
