@@ -4,8 +4,9 @@
     log p(l | z_s) − log p(¬l | z_s) = ln (n_l + 1)/(n − n_l + 1) + Σ_{j∈s} [ln N(z_j; μ_jl, σ²_jl) − ln N(z_j; μ_j¬l, σ²_j¬l)]
 
 of Gaussian naive Bayes, one classifier a label, fitted outside the fold. Binary tournaments, one-point crossover, bit flips at
-rate 1/c, the best string survives. Extracted: the chosen components. The log-likelihoods add up over components, so one pass
-over the rows serves a whole population: two matrix products a fold.
+rate 1/c, the best string survives. The components come first, of all rows whose labels are known, and do not see the labels: a
+fold's rows take part in them, not in the classifiers it is held out from. Extracted: the chosen components.
+The log-likelihoods add up over components, so one pass over the rows serves a whole population: two matrix products a fold.
 Symbols: x (v,) the scaled features that vary, centred; P (v, c) the leading principal directions, c = max(1, ⌊share · v⌋);
 s ∈ {0, 1}^c not empty; n rows outside the fold whose labels are all known, n_l of them with label l of q; μ, σ² means and
 population variances of component j over the rows with and without l, σ² at least 1e-9 of the component's own. Both losses are
