@@ -17,7 +17,8 @@ k ∈ {⌈K/4⌉, K}, K features asked for, below v, the features that vary. Sco
 that does not pick one by one the picks are its K best, the gains their scores. How sure: over 200 resamplings of the rows the
 share in which a method is best; the difference to the next best with 1.96 standard errors; over the folds the mean Jaccard index
 of the K best. Equal rows share a fold.
-Raises: `DataError` where fewer than 20 rows have all their labels known, or no method can rank them; `BudgetError` where the
+With fewer than 20 rows that have all their labels known the first method is taken.
+Raises: `DataError` where no method can rank the rows; `BudgetError` where the
 sample or the chosen method exceed ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` for a method that does
 not exist or cannot be tried.
 Source: nested cross-validation, Varma & Simon, "Bias in error estimation when using cross-validation for model selection", BMC
@@ -91,26 +92,26 @@ class Auto(Method):
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         (rows,) = engine.run(SampledRows(p["sample"], p["seed"]), keep=False)
-        if rows.n < FEWEST:
-            raise DataError(
-                f"{rows.n} rows have all their labels known; auto tries methods on at least {FEWEST}: name a method "
-                "instead, such as mim"
-            )
-        rows = replace(rows, x=rows.x[:, engine.profile.varying])
         names, tried = p["methods"].split(","), []
-        with one_thread():
-            trial = Trial(rows, engine, p, count)
-            for number, name in enumerate(names):
-                if engine.progress:
-                    engine.progress("trying methods", number, len(names))
-                tried.append(trial.of(name))
-        choice = choose(tried, p["seed"])
-        scores = _own(choice.name, engine, count)
+        if rows.n < FEWEST:
+            told = f"{rows.n} rows with all labels known are too few to try methods on (at least {FEWEST}): {names[0]} is taken"
+            name, details = names[0], {"chosen_method": names[0], "verdict": told}
+        else:
+            rows = replace(rows, x=rows.x[:, engine.profile.varying])
+            with one_thread():
+                trial = Trial(rows, engine, p, count)
+                for number, each in enumerate(names):
+                    if engine.progress:
+                        engine.progress("trying methods", number, len(names))
+                    tried.append(trial.of(each))
+            choice = choose(tried, p["seed"])
+            name, details = choice.name, choice.details(tried, trial)
+        scores = _own(name, engine, count)
         order, _ = complete(scores.values, np.arange(engine.num_features), engine.num_features, None, scores.constant)
         left_out = 0 if scores.constant is None else len(scores.constant)
         picks = order[: min(count, engine.num_features - left_out)]
         path = scores.path or Path([int(f) for f in picks], [float(v) for v in scores.values[picks]])
-        return replace(scores, path=path, details={**scores.details, **choice.details(tried, trial)})
+        return replace(scores, path=path, details={**scores.details, **details})
 
 
 def _own(name: str, engine: Engine, count: int) -> Scores:
