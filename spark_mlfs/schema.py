@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ID, FEATURES, LABELS, WEIGHT = "id", "features", "labels", "weight"
+FILL = "missing_values"  # column metadata beside ml_attr: what became of missing values (`kernels.missing.fill_values`)
 SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin
 
 
@@ -32,6 +33,11 @@ def attribute_names(frame: DataFrame, column: str) -> list[str] | None:
     if not named or sorted(named) != list(range(len(named))):
         return None
     return [named[index] for index in range(len(named))]
+
+
+def fill_of(frame: DataFrame, column: str) -> dict:
+    """Return what became of the missing values of a column, and what stands for those of later rows; {} where nothing did."""
+    return dict((frame.schema[column].metadata or {}).get(FILL, {}))
 
 
 def with_names(frame: DataFrame, column: str, names: Sequence[str]) -> DataFrame:

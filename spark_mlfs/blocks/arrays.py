@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import LARGE_WHOLE, DataError, DataNotice
+from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
 from .block import Block
 from .grades import Grades
 from .grades import fixed as fixed_grades
@@ -37,14 +38,24 @@ def narrowest(x: np.ndarray) -> np.ndarray:
 
 
 def hold(
-    X: Any, Y: Any, weights: Any = None, grades: Grades | None = None, delimiter: str | None = None
+    X: Any,
+    Y: Any,
+    weights: Any = None,
+    grades: Grades | None = None,
+    delimiter: str | None = None,
+    missing: str = "error",
 ) -> tuple[Held, Labelled]:
     """The rows of X (n, d) with their labels Y, and their weights (n,), as one block of this process, profiled, their ids the
-    hashes of their content; and the labels as they were read, by `grades` and `delimiter`. `DataError` for what is wrong with
-    them."""
+    hashes of their content; and the labels as they were read, by `grades` and `delimiter`. `missing` says what becomes of NaN in
+    X (`kernels.missing`). `DataError` for what is wrong with them."""
     Y, weights = _aligned(Y, X, "Y"), _aligned(weights, X, "sample_weight")
     x, names = features_of(X)
-    wrong_value(x, names)
+    missing = MISSING.accept(missing)
+    wrong_value(x, names, missing != "error")
+    if missing == "drop":
+        x, Y, weights = _complete(x, Y, weights)
+    fitted = fill_of_rows(x, missing)
+    x = _narrowed(filled(x, fill_values(fitted, x.shape[1]))) if missing != "error" else x
     labels = labels_of(Y, grades, delimiter)
     if labels.rows != x.shape[0]:
         raise DataError(
@@ -59,7 +70,7 @@ def hold(
             block = block.take(np.flatnonzero(block.weights))  # a row of weight 0 is none
     block, profile = profiled(block, len(labels.names), named=False)
     profile.partitions = 1
-    held = Held(block, profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None)
+    held = Held(block, profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None, fitted=fitted)
     check_and_name(held, "X", "Y")
     return held, labels
 
@@ -73,6 +84,25 @@ def _aligned(values: Any, X: Any, what: str) -> Any:
             f"the index of {what} holds other rows than that of X: give both the same, or leave theirs out: {what}.to_numpy()"
         )
     return values.reindex(X.index)
+
+
+def _complete(x: np.ndarray | sp.csr_matrix, *others: Any) -> tuple[Any, ...]:
+    """Return the rows of x that lack no value, and those of what goes with them row by row."""
+    lacking = np.isnan(x.data if sp.issparse(x) else x)
+    if sp.issparse(x):
+        lacking = sp.csr_matrix((lacking, x.indices, x.indptr), shape=x.shape)
+    keep = np.flatnonzero(np.asarray(lacking.sum(axis=1)).ravel() == 0)
+    return tuple(_rows_at(values, keep, x.shape[0]) for values in (x, *others))
+
+
+def _rows_at(values: Any, keep: np.ndarray, rows: int) -> Any:
+    """Return some of the rows of a table, list or series; what has not so many as it is, to be refused as it is."""
+    shape = getattr(values, "shape", None) or [len(values) if isinstance(values, list | tuple) else 0]
+    if shape[0] != rows:
+        return values
+    if isinstance(values, list | tuple):
+        return [values[row] for row in keep]
+    return values.iloc[keep] if hasattr(values, "iloc") else (values.tocsr() if sp.issparse(values) else values)[keep]
 
 
 # ---- features ----
@@ -108,6 +138,11 @@ def features_of(X: Any) -> tuple[np.ndarray | sp.csr_matrix, list[str] | None]:
         )
     _enough(x.shape)
     return narrowest(np.ascontiguousarray(x)), names
+
+
+def _narrowed(x: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
+    """Return rows that were filled in the narrowest type that holds them."""
+    return sp.csr_matrix((narrowest(x.data), x.indices, x.indptr), shape=x.shape) if sp.issparse(x) else narrowest(x)
 
 
 def _enough(shape: tuple[int, ...]) -> None:
@@ -233,16 +268,16 @@ def _numbers_of_frame(X: Any, kind: str, what: str = "X") -> np.ndarray:
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 
 
-def wrong_value(x: np.ndarray | sp.csr_matrix, names: Sequence[str] | None = None) -> None:
-    """`DataError` names the first value that is not finite."""
+def wrong_value(x: np.ndarray | sp.csr_matrix, names: Sequence[str] | None = None, keep_missing: bool = False) -> None:
+    """`DataError` names the first value that is not finite; with `keep_missing` that is infinite."""
     values = x.data if sp.issparse(x) else x
     if values.dtype == np.uint8 or np.isfinite(values.sum(dtype=np.float64)):  # cheap: finite when every entry is, overflow aside
         return
     if sp.issparse(x):
-        bad = np.flatnonzero(~np.isfinite(x.data))
+        bad = np.flatnonzero(np.isinf(x.data) if keep_missing else ~np.isfinite(x.data))
         places = np.stack([np.searchsorted(x.indptr, bad, "right") - 1, x.indices[bad]], axis=1)
     else:
-        places = np.argwhere(~np.isfinite(x))
+        places = np.argwhere(np.isinf(x) if keep_missing else ~np.isfinite(x))
     if len(places):
         row, column = (int(i) for i in places[0])
         called = repr(names[column]) if names else column

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from ..kernels.missing import IS_MISSING
 from .arrays import narrowest
 from .labels import vector_entries
 
@@ -13,10 +14,11 @@ Problem = tuple[str, int, int | None]  # what is wrong, in which row, in which s
 
 
 def read_features(
-    column: pa.Array, vectors: bool, narrow: bool = True, used: np.ndarray | None = None
+    column: pa.Array, vectors: bool, narrow: bool = True, used: np.ndarray | None = None, keep_missing: bool = False
 ) -> tuple[np.ndarray | sp.csr_matrix | None, Problem | None]:
     """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them, or what is wrong with them as (what, row,
-    slot): only where `used` (width,) says so, where it is given; entries of the others are anything."""
+    slot): only where `used` (width,) says so, where it is given; entries of the others are anything. With `keep_missing` NaN is
+    nothing wrong."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         return None, ("its feature cell is null; fill or drop such rows", row, None)
@@ -33,13 +35,13 @@ def read_features(
             if problem is not None:
                 what, row = problem
                 return None, (what.replace("label", "feature"), row, None)
-            bad = ~np.isfinite(flat)
+            bad = np.isinf(flat) if keep_missing else ~np.isfinite(flat)
             if used is not None and len(used) == width:
                 bad &= used[slots]
             if bad.any():
                 at = int(np.flatnonzero(bad)[0])
                 return None, (_not_finite(flat[at]), int(positions[at]), int(slots[at]))
-            keep = flat != 0
+            keep = flat != 0  # true of NaN
             indptr = np.zeros(rows + 1, np.int64)
             np.cumsum(np.bincount(positions[keep], minlength=rows), out=indptr[1:])
             data = narrowest(flat[keep]) if narrow else flat[keep]
@@ -54,12 +56,12 @@ def read_features(
         return None, (f"its feature vector has size {lengths[row]} where others have {width}", row, None)
     flat = lists.flatten()
     used = None if used is None or len(used) != width or used.all() else used
-    if flat.null_count and used is None:
+    if flat.null_count and used is None and not keep_missing:
         at = int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0])
         return None, (_not_finite(np.nan), at // width, at % width)
     x = flat.to_numpy(zero_copy_only=False).reshape(rows, width)
     if not np.isfinite(x.sum()):  # cheap: the sum is finite when every entry is (overflow aside)
-        wrong = ~np.isfinite(x)
+        wrong = np.isinf(x) if keep_missing else ~np.isfinite(x)
         bad = np.flatnonzero(wrong if used is None else wrong & used)
         if len(bad):
             return None, (_not_finite(x.reshape(-1)[bad[0]]), int(bad[0]) // width, int(bad[0]) % width)
@@ -79,5 +81,5 @@ def _all_sparse(column: pa.StructArray, narrow: bool) -> sp.csr_matrix | None:
 
 def _not_finite(value: float) -> str:
     if np.isnan(value):
-        return "is missing (NaN or null); fill it first (the readers take missing='mean', 'zero' or 'drop')"
+        return IS_MISSING
     return f"is {value:g}; features must be finite numbers"

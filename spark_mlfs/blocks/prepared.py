@@ -3,9 +3,11 @@ in this process."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..errors import DataError
+from ..kernels.missing import IS_MISSING
 from .block import Block
 from .grades import MOST as MOST_GRADED
 from .profile import Profile
@@ -39,6 +41,7 @@ class Held(Prepared):
     label_names: list[str]
     named: bool
     jobs: int = 0
+    fitted: dict[str, Any] = field(default_factory=dict)  # what became of missing values, as `missing.fill_values` takes it
 
     def called(self, row: list[int]) -> str:
         return str(row[0])
@@ -54,6 +57,7 @@ def check_and_name(rows: Prepared, features: str, labels: str) -> None:
         where = f"row {rows.called(row)}: " if row else ""
         if slot is not None:
             where += f"feature {named[slot] if slot < len(named) else slot} "
+            what += "; fill it first (the readers take missing='mean', 'zero' or 'drop')" if what == IS_MISSING else ""
         raise DataError(f"{where}{what}")
     p.without_weights_of_one()
     if p.n == 0:

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     """Checks a pipeline; returns the exit code."""
     from ..output.folder import MANIFEST, Output
     from ..output.manifest import as_json, opening, versions
-    from ..read.tables import FORMATS
+    from ..read.tables import FORMATS, columns_of
     from ..read.toml import reader_option
     from ..report.check_page import check_page
     from ..scoring.check import FEW_TAGS, check, mended, overtagged
@@ -103,6 +103,7 @@ def run(args: argparse.Namespace) -> int:
             scorer = load_scorer(spark, args.model)
         with stages.stage("read"):
             frame, labels = _labelled(spark, scorer, path, args.format, options)
+            how["id"] = columns_of(frame, options["id"], "id")[0] if options.get("id") else None
             if args.dry_run:
                 return _dry_run(args, spark, scorer, frame, labels, path, options, how)
         with stages.stage("predict and measure"):
@@ -212,6 +213,7 @@ def _labelled(spark: SparkSession, scorer: Scorer, path: Any, format: str, optio
     from ..schema import LABELS
 
     if format not in FORMATS:
+        options = scorer.reader_options(format, options)
         if format == "libsvm" and not {"num_features", "feature_names"} & set(options):
             options = {**options, "num_features": scorer.width}
         return read.load(spark, path, format, **options), LABELS

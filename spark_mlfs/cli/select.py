@@ -321,9 +321,11 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
 def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel:
     """The model that keeps the best features, or those that the rule keeps, in that order."""
     from ..ml.selectors import MultiLabelSelectorModel
+    from ..schema import FEATURES, fill_of
 
     model = MultiLabelSelectorModel.of(ranked.result)
     model._set(numTopFeatures=max(1, ranked.kept), outputCol="selected", order=order)
+    model._extra |= fill_of(ranked.frame, FEATURES)
     if ranked.result.evidence is not None:
         rule = ranked.result.evidence.rule
         level = {level_setting(rule.mode).parameter.camel: rule.level}

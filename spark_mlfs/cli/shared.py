@@ -449,9 +449,14 @@ def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
 
 def reader_options_of(model: MultiLabelSelectorModel, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a reader whose features are to be those of a saved selection."""
+    from ..read.missing import left_to
+    from ..read.tables import FORMATS
+
     out = dict(options)
     if format == "libsvm" and not {"num_features", "feature_names"} & set(out):
         out["num_features"] = model.numFeatures  # a small corpus need not reach the last feature
     if format == "text":  # the corpus has words of its own: count the ones the selection was made among
         out.setdefault("vocabulary", model.featureNames)
+    if format in (*FORMATS, "arff"):
+        out["missing"] = left_to(model.summary, out.get("missing"))
     return out

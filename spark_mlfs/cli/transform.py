@@ -233,15 +233,43 @@ def _load_corpus(
     from ..read.tables import FORMATS, open_table
 
     further = reader_options_of(model, format, options)
+    if format in FORMATS and path is not None and "features" in options:
+        path, format = open_table(spark, path, format, further.pop("reader_options", None)), "table"
+        path, further = _of_columns(path, model, further)
     content = "text" if format == "text" else "features" if format in FORMATS else ""
     if content not in options or "labels" in options or path is None:
         return read.load(spark, path, format, **further), True
     source = further.pop("source", "table") if format == "text" else format
-    table = open_table(spark, path, source, further.pop("reader_options", None))
+    table = path if format == "table" else open_table(spark, path, source, further.pop("reader_options", None))
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
     table = table.withColumn(nothing, F.array().cast("array<string>"))
     # a pattern must not catch the column that stands in for the labels: the reader leaves label columns out
     return read.load(spark, table, format if format == "text" else "table", labels=nothing, **further), False
+
+
+def _of_columns(table: DataFrame, model: MultiLabelSelectorModel, options: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
+    """A table whose columns are features, and how it is read: what is not selected may be absent, no number, or missing."""
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import BooleanType, NullType, NumericType, StringType
+
+    from ..read.tables import columns_of, number_of, quoted
+
+    kinds = {field.name: field.dataType for field in table.schema.fields}
+    selected = model.selectedFeatureNames
+    wanted = [options["features"]] if isinstance(options["features"], str) else options["features"]
+    aside = set(model.featureNames) - set(selected)
+    wanted = [name for name in wanted if name in kinds or name not in aside]
+    others = [name for what in ("id", "labels") if what in options for name in columns_of(table, options[what], what)]
+    columns = columns_of(table, wanted, "features", others)
+    if not set(selected) <= set(columns):  # a vector; or the model says what is absent
+        return table, options
+    columns = [name for name in columns if name not in aside or isinstance(kinds[name], NumericType | BooleanType)]
+    if options["missing"] == "error":
+        options = {**options, "missing": "keep", "needed": selected}
+    numbers = {name: number_of(name, kinds[name]) for name in selected if isinstance(kinds[name], StringType | NullType)}
+    if numbers:
+        table = table.select(*(numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds))
+    return table, {**options, "features": columns}
 
 
 def _reduce(frame: DataFrame, model: MultiLabelSelectorModel, labelled: bool, form: str, format: str) -> DataFrame:

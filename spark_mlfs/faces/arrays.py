@@ -91,6 +91,7 @@ def rank(
     grade_range: Any = None,
     label_cuts: Any = None,
     label_delimiter: str | None = None,
+    missing: str = "error",
     **parameters: Any,
 ) -> pd.DataFrame:
     """The `k` best features of a table by a method: pandas frame of rank (from 1), index, name, score and relevance, best first.
@@ -116,6 +117,7 @@ def rank(
         all; for methods of counts and moments
     graded_labels : whether the labels are grades, numbers from 0 to 1 (`spark_mlfs.blocks.grades`); for methods of moments
     grade_range : what grades go from and to where that is not 0 and 1, such as [1, 5] of ratings
+    missing : "error", "mean", "zero" or "drop": what a missing value (NaN) in X becomes (`spark_mlfs.kernels.missing`)
     label_cuts : for all other methods: a label is positive where its grade is at least the cut, [4]; several cuts: a label each
 
     label_delimiter : what stands between the tags of a row where Y is a text a row, "sport;news"
@@ -128,7 +130,7 @@ def rank(
     held_to = Constraints.of({"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget})
     request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen), constraints=held_to)
     grades = grades_of({"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}, request)
-    held, _ = weighed(X, Y, sample_weight, request, grades, label_delimiter)
+    held, _ = weighed(X, Y, sample_weight, request, grades, label_delimiter, missing)
     return selected(held, request, memory_bytes).kept.reset_index(drop=True)
 
 
@@ -151,13 +153,19 @@ def grades_of(values: Mapping[str, Any], request: pipeline.Request) -> Grades | 
 
 
 def weighed(
-    X: Any, Y: Any, weights: Any, request: pipeline.Request, grades: Grades | None = None, delimiter: str | None = None
+    X: Any,
+    Y: Any,
+    weights: Any,
+    request: pipeline.Request,
+    grades: Grades | None = None,
+    delimiter: str | None = None,
+    missing: str = "error",
 ) -> tuple[Held, Labelled]:
     """`hold`, where the request takes weights if there are any."""
     if weights is not None:
         with said_in_python():
             pipeline.check_weights([request])
-    return hold(X, Y, weights, grades, delimiter)
+    return hold(X, Y, weights, grades, delimiter, missing)
 
 
 def selected(held: Held, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:

@@ -22,11 +22,12 @@ from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError
 from ..faces.classes import EntryEstimator
 from ..faces.fit import Fit, Learner
+from ..kernels.missing import fill_values
 from ..read.frames import as_spark
-from ..schema import attribute_names
+from ..schema import attribute_names, fill_of
 from .params import Checked, known_params, name_or_none
 from .persistence import PIECES, Reader, SavedData, Writer, load_state, state_rows
-from .rows import feature_positions
+from .rows import Cells, feature_cells, feature_positions
 from .shared import FittingAccessors
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 Fitted = TypeVar("Fitted", bound=Model)
 Learned = TypeVar("Learned", bound="StateModel")
+MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
 Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
 
 
@@ -117,6 +119,7 @@ class MultiLabelEstimator(
             model = self._compute(packed, checked, started)
         finally:
             packed.release()
+        model._extra |= fill_of(dataset, self.getFeaturesCol())
         return self._copyValues(model._resetUid(self.uid))
 
     def _weight_col(self) -> str | None:
@@ -159,11 +162,17 @@ class MultiLabelEstimator(
 
 
 class Saved(Checked, Model, MLReadable, MLWritable):
-    """A model that saves and loads with `Writer` and `Reader`."""
+    """A model that saves and loads with `Writer` and `Reader`; `_extra` is what it says of its training."""
+
+    _extra: dict[str, Any]
 
     def transform(self, dataset: DataFrame | pd.DataFrame, params: dict[Param[Any], Any] | None = None) -> DataFrame:
         """`dataset` with the output columns; a pandas frame goes through the session."""
         return super().transform(as_spark(dataset), params)
+
+    def fill(self) -> np.ndarray | None:
+        """Return (numFeatures,) what stands for a missing value of each feature (`kernels.missing`); None where nothing does."""
+        return fill_values(self._extra, self.numFeatures)
 
     def _saved_data(self) -> SavedData:
         """Return the data to save beside the Params."""
@@ -218,7 +227,7 @@ class StateModel(Saved, HasFeaturesCol):
 
     @property
     def summary(self) -> dict[str, Any]:
-        return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names", "label_shares")}
+        return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names", "label_shares", "fill")}
 
     @property
     def labelShares(self) -> dict[str, float]:
@@ -244,6 +253,11 @@ class StateModel(Saved, HasFeaturesCol):
         if names == trained:
             return None
         return feature_positions(np.array(trained, object), np.arange(len(trained)), names, column)
+
+    def cells(self, dataset: DataFrame) -> Cells:
+        """The features of `dataset` as they were trained on, missing values filled as they were there."""
+        names = self.featureNames if self._extra.get("named") and self.numFeatures <= MOST_NAMES else None
+        return feature_cells(dataset, self.getFeaturesCol(), self.numFeatures, self.places(dataset), self.fill(), names)
 
     def _saved_data(self) -> SavedData:
         return SavedData(state_rows(self.state), PIECES, {"learned": self._extra})

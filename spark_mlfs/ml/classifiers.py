@@ -35,7 +35,7 @@ from ..schema import SLICES, with_names
 from .base import StateEstimator, StateModel
 from .join import map_against, training_blocks
 from .params import FITTING
-from .rows import Cells, feature_cells, map_rows
+from .rows import Cells, map_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -125,20 +125,20 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         predictor = self.predictor()
         return isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES
 
-    def _columns(self, dataset: DataFrame, columns: ColumnsOf, outputs: dict[str, str], cells: Cells | None = None) -> DataFrame:
+    def predicted(self, dataset: DataFrame, columns: ColumnsOf, outputs: dict[str, str], cells: Cells | None = None) -> DataFrame:
         """`dataset` with what `columns` makes of the predictions of its rows, whose features `cells` reads where it is given."""
         predictor = self.predictor()
-        if cells is None and self.joins_blocks:
-            positions = self.places(dataset)
+        joins = cells is None and self.joins_blocks
+        if cells is None:
+            cells = self.cells(dataset)
+        if joins:
             if self._blocks is None:
                 self._blocks = training_blocks(dataset.sparkSession, self.state["x"])
             light = type(predictor)({name: value for name, value in self.state.items() if name != "x"})
             return map_against(
-                dataset, self.getFeaturesCol(), self.numFeatures, positions, self._blocks, light.rows, light.stored,
-                self.state["k"], PredictionOfNeighbours(light, columns), outputs,
+                dataset, self.getFeaturesCol(), cells.read, self._blocks, light.rows, light.stored, self.state["k"],
+                PredictionOfNeighbours(light, columns), outputs,
             )  # fmt: skip
-        if cells is None:
-            cells = feature_cells(dataset, self.getFeaturesCol(), self.numFeatures, self.places(dataset))
         return map_rows(dataset, cells, PredictionOfRows(predictor, columns), outputs)
 
     _blocks: DataFrame | None = None
@@ -153,7 +153,7 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         prediction, raw = self.getPredictionCol(), self.getRawPredictionCol()
-        out = self._columns(dataset, LabelVectors(prediction, raw), {prediction: "vector", raw: "vector"})
+        out = self.predicted(dataset, LabelVectors(prediction, raw), {prediction: "vector", raw: "vector"})
         return with_names(with_names(out, prediction, self.labelNames), raw, self.labelNames)
 
     def tagged(
@@ -178,7 +178,7 @@ class MultiLabelClassificationModel(StateModel, _Outputs):
         outputs = {"__labels__": "array<int>", scored: "array<double>"} | ({raw: "array<double>"} if all_scores else {})
         if tagged in dataset.columns:
             raise ParameterError(f"column {tagged!r} exists already; rename it first")
-        out = self._columns(dataset, BestLabels(top_n, threshold, raw, scored), outputs, cells)
+        out = self.predicted(dataset, BestLabels(top_n, threshold, raw, scored), outputs, cells)
         every = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(every, label + 1))
         return out.withColumn(tagged, tags).drop("__labels__")

@@ -30,7 +30,7 @@ from ..schema import SLICES, attribute_metadata
 from ..solvers.ranking import complete
 from .base import StateEstimator, StateModel
 from .params import FITTING
-from .rows import feature_cells, map_rows
+from .rows import map_rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -96,8 +96,7 @@ class MultiLabelExtractorModel(StateModel, _Output):
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
         task = Project(EXTRACTORS.create(self._extra["extractor"]), self.state, output)
-        cells = feature_cells(dataset, self.getFeaturesCol(), self.numFeatures, self.places(dataset))
-        out = map_rows(dataset, cells, task, {output: "vector"})
+        out = map_rows(dataset, self.cells(dataset), task, {output: "vector"})
         metadata = attribute_metadata(self.names)
         if len(widths := self.label_slices()) > 1:
             metadata[SLICES] = widths

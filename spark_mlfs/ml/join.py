@@ -20,7 +20,6 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 from pyspark.ml.functions import array_to_vector
-from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -29,7 +28,7 @@ from ..blocks.codec import State, binary_array, decode, encode
 from ..engine.base import one_thread
 from ..errors import DataError, ParameterError
 from ..kernels.knn import Nearest, Rows, nearest
-from .rows import lists_of, model_rows
+from .rows import FeatureCells, lists_of
 
 CHUNK_BYTES = 4 << 20  # of the rows of one chunk
 BLOCK_BYTES = 8 << 20  # of the training rows of one block
@@ -60,8 +59,7 @@ def training_blocks(spark: SparkSession, x: np.ndarray | sp.csr_matrix) -> DataF
 def map_against(
     dataset: DataFrame,
     features: str,
-    width: int,
-    positions: np.ndarray | None,
+    cells: FeatureCells,
     blocks: DataFrame,
     points: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows],
     training: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows],
@@ -78,19 +76,14 @@ def map_against(
             "the training set is too large to travel to every task, and what joins it by blocks takes no stream: transform the "
             "batches, in writeStream.foreachBatch"
         )
-    if features not in dataset.columns:
-        raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
     for name in outputs:
         if name in dataset.columns:
             raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
-    kind = dataset.schema[features].dataType
-    vectors = isinstance(kind, VectorUDT)
-    if not vectors and not (isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType)):
-        raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
+    vectors = cells.vectors
     extra = "__spark_mlfs_features__"
     whole = dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>"))
     whole = by_hash(whole)
-    chunks = whole.mapInArrow(RowChunks(extra if not vectors else features, vectors, width, positions, not vectors), KEYED)
+    chunks = whole.mapInArrow(RowChunks(extra if not vectors else features, cells, not vectors), KEYED)
     chunks = chunks.repartition("key").withColumnRenamed("data", "chunk").withColumnRenamed("first", "nothing")
     start = blocks.agg(F.min("first").alias("start"), F.count("first").alias("blocks"))
     pairs = chunks.crossJoin(blocks.crossJoin(start)).select(
@@ -129,9 +122,7 @@ class RowChunks:
     """Arrow batches to chunks: the rows whole, and their features as a matrix."""
 
     features: str
-    vectors: bool
-    width: int
-    positions: np.ndarray | None
+    cells: FeatureCells
     drop: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -144,7 +135,7 @@ class RowChunks:
 
     def _chunk(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         column = rows.column(rows.schema.get_field_index(self.features))
-        x = model_rows(column, self.vectors, self.width, self.positions)
+        x = self.cells(column, None)
         if self.drop:
             keep = [i for i, name in enumerate(rows.schema.names) if name != self.features]
             rows = pa.RecordBatch.from_arrays([rows.column(i) for i in keep], names=[rows.schema.names[i] for i in keep])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from pyspark.sql import types as T
 
 from ..blocks.features import read_features
 from ..errors import DataError, ParameterError
+from ..kernels.missing import IS_MISSING, REFUSED, filled
 
 
 def feature_positions(names: np.ndarray, indices: np.ndarray, slots: Sequence[str], column: str) -> np.ndarray:
@@ -48,32 +50,6 @@ def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> s
 # ---- functions of rows ----
 
 
-def model_rows(
-    column: pa.Array, vectors: bool, width: int, positions: np.ndarray | None, before: int | None = None
-) -> np.ndarray | sp.csr_matrix:
-    """(rows, width) float64 features of a batch of arrays, or of the structs of vectors; CSR where any row is sparse. `positions`
-    selects and orders the columns: what others hold does not matter. `DataError` for null cells, what is no finite number, and
-    other widths; with `before`, how many rows of the partition came before, it names the row by its place."""
-    used = None
-    if positions is not None:
-        used = np.zeros(width, bool)
-        used[positions] = True
-    x, problem = read_features(column, vectors, narrow=False, used=used)
-    if problem is not None:
-        what, row, slot = problem
-        called = "a row" if before is None else f"row {before + row + 1} of part {_partition()}"
-        raise DataError(f"{called} cannot be used: {what if slot is None else f'its feature {slot} {what}'}")
-    if x.shape[1] != width:
-        raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {width}")
-    if positions is None:
-        return x
-    if not sp.issparse(x):
-        return np.take(x, positions, axis=1)
-    x = x[:, positions]
-    x.sort_indices()  # sums over a row's entries are in the order of the features
-    return x
-
-
 def _partition() -> int:
     """The partition that this task works on."""
     from pyspark import TaskContext
@@ -83,19 +59,49 @@ def _partition() -> int:
 
 
 Matrix = np.ndarray | sp.csr_matrix
-Reader = Callable[[pa.Array, int], Matrix]  # of a batch's cells, and how many rows of the partition came before
+Reader = Callable[..., Matrix]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
 
 
 @dataclass(frozen=True)
 class FeatureCells:
-    """Reads arrays, or the structs of vectors, as `model_rows`."""
+    """Reads arrays, or the structs of vectors, as (rows, width) float64 features; CSR where any row is sparse. `positions`
+    selects and orders the columns: what others hold does not matter. `fill` are the values of missing ones, `names` those of the
+    features, both in that order. `DataError` for null cells, what is no finite number, and other widths; it names the row by its
+    id, or with `before`, how many rows of the partition came before, by its place."""
 
     vectors: bool
     width: int
     positions: np.ndarray | None = None
+    fill: np.ndarray | None = None
+    names: Sequence[str] | None = None
 
-    def __call__(self, column: pa.Array, before: int) -> Matrix:
-        return model_rows(column, self.vectors, self.width, self.positions, before)
+    def __call__(self, column: pa.Array, before: int | None = None, ids: pa.Array | None = None) -> Matrix:
+        used = None
+        if self.positions is not None:
+            used = np.zeros(self.width, bool)
+            used[self.positions] = True
+        x, problem = read_features(column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None)
+        if problem is not None:
+            what, row, slot = problem
+            called = "a row" if before is None else f"row {before + row + 1} of part {_partition()}"
+            called = f"row {ids[row]}" if ids is not None and ids[row].is_valid else called
+            if slot is not None:
+                what = f"its feature {self._called(slot)} {REFUSED if what == IS_MISSING else what}"
+            raise DataError(f"{called} cannot be used: {what}")
+        if x.shape[1] != self.width:
+            raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {self.width}")
+        if self.positions is not None and not sp.issparse(x):
+            x = np.take(x, self.positions, axis=1)
+        elif self.positions is not None:
+            x = x[:, self.positions]
+            x.sort_indices()  # sums over a row's entries are in the order of the features
+        return filled(x, self.fill)
+
+    def _called(self, slot: int) -> str:
+        """Return the name of a column, or its number."""
+        if self.names is None:
+            return str(slot)
+        return repr(self.names[slot if self.positions is None else int(np.flatnonzero(self.positions == slot)[0])])
 
 
 @dataclass(frozen=True)
@@ -104,18 +110,19 @@ class Cells:
 
     column: Column
     read: Reader
+    id: Column | None = None  # what messages call a row
 
 
-def feature_cells(dataset: DataFrame, features: str, width: int, positions: np.ndarray | None = None) -> Cells:
-    """The column of vectors or arrays of `width` entries, which `positions` reorders, or selects from. `ParameterError` where it
-    is absent or something else."""
+def feature_cells(dataset: DataFrame, features: str, width: int, *how: Any, id: Column | None = None) -> Cells:
+    """The column of vectors or arrays of `width` entries, which `how` says to read as `FeatureCells` does. `ParameterError` where
+    it is absent or something else."""
     if features not in dataset.columns:
         raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
     kind = dataset.schema[features].dataType
     if isinstance(kind, VectorUDT):
-        return Cells(F.unwrap_udt(F.col(features)), FeatureCells(True, width, positions))
+        return Cells(F.unwrap_udt(F.col(features)), FeatureCells(True, width, *how), id)
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
-        return Cells(F.col(features).cast("array<double>"), FeatureCells(False, width, positions))
+        return Cells(F.col(features).cast("array<double>"), FeatureCells(False, width, *how), id)
     raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
 
 
@@ -153,7 +160,8 @@ def map_rows(
     temporary, input_column = "__spark_mlfs_rows__", "__spark_mlfs_source__"
     # a step of its own, kept apart by the condition: Spark 4.3 cannot hand a vector column of a Parquet file past a UDF
     dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, cells.column))
-    out = dataset.withColumn(temporary, task.udf(schema)(F.col(input_column)))
+    ids = [] if cells.id is None else [cells.id.cast("string")]
+    out = dataset.withColumn(temporary, task.udf(schema, len(ids))(F.col(input_column), *ids))
     for i, (name, type_name) in enumerate(outputs.items()):
         value = F.col(f"{temporary}.c{i}")
         out = out.withColumn(name, array_to_vector(value) if type_name == "vector" else value)
@@ -167,38 +175,40 @@ class RowTask:
         self.function, self.lists, self.read = function, lists, read
         self.seen = 0  # rows of the partition so far
 
-    def __call__(self, column: pa.Array) -> pa.StructArray:
+    def __call__(self, column: pa.Array, *ids: pa.Array) -> pa.StructArray:
         from ..engine.base import one_thread
 
         if not len(column):
             return self._struct([pa.array([], kind) for kind in self.lists.values()])
         with one_thread():
-            columns = self.function(self.read(column, self.seen))
+            columns = self.function(self.read(column, self.seen, *ids))
         self.seen += len(column)
         return self._struct([lists_of(columns[name]) for name in self.lists])
 
     def _struct(self, columns: list[pa.Array]) -> pa.StructArray:
         return pa.StructArray.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
 
-    def udf(self, schema: str) -> Callable[[Column], Column]:
-        """The task as an iterator of batches, so that what it holds is unpickled once a task. Spark before 4.1 has no UDF of
-        Arrow arrays: there they pass through pandas, value by value."""
+    def udf(self, schema: str, ids: int = 0) -> Callable[..., Column]:
+        """The task as an iterator of batches, so that what it holds is unpickled once a task; with `ids` = 1 the rows' ids come
+        beside their cells. Spark before 4.1 has no UDF of Arrow arrays: there they pass through pandas, value by value."""
         if hasattr(F, "arrow_udf"):
 
-            def arrays(columns: Iterator[pa.Array]) -> Iterator[pa.Array]:
-                return map(self, columns)
+            def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
+                return itertools.starmap(self, columns) if ids else map(self, columns)
 
-            arrays.__annotations__ = {"columns": Iterator[pa.Array], "return": Iterator[pa.Array]}
+            batch = tuple[pa.Array, pa.Array] if ids else pa.Array
+            arrays.__annotations__ = {"columns": Iterator[batch], "return": Iterator[pa.Array]}
             return F.arrow_udf(arrays, schema)
 
         def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
             for column in columns:
-                computed = self(_arrow(column))
+                computed = self(_arrow(column[0]), pa.array(column[1], pa.string())) if ids else self(_arrow(column))
                 yield pd.DataFrame({field.name: computed.field(field.name).to_pandas() for field in computed.type})
 
         # a vector arrives as a struct: one column a field
         cells = pd.DataFrame if getattr(self.read, "vectors", False) else pd.Series
-        frames.__annotations__ = {"columns": Iterator[cells], "return": Iterator[pd.DataFrame]}
+        batches = Iterator[tuple[cells, pd.Series] if ids else cells]
+        frames.__annotations__ = {"columns": batches, "return": Iterator[pd.DataFrame]}
         return F.pandas_udf(frames, schema)
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
@@ -36,10 +36,10 @@ from ..select import Constraints
 from ..select.constraints import whole_groups
 from ..select.modes import COLUMNS, LEVELS, RULES
 from ..select.rules import passing
-from .base import MultiLabelEstimator, Saved
+from .base import MOST_NAMES, MultiLabelEstimator, Saved
 from .params import FITTING
 from .persistence import SavedData, load_ranking
-from .rows import feature_positions
+from .rows import Cells, feature_cells, feature_positions
 from .shared import (
     CONSTRAINTS,
     GRADING,
@@ -52,7 +52,7 @@ from .shared import (
     SelectionAccessors,
     WeightingAccessors,
 )
-from .slices import sliced
+from .slices import filled_array, filled_vector, sliced
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -224,7 +224,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     @property
     def summary(self) -> dict[str, Any]:
-        return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged")}
+        return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged", "fill")}
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
         """The first `most` selected features' relevance as bars, the scores of picks as marks; matplotlib's axes."""
@@ -244,12 +244,14 @@ class MultiLabelSelectorModel(Saved, _Selection):
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
         indices = np.array(self.selectedFeatures, np.int64)
+        fill = None if self.fill() is None else self.fill()[indices]
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
             width = self.numFeatures
             if len(indices):
                 ordinals = F.array(*(F.lit(int(i) + 1) for i in indices))
                 selected = F.transform(ordinals, lambda ordinal: F.element_at(F.col(column), ordinal))
+                selected = selected if fill is None else filled_array(selected.cast("array<double>"), fill)
             else:
                 selected = F.array().cast(kind)
             problem = f"an array in {column!r} has not the {width} entries the selection was fitted on"
@@ -260,6 +262,8 @@ class MultiLabelSelectorModel(Saved, _Selection):
             raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
         places, width = self.places(dataset)
         out = sliced(dataset, column, output, places, width)
+        if fill is not None and len(indices):
+            out = out.withColumn(output, filled_vector(F.col(output), fill))
         kept = np.array(self.featureNames, object)[indices]
         return with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
 
@@ -269,6 +273,16 @@ class MultiLabelSelectorModel(Saved, _Selection):
         column, indices = self.getFeaturesCol(), np.array(self.selectedFeatures, np.int64)
         names, slots = np.array(self.featureNames, object), attribute_names(dataset, column)
         return self._positions(names, indices, slots, column), len(names) if slots is None else len(slots)
+
+    def cells(self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None) -> Cells:
+        """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what messages call a row."""
+        places, width = self.places(dataset)
+        order = np.arange(len(places)) if order is None else order
+        kept, fill = np.array(self.selectedFeatures, np.int64)[order], self.fill()
+        named = self._extra.get("named") and len(kept) <= MOST_NAMES
+        names = list(np.array(self.featureNames, object)[kept]) if named else None
+        fill = None if fill is None else fill[kept]
+        return feature_cells(dataset, self.getFeaturesCol(), width, places[order], fill, names, id=id)
 
     def _positions(self, names: np.ndarray, indices: np.ndarray, slots: list[str] | None, column: str) -> np.ndarray:
         """Where the selected features are in a frame whose names are `slots`: by name where both sides have names."""

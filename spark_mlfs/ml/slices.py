@@ -48,6 +48,22 @@ def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, wid
     return dataset.withColumn(output, F.when(F.col(column).isNull(), None).when(size == width, kept).otherwise(wrong))
 
 
+def filled_vector(column: Column, fill: np.ndarray) -> Column:
+    """Return vectors with `fill` in place of their NaN; the others as they are."""
+    parts = F.unwrap_udt(column)
+    values, stored, of = parts["values"], parts["indices"], _doubles(fill)
+    dense = array_to_vector(filled_array(values, fill))
+    entries = F.transform(values, lambda v, at: F.nanvl(v, F.element_at(of, F.element_at(stored, at + 1) + 1)))
+    whole = F.when(parts["type"] == SPARSE, _sparse_cell(stored, entries, len(fill))).otherwise(dense)
+    return F.when(F.array_contains(values, float("nan")), whole).otherwise(column)
+
+
+def filled_array(column: Column, fill: np.ndarray) -> Column:
+    """Return arrays of doubles with `fill` in place of NaN and null."""
+    of = _doubles(fill)
+    return F.transform(column, lambda v, at: F.coalesce(F.nanvl(v, F.element_at(of, at + 1)), F.element_at(of, at + 1)))
+
+
 def _has_slicer() -> bool:
     """Whether there is a VectorSlicer."""
     return jvm_within_reach()
@@ -67,9 +83,14 @@ def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> C
     if (np.diff(places) < 0).any():
         pairs = F.array_sort(F.arrays_zip(indices.alias("i"), entries.alias("x")))
         indices, entries = pairs["i"], pairs["x"]
+    return _sparse_cell(indices, entries, len(places))
+
+
+def _sparse_cell(indices: Column, entries: Column, width: int) -> Column:
+    """A sparse vector of its parts."""
     cell = F.struct(
         F.lit(SPARSE).cast("tinyint").alias("type"),
-        F.lit(len(places)).alias("size"),
+        F.lit(width).alias("size"),
         indices.alias("indices"),
         entries.alias("values"),
     )
@@ -80,3 +101,8 @@ def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> C
 def _numbers(values: np.ndarray) -> Column:
     """Numbers as an array column: one literal, folded once, where `F.array` would plan an expression a number."""
     return F.split(F.lit(",".join(map(str, values.tolist()))), ",").cast("array<int>")
+
+
+def _doubles(values: np.ndarray) -> Column:
+    """The same of doubles, to the bit."""
+    return F.split(F.lit(",".join(map(repr, values.tolist()))), ",").cast("array<double>")

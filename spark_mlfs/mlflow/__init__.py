@@ -184,15 +184,19 @@ def log_tagger(
     """Logs a fitted selection and classifier (a PipelineModel, or its stages) as ``mlflow.pyfunc``, which needs no Spark.
 
     ``mlflow.pyfunc.load_model(uri).predict(table)`` takes a pandas frame with the pipeline's columns by name (further ones are
-    left aside), or the features as an array, dense or sparse; it gives a frame of ``tags`` and ``scores``, best first: the
-    predicted labels, the `top_n` best, or those that score at least `threshold` (also as ``params`` of a call). The same bits
-    as `tagged` on Spark. `ParameterError` for a pipeline with stages that are not this library's, such as the words of a text.
+    left aside, and those that are not selected may be absent), or the features as an array, dense or sparse; it gives a frame of
+    ``tags`` and ``scores``, best first: the predicted labels, the `top_n` best, or those that score at least `threshold` (also as
+    ``params`` of a call). The same bits as `tagged` on Spark. `ParameterError` for a pipeline with stages that are not this
+    library's, such as the words of a text.
     """
     mlflow = _mlflow("pyfunc")
     from .function import Tagger
     from .tagger import Steps
 
     function = Tagger(Steps.of(pipeline), top_n, threshold)
+    types = import_module("mlflow.types")  # what predict takes as params: without a schema MLflow keeps them from the function
+    taken = types.ParamSchema([types.ParamSpec("top_n", "long", None), types.ParamSpec("threshold", "double", None)])
+    options.setdefault("signature", mlflow.models.ModelSignature(params=taken))
     options.setdefault("pip_requirements", [*requirements(spark=False), f"mlflow-skinny=={metadata.version('mlflow-skinny')}"])
     with _run():
         where = "name" if "name" in signature(mlflow.pyfunc.log_model).parameters else "artifact_path"  # before MLflow 3

@@ -16,8 +16,7 @@ class Tagger(PythonModel):
         self.steps, self.top_n, self.threshold = steps, top_n, threshold
 
     def predict(self, context, model_input, params: dict[str, Any] | None = None):  # noqa: ANN001, ANN201
-        given = params or {}
-        chosen = {"top_n": self.top_n, "threshold": self.threshold}
-        if given.keys() & chosen.keys():
-            chosen = {name: given.get(name) for name in chosen}
-        return tags(self.steps, model_input, **chosen)
+        given = {name: (params or {}).get(name) for name in ("top_n", "threshold")}
+        if set(given.values()) == {None}:  # MLflow gives those that a call leaves out as None
+            given = {"top_n": self.top_n, "threshold": self.threshold}
+        return tags(self.steps, model_input, **given)

@@ -18,6 +18,7 @@ from ..errors import DataError, ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import scaled
 from ..faces.tags import best_labels
+from ..kernels.missing import filled
 
 
 @dataclass
@@ -25,7 +26,8 @@ class Steps:
     """Stages of a tagger for rows of features x (n, d): columns are taken, extracted from, and a classifier predicts.
 
     `columns` are the names of the d features a table must have, None where they have none; `steps` pairs of "take" and the
-    places of columns, or of "extract" and (name, state); then the classifier's name and state, and the labels' names.
+    places of columns, of "fill" and what stands for their missing values, or of "extract" and (name, state); then the
+    classifier's name and state, and the labels' names.
     """
 
     width: int
@@ -39,6 +41,7 @@ class Steps:
     @staticmethod
     def of(pipeline: Any) -> Steps:
         """The steps of a fitted pipeline. `ParameterError` where it has others."""
+        from ..ml.base import StateModel
         from ..ml.classifiers import MultiLabelClassificationModel
         from ..ml.extractors import MultiLabelExtractorModel
         from ..ml.selectors import MultiLabelSelectorModel
@@ -59,24 +62,23 @@ class Steps:
                 names = columns = stage.getInputCols()
                 width = len(names)
                 continue
-            trained = _trained(stage)
-            if trained is None:
+            if not isinstance(stage, MultiLabelSelectorModel | StateModel):
                 raise ParameterError(
                     f"a tagger without Spark knows selections, extractors and classifiers of this library, not "
                     f"{type(stage).__name__}; log the pipeline with spark_mlfs.mlflow.log_model, which runs on Spark"
                 )
-            own, named = trained
+            own, named, fill = stage.featureNames, bool(stage.summary.get("named")), stage.fill()
             if not width:
                 width, columns = len(own), own if named else None
                 names = columns
-            places = _places(own if named else None, names)
-            if isinstance(stage, MultiLabelSelectorModel):
-                kept = np.array(stage.selectedFeatures, np.int64)
-                steps.append(("take", kept if places is None else places[kept]))
-                names = [own[i] for i in kept] if named else None
-                continue
-            if places is not None:
+            kept = np.array(stage.selectedFeatures if hasattr(stage, "selectedFeatures") else range(len(own)), np.int64)
+            places = _places([own[i] for i in kept], names) if named and names not in (None, own) else kept
+            if len(places) < len(own) or (places != np.arange(len(places))).any() or not steps:
                 steps.append(("take", places))
+            if fill is not None:
+                steps.append(("fill", fill[kept]))
+            if isinstance(stage, MultiLabelSelectorModel):
+                names = [own[i] for i in kept] if named else None
             if isinstance(stage, MultiLabelExtractorModel):
                 steps.append(("extract", (stage.summary["extractor"], stage.state)))
                 names = stage.names
@@ -85,31 +87,43 @@ class Steps:
 
     def predict(self, table: Any) -> tuple[np.ndarray, np.ndarray]:
         """(labels (n, q) of 0 and 1, scores (n, q)) of the rows of a table. `DataError` for what it lacks."""
-        x = self._features(table)
-        for what, how in self.steps:
+        x, names, steps = self._features(table)
+        for what, how in steps:
             if what == "take":
-                x = x[:, how]
+                x, names = x[:, how], None if names is None else [names[i] for i in how]
+            elif what == "fill":
+                x = filled(x, how)
             else:
+                wrong_value(x, names)
                 name, state = how
-                x = EXTRACTORS.create(name).project(state, scaled(state, x))
+                x, names = EXTRACTORS.create(name).project(state, scaled(state, x)), None
+        wrong_value(x, names)
         if self._predictor is None:
             self._predictor = CLASSIFIERS.create(self.classifier).predictor(self.state)
         return self._predictor.predict(x)
 
-    def _features(self, table: Any) -> np.ndarray | sp.csr_matrix:
+    def _features(self, table: Any) -> tuple[np.ndarray | sp.csr_matrix, list[str] | None, list[tuple[str, Any]]]:
+        """Return the features of a table, their names, and the steps to come: of named columns those that are needed."""
+        steps = self.steps
         if isinstance(table, pd.DataFrame):
-            if self.columns is not None and set(map(str, table.columns)) & set(self.columns):
-                absent = [name for name in self.columns if name not in table.columns]
+            cells = table.iloc[:, 0] if table.shape[1] == 1 else ()
+            if any(isinstance(cell, list | tuple | np.ndarray) for cell in cells):
+                try:
+                    table = np.array([np.asarray(cell, float) for cell in cells])
+                except (TypeError, ValueError):
+                    raise DataError(f"the cells of {table.columns[0]!r} are not arrays of {self.width} numbers each") from None
+            elif self.columns is not None and any(isinstance(name, str) for name in table.columns):
+                needed, steps = self.columns, self.steps
+                if steps and steps[0][0] == "take":
+                    needed, steps = [self.columns[i] for i in steps[0][1]], steps[1:]
+                absent = [name for name in needed if name not in table.columns]
                 if absent:
                     raise DataError(f"the table lacks {len(absent)} of the columns the model was fitted on, {absent[0]!r} first")
-                table = table[self.columns]
-            elif table.shape[1] == 1 and len(table) and np.ndim(table.iloc[0, 0]) == 1:
-                table = np.stack([np.asarray(row, float) for row in table.iloc[:, 0]])  # a column of arrays
+                table = table[needed]
         x, names = features_of(table)
-        if x.shape[1] != self.width:
+        if steps is self.steps and x.shape[1] != self.width:
             raise DataError(f"the table has {x.shape[1]} features, the model was fitted on {self.width}")
-        wrong_value(x, names)
-        return x.astype(np.float64)
+        return x.astype(np.float64), names, steps
 
     def __reduce__(self) -> tuple[Any, ...]:
         held = pickle.dumps({**self.__dict__, "_predictor": None})
@@ -123,22 +137,8 @@ def _whole(held: bytes, checksum: int) -> Steps:
     return Steps(**pickle.loads(held))
 
 
-def _trained(stage: Any) -> tuple[list[str], bool] | None:
-    """Names of the features a stage was fitted on, and whether they were the frame's own; None for another library's stage."""
-    from ..ml.base import Saved, StateModel
-
-    if isinstance(stage, StateModel):
-        return stage.featureNames, bool(stage.summary.get("named"))
-    if isinstance(stage, Saved) and hasattr(stage, "selectedFeatures"):
-        ranking = stage.ranking.sort_values("index")
-        return list(ranking["name"]), bool(stage.summary.get("named"))
-    return None
-
-
-def _places(trained: list[str] | None, names: list[str] | None) -> np.ndarray | None:
-    """Where the features a stage was fitted on stand among `names`; None where they are in their order, or have no names."""
-    if trained is None or names is None or trained == names:
-        return None
+def _places(trained: list[str], names: list[str]) -> np.ndarray:
+    """Where the features a stage takes stand among `names`."""
     where = {name: i for i, name in enumerate(names)}
     absent = [name for name in trained if name not in where]
     if absent:

@@ -42,7 +42,7 @@ import pyarrow.csv
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, ParameterError
-from ..schema import FEATURES, LABELS, with_names
+from ..schema import LABELS, with_names
 from . import vectors
 from .faults import notice
 from .lines import MAX_XML, Lines, TextFiles, beside, near, open_text, parse, small_file
@@ -106,8 +106,7 @@ def arff(
     chosen = _labels(spark, files, header, labels, ignore)
     plan = Plan(header, chosen, ignore, nominal, binarize_labels, missing)
     frame = parse(files, partial(_parse, plan=plan))
-    frame = impute(frame, missing, plan.feature_names) if missing == "mean" else frame
-    frame = with_names(frame, FEATURES, plan.feature_names)
+    frame = impute(frame, missing, plan.feature_names, settled=True)
     return with_names(frame, LABELS, plan.label_names)
 
 

@@ -1,18 +1,14 @@
-"""Missing feature values, the same for every reader.
+"""Missing feature values, the same for every reader: `kernels.missing` says what becomes of them. ``"keep"`` leaves them NaN, for
+a fitted model, which fills them.
 
-`missing`
-    ``"error"`` (default)  a missing value is refused, naming where it is
-    ``"mean"``             the mean of the column's known values (of a sparse column, its zeros included); a column without
-                           any known value becomes 0
-    ``"zero"``             0
-    ``"drop"``             the row is left out; the other rows keep their ids
-Inside the readers a missing value is NaN.
+The frame says in the metadata of its features what was done, and the fill of every feature: an estimator takes it from there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,18 +16,29 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError
-from ..schema import FEATURES
+from ..kernels import missing as policies
+from ..schema import FEATURES, FILL, attribute_metadata
 from . import vectors
 from .faults import reading
 from .vectors import Vectors
 
-POLICIES = ("error", "mean", "zero", "drop")
-_BITS = 30
+POLICIES = (*policies.POLICIES, "keep")
 
 
 def check_policy(missing: str) -> None:
     if missing not in POLICIES:
         raise ParameterError(f"missing={missing!r} is not known: it is one of {', '.join(map(repr, POLICIES))}")
+
+
+def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
+    """Return the policy of a reader of later rows where `missing` is asked for: what a model was `fitted` to fill is left to it.
+    `ParameterError` where another fill is asked for."""
+    own = fitted.get("missing")
+    if own not in ("mean", "zero"):
+        return missing or "error"
+    if missing in ("mean", "zero") and missing != own:
+        raise ParameterError(f"missing={missing!r}: the model was trained with missing={own!r}, and fills values as it did there")
+    return "keep" if missing in (None, own) else missing
 
 
 def settle(
@@ -41,7 +48,7 @@ def settle(
     n = len(features)
     everything = np.arange(n)
     unknown = np.isnan(features.values)
-    if not unknown.any() or (missing == "mean" and means is None):
+    if not unknown.any() or missing == "keep" or (missing == "mean" and means is None):
         return everything, features
     if missing == "error":
         at = int(np.flatnonzero(unknown)[0])
@@ -61,20 +68,19 @@ def settle(
     return everything, Vectors(features.size, features.dense, lengths, features.indices[~zero], filled[~zero])
 
 
-def impute(frame: DataFrame, missing: str, names: Sequence[str] | None) -> DataFrame:
-    """`frame` with NaN in the column ``features`` replaced or its row dropped; for ``"mean"`` it reads the data twice.
-
-    The means are exact sums of fixed-point numbers, so they do not depend on the partitioning.
-    """
+def impute(frame: DataFrame, missing: str, names: Sequence[str] | None, settled: bool = False) -> DataFrame:
+    """`frame` with NaN in the column ``features`` replaced or its row dropped, where they are not `settled` so far that only a
+    mean is left; for ``"mean"`` it reads the data twice. Its features have their `names`, and say what fills them."""
     check_policy(missing)
-    means = _means(frame) if missing == "mean" else None
-    if means is not None and not len(means):
-        return frame
-    dense_means = None
-    if means is not None:
-        dense_means = np.zeros(max(means) + 1)
-        dense_means[list(means)] = list(means.values())
-    return frame.mapInArrow(partial(_impute, missing=missing, names=names, means=dense_means), frame.schema)
+    fitted = {} if missing in ("error", "keep") else {"missing": missing}
+    means, lacking = None, missing != "keep" and not settled
+    if missing == "mean":
+        means, lacking = _means(frame)
+        fitted["fill"] = means.tolist()
+    if lacking:
+        frame = frame.mapInArrow(partial(_impute, missing=missing, names=names, means=means), frame.schema)
+    metadata = {**(attribute_metadata(names) if names else {}), **({FILL: fitted} if fitted else {})}
+    return frame.withMetadata(FEATURES, metadata) if metadata else frame
 
 
 def _impute(
@@ -95,36 +101,33 @@ def _impute(
             yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
-def _means(frame: DataFrame) -> dict[int, float]:
-    """Mean of the known values of every column with a missing one; exact, whatever the partitioning."""
+def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
+    """The mean of the known values of every column as far as the last that has one other than 0, and whether any value is
+    missing."""
     features = frame.select(FEATURES)
     with reading():
         extents = (
             features.mapInArrow(_extent, "slot int, missing long, largest double, rows long")
             .groupBy("slot")
             .agg(F.sum("missing").alias("missing"), F.max("largest").alias("largest"), F.sum("rows").alias("rows"))
-            .where("missing > 0 or slot = -1")
-            .collect()
+            .toPandas()
         )
-        rows = sum(r["rows"] for r in extents)
-        columns = sorted((r["slot"], r["missing"], r["largest"]) for r in extents if r["slot"] >= 0)
-        if not columns:
-            return {}
-        slots = np.array([c[0] for c in columns])
-        # A power of two above the largest value: scaling by it is exact.
-        scale = np.array([np.ldexp(1.0, int(np.frexp(c[2])[1])) if c[2] > 0 else 1.0 for c in columns])
+        slots = extents["slot"].to_numpy()
+        width = int(slots.max(initial=-1)) + 1
+        missing, largest = np.zeros(width, np.int64), np.zeros(width)
+        missing[slots[slots >= 0]] = extents["missing"][slots >= 0]
+        largest[slots[slots >= 0]] = extents["largest"][slots >= 0]
+        scale = policies.scale_above(largest)
         sums = (
-            features.mapInArrow(partial(_fixed_point, slots=slots, scale=scale), "slot int, high long, low long")
+            features.mapInArrow(partial(_fixed_point, scale=scale), "slot int, high long, low long")
             .groupBy("slot")
             .agg(F.sum("high").alias("high"), F.sum("low").alias("low"))
-            .collect()
+            .toPandas()
         )
-    total = {r["slot"]: (r["high"] << _BITS) + r["low"] for r in sums}
-    means = {}
-    for (slot, missing, _), factor in zip(columns, scale, strict=True):
-        known = rows - missing
-        means[slot] = (total.get(slot, 0) / known) / float(1 << 2 * _BITS) * float(factor) if known else 0.0
-    return means
+    high, low = np.zeros((2, width), np.int64)
+    high[sums["slot"]], low[sums["slot"]] = sums["high"], sums["low"]
+    known = int(extents["rows"].sum()) - missing
+    return np.array(policies.means_of_sums(high, low, known, scale)), bool(missing.any())
 
 
 def _extent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -136,9 +139,8 @@ def _extent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if v.size > len(missing):
             missing = np.pad(missing, (0, v.size - len(missing)))
             largest = np.pad(largest, (0, v.size - len(largest)))
-        unknown = np.isnan(v.values)
-        missing += np.bincount(v.indices[unknown], minlength=len(missing))
-        np.maximum.at(largest, v.indices[~unknown], np.abs(v.values[~unknown]))
+        counts, magnitudes = policies.count_missing(v.indices, v.values, len(missing))
+        missing, largest = missing + counts, np.maximum(largest, magnitudes)
     slots = np.flatnonzero((missing > 0) | (largest > 0))
     yield pa.RecordBatch.from_arrays(
         [
@@ -151,17 +153,13 @@ def _extent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     )
 
 
-def _fixed_point(batches: Iterator[pa.RecordBatch], slots: np.ndarray, scale: np.ndarray) -> Iterator[pa.RecordBatch]:
-    """Sums of the known values of some columns as integers of 2·30 bits below the column's scale."""
-    high, low = np.zeros(len(slots), np.int64), np.zeros(len(slots), np.int64)
+def _fixed_point(batches: Iterator[pa.RecordBatch], scale: np.ndarray) -> Iterator[pa.RecordBatch]:
+    """Sums of the known values of every column as integers of 2·30 bits below the column's scale."""
+    high, low = np.zeros((2, len(scale)), np.int64)
     for batch in batches:
         v = vectors.from_arrow(batch.column(0))
-        column = np.searchsorted(slots, v.indices).clip(max=len(slots) - 1)
-        used = (slots[column] == v.indices) & ~np.isnan(v.values)
-        column, values = column[used], v.values[used]
-        scaled = values / scale[column] * float(1 << _BITS)
-        whole = np.rint(scaled)
-        rest = np.rint((scaled - whole) * float(1 << _BITS))
-        np.add.at(high, column, whole.astype(np.int64))
-        np.add.at(low, column, rest.astype(np.int64))
-    yield pa.RecordBatch.from_arrays([pa.array(slots.astype(np.int32)), pa.array(high), pa.array(low)], ["slot", "high", "low"])
+        stored = v.indices < len(scale)  # others are 0
+        whole, rest = policies.sum_known(v.indices[stored], v.values[stored], scale)
+        high, low = high + whole, low + rest
+    slots = pa.array(np.arange(len(scale), dtype=np.int32))
+    yield pa.RecordBatch.from_arrays([slots, pa.array(high), pa.array(low)], ["slot", "high", "low"])

@@ -42,6 +42,7 @@ from pyspark.sql.types import (
     FractionalType,
     IntegralType,
     LongType,
+    NullType,
     NumericType,
     StringType,
     StructField,
@@ -49,6 +50,7 @@ from pyspark.sql.types import (
 )
 
 from ..errors import LARGE_WHOLE, DataError, ParameterError
+from ..kernels.missing import REFUSED
 from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names, with_names, with_packed_from
 from .faults import first_repeated, notice, of_spark, reading
 from .frames import as_spark
@@ -59,6 +61,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FORMATS = ("parquet", "delta", "csv", "json", "table")
+NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
 
 
@@ -75,20 +78,21 @@ def table(
     reader_options: dict[str, str] | None = None,
     weight: str | None = None,
     graded: bool = False,
+    needed: Sequence[str] = (),
 ) -> DataFrame:
     """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`. `weight` names the column of
     the rows' weights, which becomes ``weight``.
 
     `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
     pandas'. `reader_options` go to Spark's reader (CSV: header and inferSchema are on unless given). `missing` says what a null
-    or NaN feature becomes (see `missing`). `label_names` are the labels of one column, in order: tags are then not gathered by a
-    pass of their own, and another tag is refused. `graded` labels are numbers other than 0 and 1, which the estimator is told of
-    as well (``gradedLabels``). Raises `DataError` and `ParameterError`; what only the rows show is raised on
-    an action.
+    or NaN feature becomes (see `missing`); where others are kept, the numeric columns `needed` must not lack one. `label_names`
+    are the labels of one column, in order: tags are then not gathered by a pass of their own, and another tag is refused.
+    `graded` labels are numbers other than 0 and 1, which the estimator is told of as well (``gradedLabels``). Raises `DataError`
+    and `ParameterError`; what only the rows show is raised on an action.
     """
     check_policy(missing)
     source = source_of(spark, path, format, reader_options)
-    return assemble(source, features, labels, id, label_delimiter, missing, label_names, weight, graded)
+    return assemble(source, features, labels, id, label_delimiter, missing, label_names, weight, graded, needed)
 
 
 def source_of(spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None) -> DataFrame:
@@ -273,6 +277,7 @@ def assemble(
     label_names: Sequence[str] | None = None,
     weight: str | None = None,
     graded: bool = False,
+    needed: Sequence[str] = (),
 ) -> DataFrame:
     """``id, features, labels``, and ``weight`` where it is named, out of the named columns of a DataFrame."""
     id_columns, weight_columns = (
@@ -313,19 +318,20 @@ def assemble(
         key.alias("key"),
         shown.alias("shown"),
         x.column.alias("x"),
+        *([_gathered([*needed]).alias("needed")] if needed else []),
         y.column.alias("y"),
         *(F.col(quoted(column)).cast("double").alias("w") for column in weight_columns),
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
     unchecked = _checked(rows, x, y, missing, nulls_only=True)
-    rows = _checked(rows, x, y, missing)
+    rows = _checked(rows, x, y, missing, needed=[*needed])
     features = F.col("x")
     if x.form == "array":
         if missing == "zero":
             filled = F.transform("x", lambda v: F.coalesce(F.nanvl(v, F.lit(0.0)), F.lit(0.0)))
             features = F.when(x.lacking("x"), filled).otherwise(features)
-        elif missing == "mean" and x.nulls:
+        elif missing in ("mean", "keep") and x.nulls:
             features = F.when(x.lacking("x"), F.transform("x", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(features)
         features = array_to_vector(features)
     labels_column = F.col("y")
@@ -336,10 +342,7 @@ def assemble(
     weights = [F.col("w").alias(WEIGHT) for _ in weight_columns]
     frame = rows.select(key, features.alias(FEATURES), labels_column.alias(LABELS), *weights)
     unchecked = unchecked.select(key, F.col("x").alias(FEATURES), labels_column.alias(LABELS), *weights)
-    if missing == "mean" or (missing == "zero" and x.form == "vector"):
-        frame = impute(frame, missing, x.names)
-    if x.names:
-        frame = with_names(frame, FEATURES, x.names)
+    frame = impute(frame, missing, x.names, settled=missing != "zero" or x.form != "vector")
     if y.names:
         frame, unchecked = (with_names(each, LABELS, y.names) for each in (frame, unchecked))
     return with_packed_from(frame, unchecked) if missing in ("error", "drop") else frame
@@ -406,7 +409,9 @@ _NAN, _INFINITY = float("nan"), float("inf")
 _LONGEST_NAMES = 1 << 16  # letters of all names that go into a plan, for messages alone
 
 
-def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str, nulls_only: bool = False) -> DataFrame:
+def _checked(
+    rows: DataFrame, x: Cells, y: Cells, missing: str, nulls_only: bool = False, needed: Sequence[str] = ()
+) -> DataFrame:
     """`rows` (at, key, shown, x, y) as they are; an action on one that cannot be used raises `DataError`. With `nulls_only` only
     nulls that packing would take for something else are looked for: it sees all other faults itself."""
     place = F.concat(
@@ -426,6 +431,10 @@ def _checked(rows: DataFrame, x: Cells, y: Cells, missing: str, nulls_only: bool
         return F.concat(named, F.lit("feature " if x.names else ""), x.called(x.slot("x", bad), entry), F.lit(what))
 
     wrong.append((x.infinite("x"), feature(lambda v: F.abs(v) == _INFINITY, " is infinite; make it finite or null")))
+    if needed:
+        n = Cells(F.col("needed"), "array", needed[0], [*needed])
+        which = n.called(n.slot("needed", F.isnan), "")
+        wrong.append((n.lacking("needed"), F.concat(named, F.lit("feature "), which, F.lit(" " + REFUSED))))
     if missing == "error":
         remedy = ": the value is missing; pass missing='mean', 'zero' or 'drop', or correct the data"
         wrong.append((x.lacking("x"), feature(lambda v: v.isNull() | F.isnan(v), remedy)))
@@ -540,12 +549,25 @@ def _labels(
     return Cells(_gathered(columns), "array", columns[0], columns, grades=graded)
 
 
+def number_of(name: str, kind: DataType) -> Column:
+    """A column of numbers as double, or of texts that are numbers or empty, such as all that a CSV with nothing in a column has.
+    `DataError` for another type; an action on another text raises it."""
+    column = F.col(quoted(name))
+    if isinstance(kind, StringType):
+        said = F.concat(F.lit(f"spark_mlfs.errors.DataError: column {name!r} holds "), F.substring(column, 1, 40))
+        refused = F.raise_error(F.concat(said, F.lit(", no number; correct it, or leave it empty")))
+        return F.when(column.rlike(NUMBER), column).when(F.trim(column) != "", refused).cast("double")
+    if not (_is_number(kind) or isinstance(kind, NullType)):
+        raise DataError(f"column {name!r} is {kind.simpleString()}, not numeric; cast it first")
+    return column.cast("double")
+
+
 def _not_a_number(source: DataFrame, name: str, kind: DataType) -> str:
     """The first text of a string column that is no number, for the message about the column."""
     if not isinstance(kind, StringType):
         return ""
     column = F.col(quoted(name))
-    numeric = column.rlike(r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$")
+    numeric = column.rlike(NUMBER)
     with reading():
         text = source.where(column.isNotNull() & ~numeric).select(F.substring(column, 1, 41)).head()
     return "" if text is None else f" (it holds {text[0][:40]!r})"

@@ -19,7 +19,7 @@ from ..blocks.labels import label_source
 from ..blocks.pack import collected
 from ..errors import DataError, ParameterError, worker_errors
 from ..evaluate.metrics import Sums
-from ..ml.classifiers import BestLabels
+from ..ml.classifiers import BestLabels, LabelVectors
 from ..schema import attribute_names
 from .scorer import Scorer
 
@@ -115,16 +115,22 @@ def value_of(key: int) -> float:
 
 
 def check(
-    scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None, curves: bool = False
+    scorer: Scorer,
+    frame: DataFrame,
+    labels: str,
+    top_n: int | None = None,
+    threshold: float | None = None,
+    curves: bool = False,
+    id: str | None = None,
 ) -> Checked:
     """Return predictions of the pipeline for `frame` beside its column `labels`: vectors or arrays of 0, 1 and NaN, tags or
     numbers.
 
-    `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too. Rows with an
-    unknown label are left out. `DataError` where the
-    labels are none of the model's, or no row has all of them known.
+    `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too; messages
+    call a row by the column `id`. Rows with an unknown label are left out. `DataError` where the labels are none of the model's,
+    or no row has all of them known.
     """
-    states = measured(scorer, frame, labels, top_n, threshold, curves)
+    states = measured(scorer, frame, labels, top_n, threshold, curves, id)
     with scorer.small_batches(frame):
         total = _total(_decoded(bytes(row.state)) for row in collected(states))
     if total is None or not total.rows:
@@ -140,7 +146,13 @@ def _total(states: Iterable[Checked]) -> Checked | None:
 
 
 def measured(
-    scorer: Scorer, frame: DataFrame, labels: str, top_n: int | None = None, threshold: float | None = None, curves: bool = False
+    scorer: Scorer,
+    frame: DataFrame,
+    labels: str,
+    top_n: int | None = None,
+    threshold: float | None = None,
+    curves: bool = False,
+    id: str | None = None,
 ) -> DataFrame:
     """The states that `check` adds up, not yet computed; raises what `check` raises before it looks at a row."""
     classifier = scorer.classifier
@@ -148,13 +160,10 @@ def measured(
     if top_n is not None and not 1 <= top_n <= len(names):
         raise ParameterError(f"top_n = {top_n}: there are {len(names)} labels; give 1 to {len(names)}")
     frame = frame.withColumn(TRUTH, truth(frame, labels, names))
-    rows = scorer.read_of(frame, [TRUTH])
-    for stage in scorer.stages[:-1]:
-        rows = stage.transform(rows)
-    last = classifier.copy({classifier.predictionCol: "_prediction", classifier.rawPredictionCol: "_raw"})
-    rows = last.transform(rows).select(
-        F.col("_kept_0"), vector_to_array("_prediction").alias("labels"), vector_to_array("_raw").alias("scores")
-    )
+    id = id or ("id" if "id" in frame.columns else None)
+    rows, cells = scorer.features(scorer.read_of(frame, [TRUTH, *([id] if id else [])]), F.col("_kept_1") if id else None)
+    both = {"_prediction": "array<double>", "_raw": "array<double>"}
+    rows = classifier.predicted(rows, LabelVectors(*both), both, cells).select("_kept_0", *both)
     chosen = None if top_n is None and threshold is None else BestLabels(top_n, threshold, "")
     with worker_errors():
         return rows.mapInArrow(Batches(len(names), chosen, curves), "state binary")

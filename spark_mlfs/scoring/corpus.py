@@ -36,7 +36,6 @@ from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
 from pyspark.ml.util import MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, NumericType
 
 from ..engine.tasks import end_jobs
 from ..errors import DataError, ParameterError
@@ -46,7 +45,7 @@ from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.faults import reading
 from ..read.lines import near
-from ..read.tables import FORMATS, csv_rows, open_table, quoted
+from ..read.tables import FORMATS, csv_rows, number_of, open_table, quoted
 from ..read.words import WordCounts, counted
 from ..schema import with_names
 from .scorer import RAW, Scorer
@@ -57,7 +56,8 @@ Progress = Callable[[str, int, int], None]
 
 
 class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable, MLWritable):
-    """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN.
+    """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN, and so does an empty text,
+    which is all that a column read from a CSV may hold.
 
     Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace.
     """
@@ -75,12 +75,9 @@ class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable, MLWrit
         return Reader(cls)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        columns = self.getInputCols()
         kinds = {f.name: f.dataType for f in dataset.schema.fields}
-        for name in columns:
-            if not isinstance(kinds[name], (NumericType, BooleanType)):
-                raise DataError(f"column {name!r} is {kinds[name].simpleString()}, not numeric; cast it first")
-        values = [F.coalesce(F.col(quoted(name)).cast("double"), F.lit(float("nan"))) for name in columns]
+        columns = [name for name in self.getInputCols() if name in kinds]  # a stage behind names what it lacks
+        values = [F.coalesce(number_of(name, kinds[name]), F.lit(float("nan"))) for name in columns]
         gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(F.array(*values)))
         return with_names(gathered, self.getOutputCol(), columns)
 
@@ -240,7 +237,7 @@ def score(
             frame = inputs.read(names)
             frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
             with reading():
-                where = journal.write(number, scorer.tagged(frame, columns, **how))
+                where = journal.write(number, scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how))
                 rows, tags, scores = _count(spark, where, *output_names(columns))
             entry = {
                 "inputs": names,
@@ -366,7 +363,7 @@ def _work(
     planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
     held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
     held |= {name for names in planned.values() for name in names}
-    reader_options = dict(options or {})
+    reader_options = scorer.reader_options(format, options or {})
     if format == "libsvm" and not {"num_features", "feature_names"} & set(reader_options):
         reader_options["num_features"] = scorer.width  # a part need not reach the last feature
     inputs = source(spark, path, format, reader_options, held, parts)

@@ -36,7 +36,7 @@ def fit_pipeline(
     estimator = ESTIMATORS[name]().setParams(**{_camel(k): v for k, v in parameters.items()})
     estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
     fitted = estimator.onProgress(progress).fit(selector.transform(frame))
-    before, column = _column_stages(source, format, options, selector.featureNames)
+    before, column = _column_stages(source, format, options, selector.featureNames, selector.selectedFeatureNames)
     selector.setFeaturesCol(column)
     return PipelineModel(stages=[*before, selector, fitted])
 
@@ -46,8 +46,11 @@ def _camel(name: str) -> str:
     return head + "".join(word.capitalize() for word in rest)
 
 
-def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any], names: list[str]) -> tuple[list[Any], str]:
-    """The stages that make features of a table's own columns as the reader did, and the column they give."""
+def _column_stages(
+    source: DataFrame | None, format: str, options: dict[str, Any], names: list[str], selected: list[str]
+) -> tuple[list[Any], str]:
+    """The stages that make features of a table's own columns as the reader did, and the column they give: of numeric columns the
+    selected ones."""
     from pyspark.ml.feature import CountVectorizerModel, SQLTransformer
 
     from ..read.tables import columns_of
@@ -72,7 +75,8 @@ def _column_stages(source: DataFrame | None, format: str, options: dict[str, Any
     labels = columns_of(source, options["labels"], "labels", [identity] if identity else [])
     columns = columns_of(source, options["features"], "features", [*([identity] if identity else []), *labels])
     if len(columns) > 1 or isinstance(source.schema[columns[0]].dataType, (NumericType, BooleanType)):
-        return [ColumnGatherer(inputCols=columns, outputCol="gathered")], "gathered"
+        kept = [name for name in columns if name in selected]  # others may be absent from later tables
+        return [ColumnGatherer(inputCols=kept, outputCol="gathered")], "gathered"
     if not set(columns[0]) & set(".`"):
         return [], columns[0]
     if not jvm_within_reach():

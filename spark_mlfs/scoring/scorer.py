@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
@@ -18,11 +18,12 @@ from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..ml.base import Saved
 from ..ml.classifiers import MultiLabelClassificationModel, output_names
 from ..ml.pipelines import load_pipeline
-from ..ml.rows import Cells, feature_cells
+from ..ml.rows import Cells
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
 from ..read.faults import reading
 from ..read.lines import near
+from ..read.missing import left_to
 from ..read.tables import quoted
 from .words import word_counts
 
@@ -42,6 +43,11 @@ class Scorer:
     @property
     def classifier(self) -> MultiLabelClassificationModel:
         return self.stages[-1]
+
+    def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a reader of rows that are no table: missing values are left to the pipeline, if it fills them."""
+        first = next(stage for stage in self.stages if isinstance(stage, Saved))
+        return {**options, **({"missing": left_to(first.summary, options.get("missing"))} if format == "arff" else {})}
 
     def columns_read(self) -> list[str]:
         """The columns that the pipeline needs, as far as a stage of the user's own SQL."""
@@ -64,18 +70,19 @@ class Scorer:
         columns = [F.col(quoted(name)) for name in dict.fromkeys([*plain, *fields])]
         return frame.select(*columns, *(F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep)))
 
-    def tagged(self, frame: DataFrame, keep: Sequence[str], **how: Any) -> DataFrame:
+    def tagged(self, frame: DataFrame, keep: Sequence[str], named: bool = True, **how: Any) -> DataFrame:
         """The kept columns, tags and scores of every row; where a kept column has one of these names, ``predicted_tags`` and
-        ``predicted_scores``."""
-        frame, cells = self._features(self.read_of(frame, keep))
+        ``predicted_scores``. Messages call a row by the first kept column, if it is `named`."""
+        frame, cells = self.features(self.read_of(frame, keep), F.col("_kept_0") if named else None)
         frame = self.classifier.tagged(frame, **how, names=("_tags", "_scores"), cells=cells)
         kept = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
         tags, scores = output_names(keep)
         raw = [F.col(self.classifier.getRawPredictionCol()).alias(RAW)] if how.get("all_scores") else []
         return frame.select(*kept, F.col("_tags").alias(tags), F.col("_scores").alias(scores), *raw)
 
-    def _features(self, frame: DataFrame) -> tuple[DataFrame, Cells | None]:
-        """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol. A selection in front
+    def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, Cells | None]:
+        """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages
+        call a row. A selection in front
         of it is made where the classifier reads its rows, and the words in front of that are counted there: one pass through
         Python, and no vector on the way."""
         *before, selector = self.stages[:-1] or [None]
@@ -86,7 +93,7 @@ class Scorer:
         ):
             return _through(self.stages[:-1], frame), None
         whole = _through(before, frame)
-        places, width = selector.places(whole)
+        places, _ = selector.places(whole)
         order = self.classifier.places(selector.transform(whole))
         places = places if order is None else places[order]
         for first in range(len(before) - 1, max(-1, len(before) - 4), -1):
@@ -95,7 +102,7 @@ class Scorer:
                 column, words = counted
                 texts = F.coalesce(F.col(quoted(column)), F.lit(""))
                 return _through(before[:first], frame), Cells(texts, words.of(places))
-        return whole, feature_cells(whole, selector.getFeaturesCol(), width, places)
+        return whole, selector.cells(whole, order, id)
 
     def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
         """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""

@@ -22,6 +22,7 @@ from ..faces.arrays import MEMORY, learned
 from ..faces.classes import EntryEstimator
 from ..faces.described import snake
 from ..faces.fit import Fit
+from ..kernels.missing import MISSING, fill_values, filled
 from ..params import former_names
 
 if TYPE_CHECKING:
@@ -38,9 +39,11 @@ def _current(cls: type[ArrayEstimator], given: dict[str, Any]) -> dict[str, Any]
 class ArrayEstimator(EntryEstimator, BaseEstimator):
     """Common part of every estimator."""
 
-    _common = (MEMORY,)
+    _common = (MISSING, MEMORY)
     _spelled = staticmethod(snake)
     memory_bytes: int | None
+    missing = "error"  # of what was pickled before there was one
+    fill_: np.ndarray | None = None
 
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> None:
         given = values if known.keys() >= values.keys() else _current(type(self), values)
@@ -62,6 +65,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing in ("mean", "zero")
         tags.target_tags.required = tags.target_tags.multi_output = True
         tags.target_tags.one_d_labels = tags.target_tags.two_d_labels = True
         return tags
@@ -74,7 +78,8 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
     def _hold(self, X: Any, y: Any, weights: Any = None, grades: Grades | None = None) -> tuple[Held, Labelled]:
         """The training rows and their labels, and what scikit-learn notes of them: `n_features_in_`, `feature_names_in_`."""
         MEMORY.accept(self.memory_bytes)
-        held, labels = hold(X, y, weights, grades)
+        held, labels = hold(X, y, weights, grades, missing=self.missing)
+        self.fill_ = fill_values(held.fitted, held.profile.d)
         note_features(self, X, reset=True)
         self.label_names_ = np.array(held.label_names, object)
         return held, labels
@@ -84,6 +89,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         check_is_fitted(self)
         x, names = features_of(X)
         note_features(self, X, reset=False)
+        x = filled(x, self.fill_)
         wrong_value(x, names)
         return x.astype(np.float64)
 

@@ -9,6 +9,7 @@ from typing_extensions import Unpack
 from .extractors import ExtractorOfArrays
 
 class _Common(TypedDict, total=False):
+    missing: Literal['error', 'mean', 'zero', 'drop']
     memory_bytes: int | None
 
 

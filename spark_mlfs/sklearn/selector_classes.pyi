@@ -28,6 +28,7 @@ class _Common(TypedDict, total=False):
     graded_labels: bool
     grade_range: Sequence[float] | None
     label_cuts: Sequence[float] | None
+    missing: Literal['error', 'mean', 'zero', 'drop']
     memory_bytes: int | None
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
@@ -17,6 +16,7 @@ from ..blocks.arrays import kind_of, wrong_value
 from ..faces import show
 from ..faces.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, cut_of, grades_of, said_in_python, selected
 from ..faces.classes import EstimatorClasses
+from ..kernels.missing import MISSING, filled
 from ..methods import DEFAULT_METHOD, METHODS
 from ..select import Constraints
 from .base import ArrayEstimator, note_features
@@ -48,7 +48,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
     """
 
     registry = METHODS
-    _common = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MEMORY)
+    _common = (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING, MISSING, MEMORY)
     ranking_: pd.DataFrame
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
@@ -106,13 +106,19 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         return show.plot(title, kept, self.gains_, most, ax)
 
     def transform(self, X: Any) -> Any:
-        """The kept columns of X, in the order of their places."""
+        """The kept columns of X, in the order of their places; missing values are filled as in training, others may be there."""
         check_is_fitted(self)
         kind_of(X)  # which refuses a lazy frame
         x = check_array(X, accept_sparse="csr", **unchecked_values())
         note_features(self, X, reset=False)
-        wrong_value(sp.csr_matrix(x) if sp.issparse(x) else x)
-        return x[:, self.get_support(indices=True)]
+        kept = self.get_support(indices=True)
+        names = list(getattr(self, "feature_names_in_", ()))
+        if self.missing == "error":
+            wrong_value(x, names)
+        out = x[:, kept]
+        out = filled(out, None if self.fill_ is None else self.fill_[kept]).astype(out.dtype, copy=False)
+        wrong_value(out, [names[place] for place in kept] if names else None)
+        return out
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the kept features, in the order of their places: those of the training data, or `input_features`."""
@@ -163,6 +169,8 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         what features cost by name or pattern, and what the selection may cost
     graded_labels, grade_range, label_cuts : bool, default False, and two lists of numbers, default None
         whether labels are grades, what these go from and to, and from which on a label is positive: as in `rank`
+    missing : {"error", "mean", "zero", "drop"}, default "error"
+        what a missing value (NaN) in X becomes (`spark_mlfs.kernels.missing`); `transform` fills as `fit` did, with its means
     memory_bytes : int | None, default None
         bytes that rows and statistics may take together; None: three quarters of this machine's memory
 
@@ -193,6 +201,7 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         graded_labels: bool = False,
         grade_range: Sequence[float] | None = None,
         label_cuts: Sequence[float] | None = None,
+        missing: str = "error",
         memory_bytes: int | None = None,
     ) -> None:
         self.method = method
@@ -215,6 +224,7 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         self.graded_labels = graded_labels
         self.grade_range = grade_range
         self.label_cuts = label_cuts
+        self.missing = missing
         self.memory_bytes = memory_bytes
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:

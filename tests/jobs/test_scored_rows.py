@@ -147,7 +147,7 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
     rows = same_scores(spark, pipeline, table)
     assert len({row.scores[0] for row in rows if row.scores}) > 3
     scorer = Scorer("", pipeline.stages)
-    frame, cells = scorer._features(scorer.read_of(table))
+    frame, cells = scorer.features(scorer.read_of(table))
     assert cells.read == counter.word_counts().of(np.array(selector.selectedFeatures)) and frame.columns == ["the.body"]
     assert word_counts([counter]) == ("the.body", WordCounts(tuple(known), binary, frozenset(["the"])))
     assert word_counts([counter, counter]) is None

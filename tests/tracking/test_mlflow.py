@@ -122,6 +122,16 @@ print(json.dumps([[row.tags, [v.hex() for v in row.scores]] for row in found.ite
     assert fresh(program, store) == [[row.tags, [v.hex() for v in row.scores]] for row in tagged]
 
 
+def test_a_tagger_takes_params_through_mlflow(fitted, store):
+    frame, pipeline = fitted
+    model = mlflow.pyfunc.load_model(ours.log_tagger(pipeline, threshold=0.2).model_uri)
+    table = table_of(frame)
+    scores = model.predict(table, params={"top_n": 3})["scores"]
+    assert scores.map(len).eq(3).all()
+    assert model.predict(table)["scores"].explode().dropna().min() >= 0.2
+    assert model.predict(table, params={"threshold": 0.9})["scores"].explode().dropna().min() >= 0.9
+
+
 def test_steps_of_a_pipeline_with_an_extractor(fitted):
     from spark_mlfs.mlflow.tagger import Steps, tags
 
@@ -149,13 +159,22 @@ def test_what_a_tagger_refuses(spark, fitted):
     frame, pipeline = fitted
     steps = Steps.of(pipeline)
     table = table_of(frame)
-    first = table.columns[0]
+    first, aside = pipeline.stages[0].selectedFeatureNames[0], set(table.columns) - set(pipeline.stages[0].selectedFeatureNames)
+    assert steps.predict(table.drop(columns=aside))[1].tobytes() == steps.predict(table)[1].tobytes()
     with pytest.raises(DataError, match=f"lacks 1 of the columns the model was fitted on, '{first}' first"):
         steps.predict(table.drop(columns=first))
     with pytest.raises(DataError, match="has 3 features, the model was fitted on 12"):
         steps.predict(np.zeros((2, 3)))
     with pytest.raises(ParameterError, match="top_n or threshold, not both"):
         tags(steps, table, 1, 0.5)
+    other = table.rename(columns=lambda name: f"other_{name}")
+    with pytest.raises(DataError, match=r"lacks 6 of the columns the model was fitted on"):  # by name or not at all
+        steps.predict(other)
+    by_place = pd.DataFrame(table.to_numpy())
+    assert steps.predict(by_place)[1].tobytes() == steps.predict(table)[1].tobytes()
+    for cells in ([[1.0] * 12, [1.0] * 11], [[1.0] * 12, None], [["a"] * 12] * 2, [[[1.0]], [[1.0, 2.0]]]):
+        with pytest.raises(DataError, match="^the cells of 'x' are not arrays of 12 numbers each$"):
+            steps.predict(pd.DataFrame({"x": cells}))
     with pytest.raises(ParameterError, match="ends with a classifier"):
         Steps.of([pipeline.stages[0]])
     with pytest.raises(ParameterError, match="not SQLTransformer; log the pipeline with spark_mlfs.mlflow.log_model"):

@@ -1,0 +1,106 @@
+"""Missing feature values (NaN): what stands for them is fitted on the training rows, and saved with what was fitted there.
+
+`missing`
+    ``"error"`` (default)  a missing value is refused, naming where it is
+    ``"mean"``             the mean of the feature's known values in the training rows (of a sparse one, its zeros included); 0
+                           where there is none
+    ``"zero"``             0
+    ``"drop"``             a training row that lacks one is left out. Later rows are never: one that lacks a selected feature is
+                           refused, so that every row is accounted for
+A fitted model fills later rows with the means of the training rows; features that are not selected may be anything there.
+
+Means are exact sums of fixed-point numbers, which depend on no partitioning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..params import Choice, Parameter
+
+POLICIES = ("error", "mean", "zero", "drop")
+MISSING = Parameter("missing", "error", Choice(POLICIES), "what a missing value (NaN) of a feature becomes; a mean is training's")
+BITS = 30
+ROWS = 4096  # at a time
+IS_MISSING = "is missing (NaN or null)"
+REFUSED = "is missing, and the model fills nothing: fill it, leave the row out, or train with missing='mean' or 'zero'"
+
+
+def count_missing(indices: np.ndarray, values: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how many values each of `width` features lacks, and the largest known magnitude of each."""
+    largest, unknown = np.zeros(width), np.isnan(values)
+    np.maximum.at(largest, indices[~unknown], np.abs(values[~unknown]))
+    return np.bincount(indices[unknown], minlength=width), largest
+
+
+def scale_above(largest: np.ndarray) -> np.ndarray:
+    """Return a power of two above each magnitude: dividing by it is exact."""
+    return np.where(largest > 0, np.ldexp(1.0, np.minimum(np.frexp(largest)[1], 1023)), 1.0)
+
+
+def sum_known(indices: np.ndarray, values: np.ndarray, scale: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of the known values of each feature as integers: of `BITS` bits below its scale, and of as many below."""
+    known = ~np.isnan(values)
+    indices, values = indices[known], values[known].astype(np.float64)
+    scaled = values / scale[indices] * float(1 << BITS)
+    whole = np.rint(scaled)
+    rest = np.rint((scaled - whole) * float(1 << BITS))
+    # sums of integers below 2^53 are exact
+    high, low = (np.bincount(indices, weights=part, minlength=len(scale)) for part in (whole, rest))
+    return high.astype(np.int64), low.astype(np.int64)
+
+
+def means_of_sums(high: Sequence[int], low: Sequence[int], known: Sequence[int], scale: Sequence[float]) -> list[float]:
+    """Return the mean of each feature from its sums and how many values it has; 0 of none."""
+    return [
+        ((int(above) << BITS) + int(below)) / int(n) / float(1 << 2 * BITS) * float(factor) if n else 0.0
+        for above, below, n, factor in zip(high, low, known, scale, strict=True)
+    ]
+
+
+def fill_of_rows(x: np.ndarray | sp.csr_matrix, missing: str) -> dict[str, Any]:
+    """Return what `fill_values` takes, of rows (n, d) of this process."""
+    if missing != "mean":
+        return {} if missing == "error" else {"missing": missing}
+    n, d = x.shape
+    cuts = range(0, n, ROWS)
+    parts = [count_missing(*_entries(x[a : a + ROWS]), d) for a in cuts]
+    scale = scale_above(np.max([largest for _, largest in parts], axis=0))
+    sums = np.sum([sum_known(*_entries(x[a : a + ROWS]), scale) for a in cuts], axis=0)
+    known = n - np.sum([count for count, _ in parts], axis=0)
+    return {"missing": missing, "fill": means_of_sums(*sums, known, scale)}
+
+
+def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
+    """Return (width,) what stands for a missing value of each feature; None where nothing does. `fitted` holds ``missing``, and
+    of the mean ``fill``, the first features' values; those of further ones are 0."""
+    if fitted.get("missing") not in ("mean", "zero"):
+        return None
+    out = np.zeros(width)
+    values = np.asarray(fitted.get("fill", ()), np.float64)
+    out[: len(values)] = values
+    return out
+
+
+def filled(x: np.ndarray | sp.csr_matrix, fill: np.ndarray | None) -> np.ndarray | sp.csr_matrix:
+    """Return rows x (n, d) with their missing values filled; themselves where there are none, or no `fill` (d,)."""
+    values = x.data if sp.issparse(x) else x
+    if fill is None or values.dtype.kind != "f" or not np.isnan(values.sum()):
+        return x
+    unknown = np.isnan(values)
+    x = x.copy() if x.dtype == np.float64 else x.astype(np.float64)
+    if not sp.issparse(x):
+        x[unknown] = np.broadcast_to(fill, x.shape)[unknown]
+        return x
+    x.data[unknown] = fill[x.indices[unknown]]
+    x.eliminate_zeros()
+    return x
+
+
+def _entries(x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns and the values of what rows store."""
+    return (x.indices, x.data) if sp.issparse(x) else (np.tile(np.arange(x.shape[1]), len(x)), x.ravel())

@@ -1,0 +1,209 @@
+"""Missing values from training to tomorrow: what a reader filled in training, the saved model fills, whatever scores or cuts."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from pyspark.ml import PipelineModel
+from pyspark.sql import functions as F
+
+from spark_mlfs import BRSVMClassifier, DataError, JMISelector, MultiLabelSelectorModel, cli, read
+from spark_mlfs.mlflow.tagger import Steps
+from spark_mlfs.schema import fill_of
+
+NAMES = [f"f.{j}" for j in range(9)]
+COLUMNS = ["--features", "f.*", "--labels-col", "y*"]
+
+
+def table(rows, seed, holes):
+    """A third of the rows repeated; `holes` are cells without a value; the first five features say the labels."""
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(rows, 9)).round(3) * 10.0 ** np.arange(-4, 5)
+    y = (x[:, :5] / 10.0 ** np.arange(-4, 1) @ rng.normal(size=(5, 3)) + rng.normal(size=(rows, 3)) / 9 > 0.4).astype(int)
+    frame = pd.DataFrame(np.hstack([x, y]), columns=[*NAMES, "y0", "y1", "y2"])
+    frame.iloc[2 * rows // 3 :] = frame.iloc[: rows - 2 * rows // 3].to_numpy()
+    for row, column in holes:
+        frame.iloc[row, column] = np.nan
+    return frame.astype({"y0": int, "y1": int, "y2": int})
+
+
+def means_of(frame):
+    """Of the known values, correctly rounded: sums of fractions."""
+    known = [[Fraction(v) for v in frame[name] if not math.isnan(v)] for name in NAMES]
+    return np.array([float(sum(values) / len(values)) for values in known])
+
+
+@pytest.fixture(scope="module")
+def runs(spark, tmp_path_factory):
+    """Folders of selections with a classifier from one CSV, of which the mean's and the zero's fill and the others do not."""
+    at = tmp_path_factory.mktemp("missing")
+    train = table(1500, 1, [(3, 0), (4, 1), (4, 2), (40, 8), (900, 0)])
+    train.to_csv(at / "train.csv", index=False)
+    train.dropna().to_csv(at / "whole.csv", index=False)
+    for name, data in (("mean", "train"), ("zero", "train"), ("drop", "train"), ("error", "whole")):
+        given = ["--data", str(at / f"{data}.csv"), "--format", "csv", *COLUMNS, "--option", f"missing={name}", "--quiet"]
+        more = ["--method", "mim", "--num-top-features", "4", "--classifier", "br-svm", "--no-report"]
+        assert cli.main(["select", *given, *more, "--output", str(at / name)]) == 0
+    return at, train
+
+
+def chosen(runs, name):
+    return MultiLabelSelectorModel.load(f"{runs[0]}/{name}/model").selectedFeatureNames
+
+
+def tomorrow(runs, name, every=NAMES):
+    """Rows of another day: each selected feature is missing somewhere, one everywhere, others are absent or no numbers."""
+    selected = chosen(runs, name)
+    day = table(300, 2, [(7 + j, NAMES.index(f)) for j, f in enumerate(selected)])
+    day[selected[0]] = np.nan
+    aside = [f for f in NAMES if f not in selected]
+    return day.drop(columns=aside[:2]).assign(**{aside[2]: "n/a", aside[3]: np.nan}).rename_axis("doc").reset_index()
+
+
+def test_the_mean_is_that_of_the_training_rows_to_the_bit(spark, runs):
+    want = means_of(runs[1])
+    source = spark.createDataFrame(runs[1])
+    arrays = source.select(F.array(*(f"`{n}`" for n in NAMES)).alias("x"), "y0", "y1", "y2")
+    for frame in (
+        read.table(spark, source.repartition(7), "f.*", "y*", missing="mean"),
+        read.table(spark, source.coalesce(1), "f.*", "y*", missing="mean"),
+        read.table(spark, arrays, "x", "y*", missing="mean"),
+    ):
+        assert fill_of(frame, "features")["missing"] == "mean"
+        assert fill_of(frame, "features")["fill"] == want.tolist()
+    assert MultiLabelSelectorModel.load(f"{runs[0]}/mean/model").fill().tolist() == want.tolist()
+    filled = frame.select("features").toPandas()["features"]
+    assert {row.toArray()[0] for row in filled} >= {want[0]}  # what stands in the training rows
+
+
+def scored(spark, runs, name, day, *more):
+    day.to_csv(runs[0] / "day.csv", index=False)
+    given = ["--model", f"{runs[0]}/{name}", "--data", f"{runs[0]}/day.csv", "--format", "csv", "--quiet"]
+    code = cli.main(["score", *given, "--id", "doc", "--all-scores", "--overwrite", "--output", f"{runs[0]}/tags", *more])
+    return code, None if code else spark.read.parquet(f"{runs[0]}/tags/data").orderBy("doc").toPandas()
+
+
+@pytest.mark.parametrize("name", ["mean", "zero"])
+def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys, tmp_path):
+    day, selected = tomorrow(runs, name), chosen(runs, name)
+    means = dict(zip(NAMES, means_of(runs[1]) if name == "mean" else np.zeros(9), strict=True))
+    full = day.fillna({f: means[f] for f in selected})
+    code, tags = scored(spark, runs, name, day)
+    assert code == 0 and len(tags) == 300
+    pd.testing.assert_frame_equal(tags, scored(spark, runs, name, full)[1], check_exact=True)
+    # what scikit-learn's way gives: the saved machines on the filled matrix
+    last = PipelineModel.load(f"{runs[0]}/{name}/pipeline").stages[-1]
+    by_hand = last.predictor().predict(full[selected].to_numpy(float))[1]
+    assert np.stack(tags["rawPrediction"]).tobytes() == by_hand.tobytes()
+    # a tagger without Spark
+    steps = Steps.of(PipelineModel.load(f"{runs[0]}/{name}/pipeline"))
+    assert steps.predict(day)[1].tobytes() == by_hand.tobytes()
+
+    day.to_csv(tmp_path / "day.csv", index=False)
+    given = ["--model", f"{runs[0]}/{name}", "--data", str(tmp_path / "day.csv"), "--format", "csv", "--quiet"]
+    capsys.readouterr()
+    assert cli.main(["check", *given, "--labels-col", "y*", "--json"]) == 0
+    found = capsys.readouterr().out
+    full.to_csv(tmp_path / "day.csv", index=False)
+    assert cli.main(["check", *given, "--labels-col", "y*", "--json"]) == 0
+    again = capsys.readouterr().out
+    assert found.split('"metrics"')[1].split('"seconds"')[0] == again.split('"metrics"')[1].split('"seconds"')[0]
+
+    day.to_csv(tmp_path / "day.csv", index=False)
+    more = ["--id", "doc", *COLUMNS, "--output", str(tmp_path / "cut"), "--as", "columns"]
+    assert cli.main(["transform", *given, *more]) == 0
+    cut = spark.read.parquet(str(tmp_path / "cut")).orderBy("id").toPandas()
+    assert cut[selected].to_numpy().tobytes() == full[selected].to_numpy().tobytes()
+    assert cli.main(["transform", *given, *more, "--overwrite", "--option", f"missing={name}"]) == 0
+    other = {"mean": "zero", "zero": "mean"}[name]
+    capsys.readouterr()
+    assert cli.main(["transform", *given, *more, "--overwrite", "--option", f"missing={other}"]) == 2
+    assert f"the model was trained with missing={name!r}, and fills values as it did there" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["drop", "error"])
+def test_a_model_that_fills_nothing_names_the_feature_and_the_row(spark, runs, name, capsys, tmp_path):
+    selected = chosen(runs, name)
+    aside = next(f for f in NAMES if f not in selected)
+    day = table(40, 2, [(17, NAMES.index(selected[1])), (5, NAMES.index(aside))])
+    day.insert(0, "doc", [f"d{i}" for i in range(40)])
+    told = f"row d17{{}}feature {selected[1]!r} is missing, and the model fills nothing"
+    assert scored(spark, runs, name, day)[0] == 2
+    assert told.format(" cannot be used: its ") in capsys.readouterr().err
+    given = ["--model", f"{runs[0]}/{name}", "--data", f"{runs[0]}/day.csv", "--format", "csv", "--quiet", "--id", "doc"]
+    assert cli.main(["check", *given, "--labels-col", "y*"]) == 2
+    assert told.format(" cannot be used: its ") in capsys.readouterr().err
+    assert cli.main(["transform", *given, *COLUMNS, "--output", str(tmp_path / "cut")]) == 2
+    assert told.format(": ") in capsys.readouterr().err
+    whole = day.drop(index=17)  # what is missing elsewhere is nobody's business
+    assert scored(spark, runs, name, whole)[0] == 0
+    assert cli.main(["transform", *given, *COLUMNS, "--output", str(tmp_path / "cut")]) == 0
+    assert cli.main(["transform", *given, *COLUMNS, "--output", str(tmp_path / "less"), "--option", "missing=drop"]) == 0
+    assert [spark.read.parquet(str(tmp_path / which)).count() for which in ("cut", "less")] == [39, 38]
+
+
+def test_a_text_where_a_number_should_be_is_no_missing_value(spark, runs, capsys):
+    selected = chosen(runs, "mean")
+    day = tomorrow(runs, "mean").astype({selected[2]: object})
+    day.loc[9, selected[2]] = "n/a"
+    assert scored(spark, runs, "mean", day)[0] == 2
+    assert f"column {selected[2]!r} holds n/a, no number" in capsys.readouterr().err
+    assert scored(spark, runs, "mean", tomorrow(runs, "mean").drop(columns=selected[2]))[0] == 2
+    assert f"no column {selected[2]!r}, which the saved pipeline reads" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
+    """A reader's frame of vectors, some sparse; a selection and a classifier in front of rows of vectors, or of arrays."""
+    from pyspark.ml import Pipeline
+    from pyspark.ml.functions import vector_to_array
+    from pyspark.ml.linalg import Vectors
+
+    train, day = table(400, 3, [(3, 0), (70, 4), (9, 8)]), table(90, 4, [(i, i % 9) for i in range(60)])
+    names = {"ml_attr": {"attrs": {"numeric": [{"idx": j, "name": n} for j, n in enumerate(NAMES)]}, "num_attrs": 9}}
+
+    def frame_of(data, fill=math.nan):
+        x = data[NAMES].where(data[NAMES].isna() | (data[NAMES] > 0), 0.0).to_numpy()
+        rows, x = [], np.where(np.isnan(x), fill, x)
+        for i, (r, y) in enumerate(zip(x, data[["y0", "y1", "y2"]].to_numpy(float), strict=True)):
+            cell = Vectors.sparse(9, np.flatnonzero(r != 0), r[r != 0]) if sparse and i % 4 else Vectors.dense(r)
+            rows.append((i, cell, y.tolist()))
+        return spark.createDataFrame(rows, ["doc", "x", "y"]).withMetadata("x", names).repartition(3), x
+
+    source, x = frame_of(train)
+    frame = read.table(spark, source, "x", "y", id="doc", missing="mean")
+    known = [[Fraction(v) for v in column if not math.isnan(v)] for column in x.T]
+    want = [float(sum(values) / len(values)) for values in known]
+    assert fill_of(frame, "features")["fill"] == want
+    selector = JMISelector(numTopFeatures=4, outputCol="kept", idCol="id")
+    fitted = Pipeline(stages=[selector, BRSVMClassifier(featuresCol="kept", idCol="id")]).fit(frame)
+    fitted.write().overwrite().save(str(tmp_path / "model"))
+    fitted = PipelineModel.load(str(tmp_path / "model"))
+    kept = fitted.stages[0].selectedFeatures
+    rows, whole = frame_of(day)[0].withColumnRenamed("x", "features"), frame_of(day, want)[0].withColumnRenamed("x", "features")
+    full = frame_of(day, want)[1]
+    by_hand = fitted.transform(whole).orderBy("doc").select("rawPrediction").collect()
+    by_hand = np.array([r.rawPrediction.toArray() for r in by_hand])
+    arrays = rows.select("doc", vector_to_array("features").alias("features"))
+    rows.select("doc", "features").write.parquet(str(tmp_path / "in"))
+    stream = spark.readStream.schema(rows.select("doc", "features").schema).parquet(str(tmp_path / "in"))
+    query = (
+        fitted.transform(stream).writeStream.format("memory").queryName("filled_rows").trigger(availableNow=True).start()
+    )
+    query.awaitTermination(120)
+    for out in (fitted.transform(rows), fitted.transform(arrays), spark.table("filled_rows")):
+        out = out.orderBy("doc").select("kept", "rawPrediction").collect()
+        cut = np.array([list(r.kept) if isinstance(r.kept, list) else r.kept.toArray() for r in out])
+        assert cut.tobytes() == (full[:, kept] + 0.0).tobytes()
+        raw = np.array([r.rawPrediction.toArray() for r in out])
+        # a batch that holds a sparse row is multiplied as one
+        assert np.allclose(raw, by_hand, rtol=1e-12, atol=0) if sparse else raw.tobytes() == by_hand.tobytes()
+    alone = BRSVMClassifier(idCol="id").fit(frame)  # without a selection: the classifier fills
+    raw, want = ([r.rawPrediction.toArray() for r in alone.transform(f).orderBy("doc").collect()] for f in (rows, whole))
+    np.testing.assert_allclose(np.array(raw), np.array(want), rtol=1e-12)
+    with pytest.raises(DataError, match="fill it first|is missing"):
+        BRSVMClassifier(idCol="doc", featuresCol="features", labelsCol="y").fit(rows)
