@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -268,6 +269,11 @@ def camel(name: str) -> str:
     """A name as pyspark.ml writes it."""
     head, *rest = name.split("_")
     return head + "".join(word.capitalize() for word in rest)
+
+
+def camel_words(text: str) -> str:
+    """Return a text with the names of settings as pyspark.ml writes them."""
+    return re.sub(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b", lambda found: camel(found[0]), text)
 
 
 def former_names(parameters: Iterable[Parameter], spelled: Callable[[str], str] = camel) -> dict[str, Parameter]:

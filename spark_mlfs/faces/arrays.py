@@ -40,22 +40,15 @@ def _selection() -> tuple[Parameter, ...]:
     """The settings of a selection, named and spelled as in Python; a default None stands for what the mode has."""
     out = []
     for p in modes.parameters():
-        constraint, default, doc = p.constraint, p.default, snake(p.doc)
+        constraint, default, doc = p.constraint, p.default, p.doc
         if p.name == "selection_mode":
-            constraint, default = Choice(tuple(snake(mode) for mode in modes.MODES)), COUNT
+            constraint, default = Choice(tuple(COUNT if mode == modes.DEFAULT else mode for mode in modes.MODES)), COUNT
         elif p.name == COUNT:
             constraint, default, doc = Optional(p.constraint), None, f"{doc}; None: {p.default}, or all where there are fewer"
         elif any(modes.SETTINGS[p.name].other_levels):
             constraint, default, doc = Optional(p.constraint), None, doc.replace(" unless set", "") + f"; None: {p.default:g}"
         out.append(Parameter(p.name, default, constraint, doc))
     return tuple(out)
-
-
-def snake(text: str) -> str:
-    """The text with the names of settings as Python writes them."""
-    for p in (*(setting.parameter for setting in modes.SETTINGS.values()), Parameter("selection_mode", "", Text(""), "")):
-        text = text.replace(p.camel, p.name)
-    return text
 
 
 SELECTION, CONSTRAINTS, GRADING = _selection(), constraints.PARAMETERS, SETTINGS

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, Numbers, Optional, Parameter, Text
+from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, Numbers, Optional, Parameter, Text, camel_words
 
 WIDTH = 130
 OUTPUT_DEFAULT = "<uid>__output"  # what pyspark's HasOutputCol gives a stage that is told nothing
@@ -80,7 +80,8 @@ def described(parameters: Iterable[Parameter], spelled: Spelling = camel) -> str
         # what the type says already is not said again
         further = "" if isinstance(innermost, Choice | Flag) or innermost is COLUMN else f" ({p.constraint})"
         lines.append(f"{spelled(p)} : {kind}, default {literal(p.default)}")
-        lines += textwrap.wrap(p.doc + further, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
+        doc = camel_words(p.doc) if spelled is camel else p.doc
+        lines += textwrap.wrap(doc + further, WIDTH - 8, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(lines)
 
 

@@ -12,7 +12,7 @@ from ..blocks.labels import FORMS
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError, renamed
 from ..faces.described import annotation
-from ..params import Choice, Integer, Parameter, former_names
+from ..params import Choice, Integer, Parameter, camel_words, former_names
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -29,7 +29,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 def declare(owner: type, parameters: Sequence[Parameter]) -> None:
     """Give a class a pyspark.ml Param, a getter and a setter of each parameter."""
     for p in parameters:
-        doc, head, kind = f"{p.doc} ({p.constraint})", _headed(p.camel), annotation(p.constraint)
+        doc, head, kind = f"{camel_words(p.doc)} ({p.constraint})", _headed(p.camel), annotation(p.constraint)
         setattr(owner, p.camel, Param(Params._dummy(), p.camel, doc, typeConverter=p.accept))
         _declare_method(owner, f"get{head}", _getter(p.camel), {"return": kind}, f"Value of `{p.camel}`: {doc}.")
         _declare_method(owner, f"set{head}", _setter(p.camel), {"value": kind, "return": "Self"}, f"Sets `{p.camel}`: {doc}.")

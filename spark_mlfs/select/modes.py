@@ -137,7 +137,7 @@ def parameters() -> tuple[Parameter, ...]:
     for setting in SETTINGS.values():
         p, doc = setting.parameter, setting.parameter.doc
         if setting.level_of:
-            doc += f", with selectionMode {either(setting.level_of)}"
+            doc += f", with selection_mode {either([MODES[m].settings[0] if m == DEFAULT else m for m in setting.level_of])}"
         for level in setting.other_levels.values():
             doc += f" (there {level:g} unless set)"
         out.append(Parameter(p.name, p.default, p.constraint, doc + setting.besides))
