@@ -124,6 +124,8 @@ def imported(text: str, own: str = "") -> str:
     lines += [f"from typing import {', '.join(found)}\n"] if found else []
     names = [name for name in ("Self", "Unpack") if re.search(rf"\b{name}\b", text)]
     third = ["from pyspark.ml.param import Param\n"] if "Param[" in text else []
+    columns = sorted(set(re.findall(r"\bHas\w+", text)))
+    third += [f"from pyspark.ml.param.shared import {', '.join(columns)}\n"] if columns else []
     third += [f"from typing_extensions import {', '.join(names)}\n"] if names else []
     return "\n".join(filter(None, ["".join(lines), "".join(third), own and own + "\n"]))
 
@@ -134,7 +136,8 @@ def shared_stub() -> str:
     lines = "".join(f"{name}: tuple[Parameter, ...]\n" for name in tables) + "\n"
     for name, cls in vars(shared).items():
         if inspect.isclass(cls) and issubclass(cls, Checked) and cls is not Checked:
-            lines += f"class {name}(Checked):\n" + "".join(map(accessors, vars(cls)["_declared"]))
+            bases = ", ".join(b.__name__ for b in cls.__bases__)
+            lines += f"class {name}({bases}):\n" + "".join(map(accessors, vars(cls)["_declared"]))
     own = "from ..params import Parameter\nfrom .params import Checked"
     return STUB.format(about="Params that many estimators have, typed", imports=imported(lines, own)) + lines
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from pyspark.ml import Estimator, Model
-from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasFeaturesCol
+from pyspark.ml.param import Param
 from pyspark.ml.util import DefaultParamsReadable, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import DataFrame, SparkSession
 
@@ -25,10 +24,10 @@ from ..faces.fit import Fit, Learner
 from ..kernels.missing import fill_values
 from ..read.frames import as_spark
 from ..schema import attribute_names, fill_of
-from .params import Checked, known_params, name_or_none
+from .params import Checked, known_params
 from .persistence import PIECES, Reader, SavedData, Writer, load_state, state_rows
 from .rows import Cells, feature_cells, feature_positions
-from .shared import FittingAccessors
+from .shared import FeatureAccessors, FittingAccessors, LabelAccessors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,8 +42,9 @@ Checks = TypeVar("Checks")  # what the checks before packing hand to the computa
 class MultiLabelEstimator(
     EntryEstimator,
     FittingAccessors,
+    LabelAccessors,
+    FeatureAccessors,
     Estimator[Fitted],
-    HasFeaturesCol,
     DefaultParamsReadable,
     MLWritable,
     Generic[Fitted, Checks],
@@ -53,44 +53,12 @@ class MultiLabelEstimator(
 
     _made = ("__doc__", "__init__", "setParams")
 
-    labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=TypeConverters.toString)
-    idCol = Param(
-        Params._dummy(),
-        "idCol",
-        "row id column name: unique and stable; without one a row is known by the hash of its content",
-        typeConverter=name_or_none,
-    )
-
     def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
         own = () if entry is None else cls.registry[entry].parameters
         super().__init_subclass__(entry=entry, parameters=own, **further)
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(featuresCol="features", labelsCol="labels", idCol=None)
-
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> Self:
         return self._set(**known_params(self, values, known))
-
-    def setFeaturesCol(self, value: str) -> Self:
-        """Sets `featuresCol`."""
-        return self._set(featuresCol=value)
-
-    def setLabelsCol(self, value: str) -> Self:
-        """Sets `labelsCol`."""
-        return self._set(labelsCol=value)
-
-    def getLabelsCol(self) -> str:
-        """Value of `labelsCol`."""
-        return self.getOrDefault("labelsCol")
-
-    def setIdCol(self, value: str | None) -> Self:
-        """Sets `idCol`."""
-        return self._set(idCol=value)
-
-    def getIdCol(self) -> str | None:
-        """Value of `idCol`."""
-        return self.getOrDefault("idCol")
 
     def write(self) -> MLWriter:
         return Writer(self)
@@ -190,7 +158,7 @@ class Saved(Checked, Model, MLReadable, MLWritable):
         return Reader(cls)
 
 
-class StateModel(Saved, HasFeaturesCol):
+class StateModel(Saved, FeatureAccessors):
     """A model whose learned part is `state`, a dict of arrays, CSR matrices and plain values.
 
     `featureNames` and `labelNames` of the training data; `summary`: algorithm, parameters, sizes, seconds, Spark jobs.
@@ -198,7 +166,6 @@ class StateModel(Saved, HasFeaturesCol):
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(featuresCol="features")
         self.state: State = {}
         self._extra: dict[str, Any] = {}
 
@@ -208,10 +175,6 @@ class StateModel(Saved, HasFeaturesCol):
         model = cls()
         model.state, model._extra = state, extra
         return model
-
-    def setFeaturesCol(self, value: str) -> Self:
-        """Sets `featuresCol`."""
-        return self._set(featuresCol=value)
 
     @property
     def featureNames(self) -> list[str]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from pyspark.ml.param import Param
-from pyspark.ml.param.shared import HasPredictionCol, HasRawPredictionCol
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -25,17 +24,17 @@ from ..classify.knn import NeighbourVote
 from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..faces.classes import EstimatorClasses
-from ..faces.described import COLUMN, FEATURES, LABELS, ROW_ID
+from ..faces.described import FEATURES, LABELS, ROW_ID
 from ..faces.fit import Fit
 from ..faces.tags import best_labels
 from ..kernels.knn import Nearest
 from ..kernels.votes import label_counts
-from ..params import Parameter
 from ..schema import SLICES, with_names
 from .base import StateEstimator, StateModel
 from .join import map_against, training_blocks
 from .params import FITTING
 from .rows import Cells, map_rows
+from .shared import PREDICTIONS, PredictionAccessors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -44,30 +43,10 @@ if TYPE_CHECKING:
 Columns = Mapping[str, Any]
 ColumnsOf = Callable[[np.ndarray, np.ndarray], Columns]  # of (rows, q) labels and scores
 
-PREDICTION = Parameter(
-    "prediction_col", "prediction", COLUMN, "multi-hot vector of the predicted labels, their names in its metadata"
-)
-RAW_PREDICTION = Parameter("raw_prediction_col", "rawPrediction", COLUMN, "vector of the labels' scores, larger is likelier")
-
 # training machines costs far more than reading the rows: above this, side by side
 SIDE_BY_SIDE_BYTES = 256 << 10
 # a larger training set of a nearest-neighbour classifier does not travel to every task: it is joined by blocks
 BROADCAST_BYTES = 32 << 20
-
-
-class _Outputs(HasPredictionCol, HasRawPredictionCol):
-    """Output columns the estimators and the model share."""
-
-    def setPredictionCol(self, value: str) -> Self:
-        """Sets `predictionCol`: multi-hot vector of the predicted labels, their names in its metadata."""
-        return self._set(predictionCol=value)
-
-    def setRawPredictionCol(self, value: str) -> Self:
-        """Sets `rawPredictionCol`: vector of the labels' scores, larger is likelier."""
-        return self._set(rawPredictionCol=value)
-
-    def _set_outputs(self) -> None:
-        self._setDefault(predictionCol="prediction", rawPredictionCol="rawPrediction")
 
 
 @dataclass(frozen=True)
@@ -103,17 +82,13 @@ class PredictionOfNeighbours:
         return self.columns(*self.predictor.vote(label_counts(nearest, self.predictor.state["y"].astype(np.float64))))
 
 
-class MultiLabelClassificationModel(StateModel, _Outputs):
+class MultiLabelClassificationModel(StateModel, PredictionAccessors):
     """A fitted classifier: adds the predicted labels and their scores to a frame.
 
     predictionCol : multi-hot vector of the predicted labels, their names in its metadata
     rawPredictionCol : vector of the labels' scores (ML-kNN: posterior probability; SVM: decision value), larger is likelier
     labelNames, featureNames : of the training data; a frame whose features have these names in another order is understood
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._set_outputs()
 
     def predictor(self) -> Predictor:
         """The NumPy prediction, for use outside Spark: ``model.predictor().predict(x)``."""
@@ -204,16 +179,12 @@ class BestLabels:
         return {"__labels__": (chosen, counts), self.scores: (values, counts), self.raw: scores}
 
 
-class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifier], _Outputs):
+class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifier], PredictionAccessors):
     """Common part of the classifiers."""
 
     registry = CLASSIFIERS
-    _common = (FEATURES, LABELS, PREDICTION, RAW_PREDICTION, ROW_ID, *FITTING)
+    _common = (FEATURES, LABELS, *PREDICTIONS, ROW_ID, *FITTING)
     model = MultiLabelClassificationModel
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._set_outputs()
 
     def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """`slices`, where the features are each label's own."""

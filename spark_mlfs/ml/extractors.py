@@ -7,12 +7,10 @@ out in `ml.extractor_classes`. The model's `transform` works on any frame with t
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import scipy.sparse as sp
-from pyspark.ml.param.shared import HasOutputCol
 from pyspark.sql import DataFrame
 
 from .. import pipeline
@@ -23,25 +21,14 @@ from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..faces.classes import EstimatorClasses
-from ..faces.described import COLUMN, FEATURES, LABELS, ROW_ID
+from ..faces.described import FEATURES, LABELS, ROW_ID
 from ..faces.fit import Fit
-from ..params import Parameter
 from ..schema import SLICES, attribute_metadata
 from ..solvers.ranking import complete
 from .base import StateEstimator, StateModel
 from .params import FITTING
 from .rows import map_rows
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-OUTPUT = Parameter("output_col", "extracted", COLUMN, "vector of the extracted features, their names in its metadata")
-
-
-class _Output(HasOutputCol):
-    def setOutputCol(self, value: str) -> Self:
-        """Sets `outputCol`."""
-        return self._set(outputCol=value)
+from .shared import EXTRACTED, ExtractedAccessors
 
 
 @dataclass(frozen=True)
@@ -56,7 +43,7 @@ class Project:
         return {self.output: self.extractor.project(self.state, scaled(self.state, x))}
 
 
-class MultiLabelExtractorModel(StateModel, _Output):
+class MultiLabelExtractorModel(StateModel, ExtractedAccessors):
     """A fitted extractor: adds the extracted features to a frame.
 
     `outputCol`  vector of the extracted features, their names in its metadata
@@ -65,10 +52,6 @@ class MultiLabelExtractorModel(StateModel, _Output):
                  them (mddm, mlsi), else None
     `state`      what was learned, as arrays: `projection` or `centres`, `slices` (where each label's features begin), …
     """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(outputCol="extracted")
 
     @property
     def names(self) -> list[str]:
@@ -107,16 +90,12 @@ class MultiLabelExtractorModel(StateModel, _Output):
         return label_slices(self.state)
 
 
-class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], _Output):
+class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], ExtractedAccessors):
     """Common part of the extractors."""
 
     registry = EXTRACTORS
-    _common = (FEATURES, LABELS, OUTPUT, ROW_ID, *FITTING)
+    _common = (FEATURES, LABELS, *EXTRACTED, ROW_ID, *FITTING)
     model = MultiLabelExtractorModel
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._setDefault(outputCol="extracted")
 
     def _small_bytes(self, fit: Fit[Extractor], profile: Profile) -> int:
         return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else SMALL_BYTES

@@ -127,8 +127,3 @@ class Checked(Params):
             if value is None:
                 self.getParam(name).typeConverter(value)
         return super()._set(**values)
-
-
-def name_or_none(value: Any) -> str | None:
-    """A column's name, or None."""
-    return None if value is None else str(value)

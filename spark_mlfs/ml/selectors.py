@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params
-from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol
+from pyspark.ml.param.shared import HasOutputCol
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -47,6 +47,7 @@ from .shared import (
     SELECTION,
     WEIGHTING,
     ConstraintAccessors,
+    FeatureAccessors,
     GradingAccessors,
     ScreeningAccessors,
     SelectionAccessors,
@@ -60,12 +61,8 @@ if TYPE_CHECKING:
 OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
 
 
-class _Selection(SelectionAccessors, HasFeaturesCol, HasOutputCol):
+class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
     """Params the estimators and the model share."""
-
-    def setFeaturesCol(self, value: str) -> Self:
-        """Sets `featuresCol`."""
-        return self._set(featuresCol=value)
 
     def setOutputCol(self, value: str) -> Self:
         """Sets `outputCol`."""
@@ -122,7 +119,6 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def __init__(self) -> None:
         super().__init__()
-        self._setDefault(featuresCol="features")
         self._ranking = pd.DataFrame({"rank": [], "index": [], "name": [], "score": [], "relevance": []})
         self._extra: dict[str, Any] = {}
 

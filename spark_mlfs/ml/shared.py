@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol, HasPredictionCol, HasRawPredictionCol
+
 from ..blocks.grades import SETTINGS as GRADING
 from ..faces.arrays import SCREEN
-from ..faces.described import WEIGHT
+from ..faces.described import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
 from ..params import Choice, Parameter
 from ..select import constraints, modes
 from .params import FITTING, Checked
@@ -14,6 +16,27 @@ SELECTION = (*modes.parameters(), ORDER)
 SCREENING = (SCREEN,)
 CONSTRAINTS = constraints.PARAMETERS
 WEIGHTING = (WEIGHT,)
+EXTRACTED = (Parameter("output_col", "extracted", COLUMN, "vector of the extracted features, their names in its metadata"),)
+PREDICTIONS = (
+    Parameter("prediction_col", "prediction", COLUMN, "multi-hot vector of the predicted labels, their names in its metadata"),
+    Parameter("raw_prediction_col", "rawPrediction", COLUMN, "vector of the labels' scores, larger is likelier"),
+)
+
+
+class FeatureAccessors(Checked, HasFeaturesCol, parameters=(FEATURES,)):
+    """Where the features are."""
+
+
+class LabelAccessors(Checked, parameters=(LABELS, ROW_ID)):
+    """Where the labels and the row ids are."""
+
+
+class ExtractedAccessors(Checked, HasOutputCol, parameters=EXTRACTED):
+    """Where the extracted features go."""
+
+
+class PredictionAccessors(Checked, HasPredictionCol, HasRawPredictionCol, parameters=PREDICTIONS):
+    """Where the predicted labels and their scores go."""
 
 
 class FittingAccessors(Checked, parameters=FITTING):
