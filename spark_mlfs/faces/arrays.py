@@ -133,7 +133,9 @@ def _not_ours(given: Mapping[str, Any], method: str) -> None:
     for name in given.keys() - own:
         near = get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1)
         if near:
-            raise ParameterError(f"rank has no {name!r}; did you mean {near[0].replace(COUNT, 'k')!r}?")
+            raise ParameterError(
+                f"method {method!r} has no parameter {name!r}; did you mean {near[0].replace(COUNT, 'k')!r} of rank?"
+            )
 
 
 def grades_of(values: Mapping[str, Any], request: pipeline.Request) -> Grades | None:

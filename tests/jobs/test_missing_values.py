@@ -191,9 +191,7 @@ def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
     arrays = rows.select("doc", vector_to_array("features").alias("features"))
     rows.select("doc", "features").write.parquet(str(tmp_path / "in"))
     stream = spark.readStream.schema(rows.select("doc", "features").schema).parquet(str(tmp_path / "in"))
-    query = (
-        fitted.transform(stream).writeStream.format("memory").queryName("filled_rows").trigger(availableNow=True).start()
-    )
+    query = fitted.transform(stream).writeStream.format("memory").queryName("filled_rows").trigger(availableNow=True).start()
     query.awaitTermination(120)
     for out in (fitted.transform(rows), fitted.transform(arrays), spark.table("filled_rows")):
         out = out.orderBy("doc").select("kept", "rawPrediction").collect()
