@@ -90,7 +90,7 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
         assert cli.main(["select", "--data", f"{tmp_path}/in", *flags, "--output", f"{tmp_path}/{name}"]) == 0
         loaded = scorer.load_scorer(spark, f"file://{tmp_path}/{name}")
         scored = loaded.tagged(frame, ["doc"], top_n=2).orderBy("doc").collect()
-        _, cells = loaded._features(loaded.read_of(frame))
+        _, cells = loaded.features(loaded.read_of(frame))
         assert isinstance(cells.read, WordCounts)  # counted where the classifier reads them, whatever stages counted before
         return read, scored, {type(stage).__name__ for stage in loaded.stages}
 
