@@ -24,8 +24,8 @@ import numpy as np
 import pandas as pd
 
 from . import params
+from .blocks.dataset import Dataset, InMemoryDataset
 from .blocks.grades import Grades
-from .blocks.prepared import Held, Prepared
 from .blocks.profile import Profile
 from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
@@ -339,7 +339,7 @@ def cap_count(request: Request, outcomes: Mapping[SideAnalysis, Any]) -> Request
 
 
 def compute(
-    packed: Prepared,
+    packed: Dataset,
     work: Callable[[Any], tuple[Any, Cost]],
     progress: Progress | None = None,
     small_bytes: int = SMALL_BYTES,
@@ -350,7 +350,7 @@ def compute(
     in one task where the blocks are below `small_bytes` and one process may hold them with what is asked of them
     (`worker_bytes`), else job by job from here. Also says whether it went job by job. `work` must be picklable; where it has a
     method `needs(engine)`, what that returns is sized beforehand."""
-    if isinstance(packed, Held):
+    if isinstance(packed, InMemoryDataset):
         with one_thread():
             local = LocalEngine(packed.profile, [packed.block], driver_bytes, worker_bytes)
             local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
@@ -380,7 +380,7 @@ def compute(
 
 
 def rank(
-    frame: DataFrame | Prepared,
+    frame: DataFrame | Dataset,
     requests: Sequence[Request],
     features: str = "features",
     labels: str = "labels",
@@ -398,14 +398,14 @@ def rank(
 
     A frame whose blocks are below `small_bytes` is ranked in one task, if that holds no more than `worker_bytes`; a larger one
     job by job, the driver taking no state above `driver_bytes`, no worker one above `worker_bytes`. Give a `Packed` to rank the
-    same data again without packing (and release it yourself), a `Held` to rank rows of this process without Spark.
+    same data again without packing (and release it yourself), an `InMemoryDataset` to rank rows of this process without Spark.
     """
     started = time.perf_counter()
     if weight is not None:
         check_weights(requests)
     if grades is not None and not grades.cuts:
         check_grades(requests)
-    if isinstance(frame, Prepared):
+    if isinstance(frame, Dataset):
         packed = frame
         if packed.profile.weighted:
             check_weights(requests)
@@ -438,7 +438,7 @@ def rank(
     return [results[number] for number in range(len(requests))]
 
 
-def _held_to(constraints: Constraints, requests: list[Request], packed: Prepared) -> tuple[list[Request], Prepared]:
+def _held_to(constraints: Constraints, requests: list[Request], packed: Dataset) -> tuple[list[Request], Dataset]:
     """The requests with their constraints by places, and the data without the excluded features."""
     resolved = constraints.resolve(packed.feature_names)
     for request in requests:
@@ -452,7 +452,7 @@ def _held_to(constraints: Constraints, requests: list[Request], packed: Prepared
 
 
 def _rank(
-    packed: Prepared,
+    packed: Dataset,
     requests: list[Request],
     screen: Screen | None,
     progress: Progress | None,
@@ -565,7 +565,7 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
     return f"rank bigint, index bigint, name string, {further}"
 
 
-def portrait(packed: Prepared, result: Result, kept: int, **budgets: int) -> tuple[Portrait | None, Cost]:
+def portrait(packed: Dataset, result: Result, kept: int, **budgets: int) -> tuple[Portrait | None, Cost]:
     """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
     None where none of them varies, or the budgets are too small."""
     ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]

@@ -16,10 +16,10 @@ import scipy.sparse as sp
 from ..errors import LARGE_WHOLE, DataError, DataNotice
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
 from .block import Block
+from .dataset import InMemoryDataset, check_and_name
 from .grades import Grades
 from .grades import fixed as fixed_grades
 from .identity import profiled
-from .prepared import Held, check_and_name
 from .weights import fixed, wrong_weight
 
 SPARK_FIRST = "is a Spark frame; its estimators are spark_mlfs.JMISelector and the like, or collect it: .toPandas()"
@@ -44,7 +44,7 @@ def hold(
     grades: Grades | None = None,
     delimiter: str | None = None,
     missing: str = "error",
-) -> tuple[Held, Labelled]:
+) -> tuple[InMemoryDataset, Labelled]:
     """The rows of X (n, d) with their labels Y, and their weights (n,), as one block of this process, profiled, their ids the
     hashes of their content; and the labels as they were read, by `grades` and `delimiter`. `missing` says what becomes of NaN in
     X (`kernels.missing`). `DataError` for what is wrong with them."""
@@ -70,7 +70,9 @@ def hold(
             block = block.take(np.flatnonzero(block.weights))  # a row of weight 0 is none
     block, profile = profiled(block, len(labels.names), named=False)
     profile.partitions = 1
-    held = Held(block, profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None, fitted=fitted)
+    held = InMemoryDataset(
+        block, profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None, fitted=fitted
+    )
     check_and_name(held, "X", "Y")
     return held, labels
 

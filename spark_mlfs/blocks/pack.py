@@ -28,11 +28,11 @@ from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names, packed_from
 from .block import Block, concatenate
 from .codec import binary_array
+from .dataset import Dataset, check_and_name
 from .features import read_features
 from .grades import Grades
 from .identity import profiled
 from .labels import LabelSource, label_source, read_labels
-from .prepared import Prepared, check_and_name
 from .profile import Profile
 from .weights import fixed, wrong_weight
 
@@ -133,7 +133,7 @@ def block_row(number: int, block: bytes | None, summary: bytes | None) -> pa.Rec
 
 
 @dataclass
-class Packed(Prepared):
+class Packed(Dataset):
     """The packed data: the persisted frame of blocks, its profile, and the names. `release` gives the memory back.
 
     `source` the frame that was packed, its id column, and the expression that made ids of it; None where the ids are hashes of

@@ -67,7 +67,7 @@ class Profile:
     feature_unknown_pairs: int = 0
     unlabelled_stored: int = 0
     labelsets: int = 0
-    told: int = 0
+    declared_num_labels: int = 0
     weight_exponent: int | None = None
     weight: int = 0
     heaviest: int = 0
@@ -198,8 +198,8 @@ class Profile:
         if self.d != other.d:  # a part that could not be read has d = 0 and says why
             problem = problem or (f"feature vectors of size {self.d} and of size {other.d}", [], None)
             return Profile(n=self.n + other.n, problem=problem)
-        if self.told and other.told and self.told != other.told:
-            small, large = sorted((self.told, other.told))
+        if self.declared_num_labels and other.declared_num_labels and self.declared_num_labels != other.declared_num_labels:
+            small, large = sorted((self.declared_num_labels, other.declared_num_labels))
             problem = problem or (f"some rows have {small} labels, others {large}; give all rows one length", [], None)
         q = max(self.q, other.q)
 
@@ -231,7 +231,7 @@ class Profile:
             self.feature_label_pairs + other.feature_label_pairs,
             self.feature_unknown_pairs + other.feature_unknown_pairs,
             self.unlabelled_stored + other.unlabelled_stored,
-            told=max(self.told, other.told),
+            declared_num_labels=max(self.declared_num_labels, other.declared_num_labels),
         )
         if self.graded or other.graded:
             out._add_grades(self._grades(q), other._grades(q))
@@ -382,7 +382,7 @@ def profile_block(block: Block, width: int) -> Profile:
         feature_label_pairs=int(in_row @ labels),
         feature_unknown_pairs=0 if block.unknown_indptr is None else int(in_row @ unknown_labels),
         unlabelled_stored=0 if block.unlabelled is None else int(in_row[block.unlabelled].sum()),
-        told=width,
+        declared_num_labels=width,
     )
     if block.grades is not None and (block.grades != ONE).any():
         _grade(profile, block)

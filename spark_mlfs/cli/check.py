@@ -21,9 +21,9 @@ from .shared import (
     inputs,
     number,
     output_arguments,
+    print_result,
     require,
     session,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     from ..read.tables import FORMATS, columns_of
     from ..read.toml import reader_option
     from ..report.check_page import check_page
-    from ..scoring.check import FEW_TAGS, check, mended, overtagged
+    from ..scoring.check import FEW_TAGS, check, overtagged, suggest_threshold
     from ..scoring.scorer import load_scorer
 
     require("check", model=args.model, format=args.format)
@@ -126,14 +126,14 @@ def run(args: argparse.Namespace) -> int:
         found |= {"required": args.require, "not_met": unmet} if gates else {}
         untagged, given = checked.untagged / checked.rows, dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
         if untagged >= FEW_TAGS and how["top_n"] is None:
-            found["remedy"] = mended(checked)
+            found["remedy"] = suggest_threshold(checked)
         if how["top_n"] is None and (many := overtagged(given, checked.rows, trained)):
             found["too_many"] = many
         if output is not None:
             with stages.stage("page"), output.writing(spark) as place:
                 place.text("report.html", check_page(checked, names, trained, found))
                 place.text(MANIFEST, as_json(found))
-    tell(args, _in_words(found), found)
+    print_result(args, _in_words(found), found)
     if "remedy" in found and not args.quiet:
         remedy = found["remedy"]
         print(
@@ -178,7 +178,7 @@ def _dry_run(
 ) -> int:
     """Says what would be measured; returns the exit code."""
     from ..scoring.check import measured
-    from .outlook import count_rows, lines_of
+    from .dry_run import count_rows, lines_of
 
     measured(scorer, frame, labels, **how)
     names = scorer.classifier.labelNames
@@ -202,7 +202,7 @@ def _dry_run(
             "labels": f"{len(names)}: {shown}",
         }
     )
-    tell(args, text, found)
+    print_result(args, text, found)
     return OK
 
 

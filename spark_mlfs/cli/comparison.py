@@ -14,10 +14,10 @@ from .shared import (
     dry_run_argument,
     inputs,
     load_model,
+    print_result,
     reader_options_of,
     session,
     set_values,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
                 journal.clear()
                 publish(plan.run.output, journal.folder, False)
     text, means = _summary(outcome, plan, before)
-    tell(args, text, {**manifest, "output": plan.run.output, "means": means})
+    print_result(args, text, {**manifest, "output": plan.run.output, "means": means})
     return OK
 
 
@@ -141,7 +141,7 @@ def _dry_run(args: argparse.Namespace, plan: Comparison, candidates: list[Candid
         + (f"{found['rankings_of_inner_folds']} rankings of inner folds choose parameters; " if inner else "")
         + f"output {plan.run.output}: nothing was written"
     )
-    tell(args, text, found)
+    print_result(args, text, found)
     return OK
 
 
@@ -153,7 +153,7 @@ def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Co
     from ..evaluate.compare import open_data
     from ..evaluate.trials import Candidate
     from ..ml.rows import unmatched
-    from ..read.faults import reading
+    from ..read.errors import reading
     from ..schema import FEATURES, attribute_names
 
     (data,) = plan.data

@@ -8,7 +8,7 @@ import textwrap
 from typing import Any
 
 from ..errors import ParameterError
-from .shared import OK, tell
+from .shared import OK, print_result
 
 SUMMARY = "list the methods, extractors and classifiers with their parameters; with a name, all about one"
 
@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
                 others = f"extractors {', '.join(EXTRACTORS)}; classifiers {', '.join(CLASSIFIERS)}"
                 raise ParameterError(f"{error}; {others}") from None
         entry = registry[args.name]  # type: ignore[index]
-        tell(args, whole(registry.kind, entry), described(registry.kind, entry))  # type: ignore[union-attr]
+        print_result(args, whole(registry.kind, entry), described(registry.kind, entry))  # type: ignore[union-attr]
         return OK
     lines, found = [], []
     for registry in registries:
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
             lines.append(f"  {entry.name:<12} {entry.title}  [{entry.source}]")
             lines += parameter_lines(entry, 15)
             found.append(described(registry.kind, entry))
-    tell(args, "\n".join(lines), {"entries": found})
+    print_result(args, "\n".join(lines), {"entries": found})
     return OK
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from ..errors import ParameterError
-from .shared import OK, Stages, number, output_arguments, session, tell
+from .shared import OK, Stages, number, output_arguments, print_result, session
 
 SUMMARY = "write a generated table to try the jobs on, as Parquet"
 EPILOG = """\
@@ -48,5 +48,5 @@ def run(args: argparse.Namespace) -> int:
             manifest = {**opening("sample", args.argv), "kind": args.kind, "rows": rows, "seed": seed, "columns": frame.columns}
             target.text("_" + MANIFEST, as_json(manifest))
     text = f"{rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
-    tell(args, text, {**manifest, "output": args.output})
+    print_result(args, text, {**manifest, "output": args.output})
     return OK

@@ -19,10 +19,10 @@ from .shared import (
     number,
     output_arguments,
     output_table,
+    print_result,
     require,
     session,
     table_arguments,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from ..read.toml import reader_option
     from ..report.scoring_page import scoring_page
     from ..scoring.check import overtagged
-    from ..scoring.corpus import foresee, score, scored_rows
+    from ..scoring.corpus import plan_scoring, score, scored_rows
     from ..scoring.scorer import load_scorer
 
     how = _checked(args)
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> int:
             scorer = load_scorer(spark, args.model)
         if args.dry_run:
             with stages.stage("look"):
-                found = foresee(
+                found = plan_scoring(
                     spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
                     parallelism=parallelism, **how,
                 )  # fmt: skip
@@ -128,7 +128,7 @@ def run(args: argparse.Namespace) -> int:
     text = _summary(scored, args.output)
     if table is not None:
         text += f"\nthe same rows are in the table {table.name} ({table.format})"
-    tell(args, text, {**written, "output": args.output})
+    print_result(args, text, {**written, "output": args.output})
     if "too_many" in written and not args.quiet:
         print(f"spark-mlfs: note: {written['too_many']}", file=sys.stderr, flush=True)
     return OK
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _dry_run(args: argparse.Namespace, scorer: Scorer, how: Mapping[str, Any], found: dict[str, Any]) -> int:
     """Says what would be scored; returns the exit code."""
-    from .outlook import lines_of
+    from .dry_run import lines_of
 
     labels = len(scorer.classifier.labelNames)
     found = {
@@ -164,7 +164,7 @@ def _dry_run(args: argparse.Namespace, scorer: Scorer, how: Mapping[str, Any], f
             "output": f"{args.output}: nothing was written",
         }
     )
-    tell(args, text, found)
+    print_result(args, text, found)
     return OK
 
 

@@ -31,10 +31,10 @@ from .shared import (
     output_arguments,
     output_table,
     pairs,
+    print_result,
     session,
     set_values,
     table_arguments,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def run(args: argparse.Namespace) -> int:
     from ..output.folder import Output
     from ..pipeline import ranking_frame
     from ..report.tables import feature_rows
-    from .outlook import dry_run
+    from .dry_run import dry_run
 
     config = configuration(args)
     config.constraints.complete()
@@ -271,7 +271,7 @@ def run(args: argparse.Namespace) -> int:
                 pipeline = _fit_pipeline(spark, config, model, ranked.frame, stages)
         with stages.stage("write"), output.writing(spark) as target:
             if not args.json:  # a ranking that cannot be written has been seen
-                tell(args, ranking_text(ranked, stages), {})
+                print_result(args, ranking_text(ranked, stages), {})
             manifest = _write(target, config, ranked, model, pipeline, stages, args.argv)
             if table is not None:
                 table.write(ranking_frame(spark, ranked.result.ranking))
@@ -280,7 +280,7 @@ def run(args: argparse.Namespace) -> int:
         if table is not None:
             written += f"\nthe ranking is in the table {table.name} ({table.format})"
         best = [dataclasses.asdict(row) for row in feature_rows(ranked.result, ranked.kept)]
-        tell(args, written, {**manifest, "output": config.run.output, "selected": best})
+        print_result(args, written, {**manifest, "output": config.run.output, "selected": best})
     return OK
 
 

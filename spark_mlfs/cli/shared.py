@@ -266,7 +266,7 @@ def check_there(paths: Sequence[str], what: str = "file", remedy: str = "give a 
 # ---- a run ----
 
 
-def tell(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> None:
+def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> None:
     """Print a command's result on standard output: `text`, or with --json `result`; with --quiet nothing."""
     from ..output.manifest import as_json
 

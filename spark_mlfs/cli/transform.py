@@ -21,11 +21,11 @@ from .shared import (
     number,
     output_arguments,
     output_table,
+    print_result,
     reader_options_of,
     require,
     session,
     table_arguments,
-    tell,
 )
 
 if TYPE_CHECKING:
@@ -134,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
     places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
     places += [f"the table {table.name} ({table.format}, {form})"] if table is not None else []
     text = f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {' and '.join(places)}"
-    tell(args, text, {**manifest, "output": args.output})
+    print_result(args, text, {**manifest, "output": args.output})
     return OK
 
 
@@ -150,7 +150,7 @@ def _dry_run(
 ) -> int:
     """Says what would be written; returns the exit code."""
     from ..report.tables import size
-    from .outlook import count_rows, lines_of
+    from .dry_run import count_rows, lines_of
 
     rows = count_rows(spark, data_flags(args).get("path"), args.format, options, frame)
     kept = len(model.selectedFeatures)
@@ -178,7 +178,7 @@ def _dry_run(
             "output": f"{args.output} ({args.output_format}): nothing was written" if args.output else "nothing was written",
         }
     )
-    tell(args, text, found)
+    print_result(args, text, found)
     return OK
 
 

@@ -29,7 +29,7 @@ from ..engine.base import SMALL_BYTES
 from ..errors import DataError, ParameterError, SparkMlfsError
 from ..output.journal import Journal
 from ..pipeline import compute
-from ..read.faults import notice
+from ..read.errors import notice
 from ..schema import FEATURES, ID, LABELS
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts

@@ -15,8 +15,8 @@ from .. import params as spec
 from .. import pipeline
 from ..blocks.arrays import Labelled, hold
 from ..blocks.codec import State
+from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import SETTINGS, Grades
-from ..blocks.prepared import Held
 from ..errors import BudgetError, ParameterError
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
@@ -155,7 +155,7 @@ def weighed(
     grades: Grades | None = None,
     delimiter: str | None = None,
     missing: str = "error",
-) -> tuple[Held, Labelled]:
+) -> tuple[InMemoryDataset, Labelled]:
     """`hold`, where the request takes weights if there are any."""
     if weights is not None:
         with said_in_python():
@@ -163,7 +163,7 @@ def weighed(
     return hold(X, Y, weights, grades, delimiter, missing)
 
 
-def selected(held: Held, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
+def selected(held: InMemoryDataset, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
     """The result of a request on rows of this process."""
     memory = memory_of(memory_bytes)
     with said_in_python():
@@ -171,7 +171,7 @@ def selected(held: Held, request: pipeline.Request, memory_bytes: int | None = N
     return result
 
 
-def learned(held: Held, fit: Fit[Any], memory_bytes: int | None = None) -> State:
+def learned(held: InMemoryDataset, fit: Fit[Any], memory_bytes: int | None = None) -> State:
     """The state that an extractor or a classifier learns of rows of this process."""
     memory = memory_of(memory_bytes)
     with said_in_python():

@@ -42,7 +42,7 @@ class Scores:
     joint: dict[str, float] = field(default_factory=dict)
 
     @property
-    def told(self) -> dict[str, Any]:
+    def summary_details(self) -> dict[str, Any]:
         """The details that are words, numbers or lists of them: for summaries."""
         return {name: value for name, value in self.details.items() if isinstance(value, str | int | float | list)}
 

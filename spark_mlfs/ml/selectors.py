@@ -140,7 +140,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             "gains": result.gains,
             "objective": result.scores.objective,
             "converged": result.scores.converged,
-            **result.scores.told,
+            **result.scores.summary_details,
             "seconds": result.seconds,
             "jobs": result.jobs,
             "scans": result.scans,

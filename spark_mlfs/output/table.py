@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..read.faults import notice
+from ..read.errors import notice
 
 DELTA = "delta"
 _PART = re.compile(r"`(?:[^`]|``)+`|[^`.\s]+")

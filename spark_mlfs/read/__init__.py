@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import ParameterError
 from .arff import arff
-from .faults import DataNotice
+from .errors import DataNotice
 from .libsvm import libsvm
 from .samples import PlantedTruth, numbers, planted, planted_truth
 from .tables import table

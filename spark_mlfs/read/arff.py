@@ -44,7 +44,7 @@ from pyspark.sql import DataFrame, SparkSession
 from ..errors import DataError, ParameterError
 from ..schema import LABELS, with_names
 from . import vectors
-from .faults import notice
+from .errors import notice
 from .lines import MAX_XML, Lines, TextFiles, beside, near, open_text, parse, small_file
 from .missing import check_policy, impute, settle
 from .tokens import Irregular, Tokens, number, numbers, table_of

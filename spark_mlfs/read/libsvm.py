@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from ..errors import DataError, ParameterError
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
-from .faults import first_repeated, reading
+from .errors import first_repeated, reading
 from .lines import Lines, open_text, parse, small_text
 from .tokens import Irregular, Tokens, number, numbers, table_of
 from .vectors import Vectors

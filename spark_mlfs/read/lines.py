@@ -25,7 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError
-from .faults import PACKED, first_repeated, notice, reading
+from .errors import PACKED, first_repeated, notice, reading
 from .vectors import FRAME, Vectors
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes

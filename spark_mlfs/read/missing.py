@@ -19,7 +19,7 @@ from ..errors import DataError, ParameterError
 from ..kernels import missing as policies
 from ..schema import FEATURES, FILL, attribute_metadata
 from . import vectors
-from .faults import reading
+from .errors import reading
 from .vectors import Vectors
 
 POLICIES = (*policies.POLICIES, "keep")

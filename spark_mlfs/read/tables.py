@@ -52,7 +52,7 @@ from pyspark.sql.types import (
 from ..errors import LARGE_WHOLE, DataError, ParameterError
 from ..kernels.missing import REFUSED
 from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names, with_names, with_packed_from
-from .faults import first_repeated, notice, of_spark, reading
+from .errors import first_repeated, notice, of_spark, reading
 from .frames import as_spark
 from .lines import checked, near, paths_of, plain
 from .missing import check_policy, impute

@@ -12,7 +12,7 @@ from pyspark.sql.types import StringType
 
 from ..errors import DataError, ParameterError
 from ..schema import FEATURES, with_names
-from .faults import reading
+from .errors import reading
 from .frames import OF_THE_JVM, jvm_within_reach
 from .tables import assemble, columns_of, source_of
 from .words import PATTERN, WordCounts, counted, tokens_of

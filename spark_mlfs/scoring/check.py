@@ -277,7 +277,7 @@ def _decoded(data: bytes) -> Checked:
     return Checked(Sums.decode(state["sums"].tobytes()), np.array(state["hits"]), untagged, left_out, best, *more)
 
 
-def mended(checked: Checked) -> dict[str, Any]:
+def suggest_threshold(checked: Checked) -> dict[str, Any]:
     """Suggest a threshold that labels 90 % of rows: one that a tenth of them stay below at most, in four digits, or as many
     labels as rows have on average."""
     cardinality, exact = int(checked.sums.labels[2].sum()) / max(1, checked.rows), checked.threshold(0.1)

@@ -43,7 +43,7 @@ from ..ml.classifiers import output_names
 from ..ml.persistence import Reader, Writer, stamp
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
-from ..read.faults import reading
+from ..read.errors import reading
 from ..read.lines import near
 from ..read.tables import FORMATS, csv_rows, number_of, open_table, quoted
 from ..read.words import WordCounts, counted
@@ -280,7 +280,7 @@ class Work:
     todo: dict[int, list[str]]
 
 
-def foresee(
+def plan_scoring(
     spark: SparkSession,
     scorer: Scorer,
     path: Any,

@@ -21,7 +21,7 @@ from ..ml.pipelines import load_pipeline
 from ..ml.rows import Cells
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
-from ..read.faults import reading
+from ..read.errors import reading
 from ..read.lines import near
 from ..read.missing import left_to
 from ..read.tables import quoted

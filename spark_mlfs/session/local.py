@@ -24,7 +24,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.utils import is_remote
 
 from ..errors import PlatformError
-from .classes import shared
+from .class_data_sharing import shared
 from .java import COMPILE_LATER, PACKAGE, java_home, started_with
 
 

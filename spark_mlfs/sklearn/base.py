@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import params as spec
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
 from ..blocks.codec import State
+from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
-from ..blocks.prepared import Held
 from ..classify.base import Classifier
 from ..extract.base import Extractor
 from ..faces.arrays import MEMORY, learned
@@ -75,7 +75,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         given = {p.name: getattr(self, p.name) for p in self.entry.parameters}
         return spec.check(self.entry.parameters, given, f"{self.registry.kind} {self.entry.name!r}")
 
-    def _hold(self, X: Any, y: Any, weights: Any = None, grades: Grades | None = None) -> tuple[Held, Labelled]:
+    def _hold(self, X: Any, y: Any, weights: Any = None, grades: Grades | None = None) -> tuple[InMemoryDataset, Labelled]:
         """The training rows and their labels, and what scikit-learn notes of them: `n_features_in_`, `feature_names_in_`."""
         MEMORY.accept(self.memory_bytes)
         held, labels = hold(X, y, weights, grades, missing=self.missing)

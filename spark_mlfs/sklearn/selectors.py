@@ -85,7 +85,7 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
             values[result.ranking["index"]] = result.ranking[column]
         self.selected_ = result.kept["index"].to_numpy()
         self.gains_ = np.array(result.gains)
-        self.told_ = result.scores.told
+        self.told_ = result.scores.summary_details
         self.objective_, self.converged_ = np.array(result.scores.objective), result.scores.converged
         if "max_iter" in request.parameters:
             self.n_iter_ = max(1, len(self.objective_))

@@ -11,7 +11,7 @@ import pytest
 from spark_mlfs import cli
 from spark_mlfs.cli import command, shared
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.read.faults import DataNotice
+from spark_mlfs.read.errors import DataNotice
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli
 from spark_mlfs.cli import command, shared
 from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.completion import script
-from spark_mlfs.read.faults import DataNotice
+from spark_mlfs.read.errors import DataNotice
 from spark_mlfs.session import local
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()

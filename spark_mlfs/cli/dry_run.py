@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .shared import OK, Stages, load_model, session, tell
+from .shared import OK, Stages, load_model, print_result, session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -41,16 +41,16 @@ def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
             packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
             try:
                 width = config.requests()[0].width(packed.feature_names)
-                found = outlook(packed.profile, rows, config, width, packed.label_names)
+                found = forecast(packed.profile, rows, config, width, packed.label_names)
             finally:
                 packed.release()
-    tell(args, _in_words(found, config), found)
+    print_result(args, _in_words(found, config), found)
     return OK
 
 
 def count_rows(spark: SparkSession, path: Any, format: str, options: Mapping[str, Any], frame: DataFrame) -> int:
     """The rows of the data; of a table without looking at their values."""
-    from ..read.faults import reading
+    from ..read.errors import reading
     from ..read.tables import FORMATS, open_table
 
     kind = options.get("source", "table") if format == "text" else format
@@ -64,7 +64,7 @@ def lines_of(found: Mapping[str, str | None]) -> str:
     return "\n".join(f"{name:<11} {text}" for name, text in found.items() if text is not None)
 
 
-def outlook(sample: Profile, rows: int, config: RunConfig, width: int, labels: list[str]) -> dict[str, Any]:
+def forecast(sample: Profile, rows: int, config: RunConfig, width: int, labels: list[str]) -> dict[str, Any]:
     """Forecast the cost of ranking so many rows like those of a sample, and `width` of their features; bytes are upper bounds as
     far as the sample is like the rest.
 

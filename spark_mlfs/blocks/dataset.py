@@ -1,5 +1,5 @@
-"""Rows made ready for statistics: blocks, their profile and the names. `Packed` (`blocks.pack`) has them in a Spark frame, `Held`
-in this process."""
+"""Rows made ready for statistics: blocks, their profile and the names. `Packed` (`blocks.pack`) has them in a Spark frame,
+`InMemoryDataset` in this process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .grades import MOST as MOST_GRADED
 from .profile import Profile
 
 
-class Prepared:
+class Dataset:
     """Packed rows or rows of this process: `named` says whether the features' names came with the data, `jobs` how many Spark
     jobs it took."""
 
@@ -32,7 +32,7 @@ class Prepared:
 
 
 @dataclass
-class Held(Prepared):
+class InMemoryDataset(Dataset):
     """All rows as one block in this process."""
 
     block: Block
@@ -47,7 +47,7 @@ class Held(Prepared):
         return str(row[0])
 
 
-def check_and_name(rows: Prepared, features: str, labels: str) -> None:
+def check_and_name(rows: Dataset, features: str, labels: str) -> None:
     """Raises `DataError` for what is wrong with the data, and fills in names that did not come with them. `features` and
     `labels`: what the user calls them."""
     p = rows.profile

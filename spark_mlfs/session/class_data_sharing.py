@@ -68,7 +68,7 @@ def options() -> str:
         fault = "they are damaged, or of an earlier version (Java would crash): run `spark-mlfs warm-up` again"
     else:
         return f"-Xshare:auto {shlex.quote(f'-XX:SharedArchiveFile={kept}')} -Xlog:disable -Xlog:all=error:stderr"
-    from ..read.faults import notice
+    from ..read.errors import notice
 
     notice(f"Java starts without the classes kept at {kept}: {fault}")
     return ""
