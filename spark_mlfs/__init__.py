@@ -20,10 +20,10 @@ from .errors import NotInstalledError, worker_errors
 
 if TYPE_CHECKING:
     from . import errors, pipeline, read
+    from .adapters.arrays import rank
     from .classify import CLASSIFIERS
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
     from .extract import EXTRACTORS
-    from .faces.arrays import rank
     from .methods import METHODS
     from .ml.classifier_classes import *
     from .ml.classifiers import ClassifierEstimator, MultiLabelClassificationModel
@@ -88,7 +88,7 @@ _HOMES = {
     "errors": "errors",
     "local_session": "session.local",
     "pipeline": "pipeline",
-    "rank": "faces.arrays",
+    "rank": "adapters.arrays",
     "read": "read",
 }
 # and the classes of the registries, by what their names end in; those of entries from outside, too

@@ -17,8 +17,8 @@ from typing import Any
 from pages import pages
 
 import spark_mlfs
-from spark_mlfs.faces.classes import EstimatorClasses
-from spark_mlfs.faces.described import WIDTH, annotation, literal
+from spark_mlfs.adapters.classes import EstimatorClasses
+from spark_mlfs.adapters.described import WIDTH, annotation, literal
 from spark_mlfs.ml import classifiers, extractors, selectors, shared
 from spark_mlfs.ml.params import Checked
 from spark_mlfs.params import Parameter

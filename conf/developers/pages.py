@@ -165,9 +165,9 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
 
     from sklearn.datasets import load_digits
 
+    from spark_mlfs.adapters.arrays import rank
     from spark_mlfs.blocks.arrays import hold
     from spark_mlfs.engine.base import one_thread
-    from spark_mlfs.faces.arrays import rank
     from spark_mlfs.pipeline import Request
     from spark_mlfs.pipeline import rank as ranked
 

@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from .. import params as spec
 from .. import pipeline
+from ..adapters.classes import EntryEstimator
+from ..adapters.fit import Fit, Learner
 from ..blocks.codec import State
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError
-from ..faces.classes import EntryEstimator
-from ..faces.fit import Fit, Learner
 from ..kernels.missing import fill_values
 from ..read.frames import as_spark
 from ..schema import attribute_names, fill_of

@@ -17,16 +17,16 @@ from pyspark.ml.param import Param
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from ..adapters.classes import EstimatorClasses
+from ..adapters.described import FEATURES, LABELS, ROW_ID
+from ..adapters.fit import Fit
+from ..adapters.tags import best_labels
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
 from ..classify.knn import NeighbourVote
 from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
-from ..faces.classes import EstimatorClasses
-from ..faces.described import FEATURES, LABELS, ROW_ID
-from ..faces.fit import Fit
-from ..faces.tags import best_labels
 from ..kernels.knn import Nearest
 from ..kernels.votes import label_counts
 from ..schema import SLICES, with_names

@@ -14,15 +14,15 @@ import scipy.sparse as sp
 from pyspark.sql import DataFrame
 
 from .. import pipeline
+from ..adapters.classes import EstimatorClasses
+from ..adapters.described import FEATURES, LABELS, ROW_ID
+from ..adapters.fit import Fit
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
-from ..faces.classes import EstimatorClasses
-from ..faces.described import FEATURES, LABELS, ROW_ID
-from ..faces.fit import Fit
 from ..schema import SLICES, attribute_metadata
 from ..solvers.ranking import complete
 from .base import StateEstimator, StateModel

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pyspark.ml.param import Param, Params
 
+from ..adapters.described import annotation
 from ..blocks.labels import FORMS
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError, renamed
-from ..faces.described import annotation
 from ..params import Choice, Integer, Parameter, camel_words, former_names
 
 if TYPE_CHECKING:

@@ -22,13 +22,13 @@ from pyspark.sql import types as T
 
 from .. import params as spec
 from .. import pipeline
+from ..adapters import show
+from ..adapters.classes import EstimatorClasses
+from ..adapters.cut import Cut
+from ..adapters.described import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed
 from ..errors import DataError, ParameterError
-from ..faces import show
-from ..faces.classes import EstimatorClasses
-from ..faces.cut import Cut
-from ..faces.described import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Parameter
 from ..schema import attribute_names, with_names

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol, HasPredictionCol, HasRawPredictionCol
 
+from ..adapters.arrays import SCREEN
+from ..adapters.described import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
 from ..blocks.grades import SETTINGS as GRADING
-from ..faces.arrays import SCREEN
-from ..faces.described import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
 from ..params import Choice, Parameter
 from ..select import constraints, modes
 from .params import FITTING, Checked

@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from ..adapters.tags import best_labels
 from ..blocks.arrays import features_of, wrong_value
 from ..blocks.codec import State
 from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import scaled
-from ..faces.tags import best_labels
 from ..kernels.missing import filled
 
 

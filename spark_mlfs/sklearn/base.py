@@ -12,16 +12,16 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import params as spec
+from ..adapters.arrays import MEMORY, learned
+from ..adapters.classes import EntryEstimator
+from ..adapters.described import snake
+from ..adapters.fit import Fit
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
 from ..blocks.codec import State
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
 from ..classify.base import Classifier
 from ..extract.base import Extractor
-from ..faces.arrays import MEMORY, learned
-from ..faces.classes import EntryEstimator
-from ..faces.described import snake
-from ..faces.fit import Fit
 from ..kernels.missing import MISSING, fill_values, filled
 from ..params import former_names
 

@@ -8,12 +8,12 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
+from ..adapters.classes import EstimatorClasses
 from ..blocks.arrays import COLLECTIONS, are_tags
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier
 from ..engine.base import one_thread
 from ..errors import ParameterError
-from ..faces.classes import EstimatorClasses
 from ..schema import SLICES
 from .base import LearningEstimator
 

@@ -10,10 +10,10 @@ from sklearn.base import TransformerMixin
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
+from ..adapters.classes import EstimatorClasses
 from ..engine.base import one_thread
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
-from ..faces.classes import EstimatorClasses
 from ..schema import SLICES
 from .base import LearningEstimator
 

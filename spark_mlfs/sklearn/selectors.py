@@ -12,10 +12,10 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from .. import pipeline
+from ..adapters import show
+from ..adapters.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, cut_of, grades_of, said_in_python, selected
+from ..adapters.classes import EstimatorClasses
 from ..blocks.arrays import kind_of, wrong_value
-from ..faces import show
-from ..faces.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, cut_of, grades_of, said_in_python, selected
-from ..faces.classes import EstimatorClasses
 from ..kernels.missing import MISSING, filled
 from ..methods import DEFAULT_METHOD, METHODS
 from ..select import Constraints

@@ -77,9 +77,9 @@ def extract(spark, folder):
     import numpy as np
 
     from spark_mlfs import params
+    from spark_mlfs.adapters.fit import Fit
     from spark_mlfs.blocks.pack import pack
     from spark_mlfs.extract import lift_rsm
-    from spark_mlfs.faces.fit import Fit
 
     lift_rsm.MOST_ROWS = SAMPLE
     held = np.load(folder / "data.npz")

@@ -15,6 +15,7 @@ from scipy.linalg import subspace_angles
 
 import spark_mlfs
 from spark_mlfs import params, pipeline
+from spark_mlfs.adapters.fit import Fit
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
@@ -24,7 +25,6 @@ from spark_mlfs.errors import BudgetError, DataError, ParameterError
 from spark_mlfs.extract import EXTRACTORS, lift_rsm, mlnb
 from spark_mlfs.extract.lift import centre_counts, clusters_of
 from spark_mlfs.extract.lift import distances as lift_distances
-from spark_mlfs.faces.fit import Fit
 from spark_mlfs.ml.extractors import ESTIMATORS, Project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.schema import attribute_names, with_names

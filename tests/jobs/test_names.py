@@ -12,10 +12,10 @@ import pytest
 
 import spark_mlfs
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli, errors
+from spark_mlfs.adapters.arrays import SELECTION as OF_ARRAYS
 from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.config import RunConfig, configure
 from spark_mlfs.errors import ParameterError, RenamedNotice
-from spark_mlfs.faces.arrays import SELECTION as OF_ARRAYS
 from spark_mlfs.ml.selectors import COMMON
 from spark_mlfs.params import camel
 from spark_mlfs.select.modes import KEYS

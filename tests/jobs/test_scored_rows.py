@@ -15,7 +15,7 @@ from pyspark.ml.linalg import Vectors
 from sklearn.feature_extraction.text import CountVectorizer
 
 from spark_mlfs import BRSVMClassifier, DataError, MIMSelector, MLkNNClassifier, read
-from spark_mlfs.faces.tags import best_labels
+from spark_mlfs.adapters.tags import best_labels
 from spark_mlfs.read import words as read_words
 from spark_mlfs.scoring.corpus import WordCounter
 from spark_mlfs.scoring.fit import fit_pipeline

@@ -14,9 +14,9 @@ import pytest
 import spark_mlfs
 import spark_mlfs.sklearn
 from spark_mlfs import ParameterError
+from spark_mlfs.adapters.described import annotation
 from spark_mlfs.classify.base import Classifier
 from spark_mlfs.extract.base import Extractor
-from spark_mlfs.faces.described import annotation
 from spark_mlfs.methods.mim import MIM
 from spark_mlfs.ml import shared
 from spark_mlfs.ml.classifiers import ESTIMATORS as CLASSIFYING

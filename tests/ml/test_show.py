@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from spark_mlfs.faces import show
+from spark_mlfs.adapters import show
 from spark_mlfs.sklearn import FisherSelector, JMISelector
 
 matplotlib = pytest.importorskip("matplotlib")

@@ -12,10 +12,10 @@ from pyspark.sql import types as T
 
 import spark_mlfs
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, pipeline
+from spark_mlfs.adapters.arrays import rank
+from spark_mlfs.adapters.classes import EstimatorClasses
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.classify.base import Classifier
-from spark_mlfs.faces.arrays import rank
-from spark_mlfs.faces.classes import EstimatorClasses
 from spark_mlfs.select import Rule
 from spark_mlfs.sklearn.classifiers import ESTIMATORS as CLASSIFYING
 from spark_mlfs.sklearn.extractors import ESTIMATORS as EXTRACTING
