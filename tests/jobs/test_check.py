@@ -185,7 +185,7 @@ def test_a_dry_run_measures_nothing(run, refused, home):
     assert code == 0, err
     found = json.loads(said)
     assert found["rows"] == 150 and found["labels"] == TAGS and "metrics" not in found
-    assert sorted(found["columns_read"]) == [f"x{j}" for j in range(5)]
+    assert len(found["columns_read"]) == 3 and set(found["columns_read"]) < {f"x{j}" for j in range(5)}  # those selected
     assert "rows        150 to measure on" in run(*flags(home, "--dry-run")[:-1])[1]
     assert "there are 6 labels" in refused(*flags(home, "--dry-run", "--top-n", 7)[:-1])
 
