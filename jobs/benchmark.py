@@ -270,7 +270,7 @@ def scoring(spark, rows, repeat):
 
     from spark_mlfs import BRSVMClassifier, MLkNNClassifier, read
     from spark_mlfs.output.journal import publish
-    from spark_mlfs.scoring.corpus import score
+    from spark_mlfs.scoring.corpus import Scoring
     from spark_mlfs.scoring.scorer import Scorer
 
     with tempfile.TemporaryDirectory() as folder:
@@ -283,7 +283,7 @@ def scoring(spark, rows, repeat):
             for name, model in fitted:
                 output = f"{folder}/{name.split()[0]}-{n}"
                 with Meter() as meter:
-                    found = score(spark, Scorer("", [model]), corpus, "parquet", output, id="id")
+                    found = Scoring(spark, Scorer("", [model]), corpus, "parquet", output, id="id").run()
                 publish(output, found["folder"], False)
                 some = read.planted(spark, 4096, 50, 10, seed=2).select("features").collect()
                 x = np.array([row.features.toArray() for row in some])

@@ -353,7 +353,7 @@ def jmi_sparse(bench: Bench, name: str, part: float, count: int, screen: int | N
 def scoring(bench: Bench) -> dict[str, Any]:
     """A pipeline fitted on some files' first rows (not counted) over all of them."""
     from spark_mlfs import MIMSelector, read
-    from spark_mlfs.scoring.corpus import score
+    from spark_mlfs.scoring.corpus import Scoring
     from spark_mlfs.scoring.fit import fit_pipeline
     from spark_mlfs.scoring.scorer import Scorer
 
@@ -374,7 +374,9 @@ def scoring(bench: Bench) -> dict[str, Any]:
             output = f"{folder}/tags-{next(numbers)}"
             shutil.rmtree(output, ignore_errors=True)
             scorer = Scorer("", pipeline.stages)
-            return score(bench.spark, scorer, str(Path(paths[0]).parent / "*.parquet"), "parquet", output, id="doc", top_n=3)
+            return Scoring(
+                bench.spark, scorer, str(Path(paths[0]).parent / "*.parquet"), "parquet", output, id="doc", top_n=3
+            ).run()
 
         figures, done = metered(bench.repeat, work)
     found = bench.bare(bare.score_texts, paths, vocabulary, corpus.q)

@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     from ..read.toml import reader_option
     from ..report.scoring_page import scoring_page
     from ..scoring.check import overtagged
-    from ..scoring.corpus import plan_scoring, score, scored_rows
+    from ..scoring.corpus import Scoring, scored_rows
     from ..scoring.scorer import load_scorer
 
     how = _checked(args)
@@ -93,12 +93,13 @@ def run(args: argparse.Namespace) -> int:
             table.check(spark, inputs(path, None) if args.format == "table" else ())
         with stages.stage("model"):
             scorer = load_scorer(spark, args.model)
+        scoring = Scoring(
+            spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
+            parallelism=parallelism, **how,
+        )  # fmt: skip
         if args.dry_run:
             with stages.stage("look"):
-                found = plan_scoring(
-                    spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
-                    parallelism=parallelism, **how,
-                )  # fmt: skip
+                found = scoring.plan()
             return _dry_run(args, scorer, how, found)
 
         def finish(scored: dict[str, Any], target: Place) -> None:
@@ -121,10 +122,7 @@ def run(args: argparse.Namespace) -> int:
             target.text("_" + MANIFEST, as_json(manifest))
 
         with stages.stage("score and write"):
-            scored = score(
-                spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
-                parallelism=parallelism, progress=stages.report, finish=finish, **how,
-            )  # fmt: skip
+            scored = scoring.run(stages.report, finish)
     text = _summary(scored, args.output)
     if table is not None:
         text += f"\nthe same rows are in the table {table.name} ({table.format})"

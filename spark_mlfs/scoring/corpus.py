@@ -189,86 +189,6 @@ def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
     return {first + i: list(names[a:z]) for i, (a, z) in enumerate(zip(cuts, cuts[1:], strict=False))}
 
 
-def score(
-    spark: SparkSession,
-    scorer: Scorer,
-    path: Any,
-    format: str,
-    output: str,
-    options: dict[str, Any] | None = None,
-    id: str | None = None,
-    keep: Sequence[str] = (),
-    top_n: int | None = None,
-    threshold: float | None = None,
-    all_scores: bool = False,
-    parts: int | None = None,
-    append: bool = False,
-    parallelism: int | None = None,
-    progress: Progress | None = None,
-    finish: Callable[[dict[str, Any], Place], None] | None = None,
-) -> dict[str, Any]:
-    """Scores a corpus into `output`; returns the manifest's part of it: rows, parts, tags, seconds.
-
-    Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
-    ``scores``, both best first (``predicted_tags`` and ``predicted_scores`` where a kept column has one of these names). `id`
-    (default ``id`` where the table has it, else the hash of the row) and the columns of `keep` come along. An interrupted run of
-    the same model, data, options and output goes on where it stopped. `append` adds the inputs that the output does not hold
-    yet. `finish` writes what else belongs to the output (its manifest), then all of it appears. `parallelism` parts are scored
-    at a time (default: one a core of this machine, at most 8): a part of one file is one task.
-    """
-    how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
-    settings = _settings(scorer, path, format, options, id, keep, how, append)
-    journal = Journal.beside(spark, output, "scoring", settings)
-    with journal.running():
-        before = _before(spark, output, settings) if append else {}
-        anew = journal.folder is None and not append and exists(spark, f"{journal.place}/_{MANIFEST}")
-        resumed = not anew and journal.open()  # a complete output elsewhere is replaced
-        work = _work(spark, scorer, path, format, options, id, keep, how, journal, before, resumed, parts)
-        inputs, columns, todo = work.inputs, work.columns, work.todo
-        if not resumed:  # only now: a command that is refused leaves what an earlier one did
-            journal.start(beside=bool(before))
-        if work.fresh:
-            journal.put("_plan", min(work.fresh), work.fresh)
-        journal.total = len(todo) + len(journal.parts)
-        started = time.perf_counter()
-
-        def one(number: int, names: list[str]) -> None:
-            begun = time.perf_counter()
-            frame = inputs.read(names)
-            frame = frame if "id" in frame.columns or columns[0] != "id" else frame.withColumn("id", F.xxhash64(*_all(frame)))
-            with reading():
-                where = journal.write(number, scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how))
-                rows, tags, scores = _count(spark, where, *output_names(columns))
-            entry = {
-                "inputs": names,
-                "rows": rows,
-                "tags": tags,
-                "scores": scores,
-                "seconds": round(time.perf_counter() - begun, 3),
-            }
-            journal.done(number, entry)
-
-        with scorer.small_batches(inputs.shown):
-            _side_by_side(spark, one, todo, at_a_time(parallelism), journal, progress)
-        entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
-        counts, scores = (sum((Counter(entry.get(kind)) for entry in entries), Counter()) for kind in ("tags", "scores"))
-        scored = {
-            **stamp(),
-            "rows": sum(entry["rows"] for entry in entries),
-            "scored_now": sum(journal.parts[number]["rows"] for number in todo),
-            "seconds_now": round(time.perf_counter() - started, 3),
-            "parts": len(entries),
-            "resumed": resumed and bool(len(journal.parts) - len(todo)),
-            "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
-            "scores": dict(sorted(scores.items(), key=lambda item: float(item[0]))),
-            "settings": settings,
-        }
-        if finish is not None:
-            finish(scored, Place(spark, journal.place, journal.folder, "overwrite"))
-        publish(output, journal.folder, append)
-    return scored
-
-
 @dataclass(frozen=True)
 class Work:
     """Plan of a run: the `inputs`, the `columns` that come along, and the inputs of each part `todo`, of which the `fresh`
@@ -280,99 +200,152 @@ class Work:
     todo: dict[int, list[str]]
 
 
-def plan_scoring(
-    spark: SparkSession,
-    scorer: Scorer,
-    path: Any,
-    format: str,
-    output: str,
-    options: dict[str, Any] | None = None,
-    id: str | None = None,
-    keep: Sequence[str] = (),
-    top_n: int | None = None,
-    threshold: float | None = None,
-    all_scores: bool = False,
-    parts: int | None = None,
-    append: bool = False,
-    parallelism: int | None = None,
-) -> dict[str, Any]:
-    """Validate and plan `score` of these arguments without writing; raises what `score` raises before its first part."""
-    how = {"top_n": top_n, "threshold": threshold, "all_scores": all_scores}
-    settings = _settings(scorer, path, format, options, id, keep, how, append)
-    journal = Journal.beside(spark, output, "scoring", settings)
-    before = _before(spark, output, settings) if append else {}
-    anew = journal.folder is None and not append and exists(spark, f"{journal.place}/_{MANIFEST}")
-    resumed = not anew and journal.open()
-    work = _work(spark, scorer, path, format, options, id, keep, how, journal, before, resumed, parts)
-    names = [name for some in work.todo.values() for name in some]
-    with reading():
-        rows = work.inputs.read(names).count() if names else 0
-    return {
-        "rows": rows,
-        "columns_read": scorer.columns_read(),
-        "columns_kept": work.columns,
-        "parts": len(work.todo),
-        "parts_done": len(journal.parts),
-        "parts_there": len(before),
-        "parts_at_a_time": min(at_a_time(parallelism), max(1, len(work.todo))),
-    }
+@dataclass(frozen=True)
+class Scoring:
+    """A corpus that is scored part by part into `output`, a folder.
 
+    Every row gets ``tags``: the predicted labels, or the `top_n` best, or those that score at least `threshold`; and their
+    ``scores``, both best first (``predicted_tags`` and ``predicted_scores`` where a kept column has one of these names). `id`
+    (default ``id`` where the table has it, else the hash of the row) and the columns of `keep` come along. An interrupted run of
+    the same model, data, options and output goes on where it stopped. `append` adds the inputs that the output does not hold
+    yet. `parallelism` parts are scored at a time (default: one a core of this machine, at most 8): a part of one file is one
+    task.
+    """
 
-def at_a_time(parallelism: int | None) -> int:
-    """How many parts are scored side by side."""
-    return parallelism or min(8, os.cpu_count() or 2)
+    spark: SparkSession
+    scorer: Scorer
+    path: Any
+    format: str
+    output: str
+    options: dict[str, Any] | None = None
+    id: str | None = None
+    keep: Sequence[str] = ()
+    top_n: int | None = None
+    threshold: float | None = None
+    all_scores: bool = False
+    parts: int | None = None
+    append: bool = False
+    parallelism: int | None = None
 
+    def run(
+        self, progress: Progress | None = None, finish: Callable[[dict[str, Any], Place], None] | None = None
+    ) -> dict[str, Any]:
+        """Score the corpus; return the manifest's part of it: rows, parts, tags, seconds. `finish` writes what else belongs to
+        the output (its manifest), then all of it appears."""
+        spark, scorer, settings, how = self.spark, self.scorer, self._settings, self._how
+        journal = Journal.beside(spark, self.output, "scoring", settings)
+        with journal.running():
+            before, resumed = self._earlier(journal)
+            work = self._work(journal, before, resumed)
+            inputs, columns, todo = work.inputs, work.columns, work.todo
+            if not resumed:  # only now: a command that is refused leaves what an earlier one did
+                journal.start(beside=bool(before))
+            if work.fresh:
+                journal.put("_plan", min(work.fresh), work.fresh)
+            journal.total = len(todo) + len(journal.parts)
+            started = time.perf_counter()
 
-def _settings(
-    scorer: Scorer, path: Any, format: str, options: Any, id: str | None, keep: Sequence[str], how: dict[str, Any], append: bool
-) -> dict[str, Any]:
-    """Return the settings that a run must share with the interrupted one that it takes up."""
-    return {
-        "tool": "spark_mlfs",
-        "job": "score",
-        "model": scorer.classifier.uid,
-        "fingerprint": scorer.classifier.summary.get("fingerprint"),
-        "classifier": scorer.classifier.summary.get("classifier"),
-        "how": how,
-        "id": id,
-        "keep": list(keep),
-        "append": append,
-        "data": json.loads(json.dumps([path, format, options], default=str)),
-    }
+            def one(number: int, names: list[str]) -> None:
+                begun = time.perf_counter()
+                frame = inputs.read(names)
+                if columns[0] == "id" and "id" not in frame.columns:
+                    frame = frame.withColumn("id", F.xxhash64(*_all(frame)))
+                with reading():
+                    where = journal.write(number, scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how))
+                    rows, tags, scores = _count(spark, where, *output_names(columns))
+                seconds = round(time.perf_counter() - begun, 3)
+                journal.done(number, {"inputs": names, "rows": rows, "tags": tags, "scores": scores, "seconds": seconds})
 
+            with scorer.small_batches(inputs.shown):
+                _side_by_side(spark, one, todo, self._at_a_time, journal, progress)
+            entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
+            counts, scores = (sum((Counter(entry.get(kind)) for entry in entries), Counter()) for kind in ("tags", "scores"))
+            scored = {
+                **stamp(),
+                "rows": sum(entry["rows"] for entry in entries),
+                "scored_now": sum(journal.parts[number]["rows"] for number in todo),
+                "seconds_now": round(time.perf_counter() - started, 3),
+                "parts": len(entries),
+                "resumed": resumed and bool(len(journal.parts) - len(todo)),
+                "tags": dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))),
+                "scores": dict(sorted(scores.items(), key=lambda item: float(item[0]))),
+                "settings": settings,
+            }
+            if finish is not None:
+                finish(scored, Place(spark, journal.place, journal.folder, "overwrite"))
+            publish(self.output, journal.folder, self.append)
+        return scored
 
-def _work(
-    spark: SparkSession,
-    scorer: Scorer,
-    path: Any,
-    format: str,
-    options: dict[str, Any] | None,
-    id: str | None,
-    keep: Sequence[str],
-    how: dict[str, Any],
-    journal: Journal,
-    before: dict[int, dict[str, Any]],
-    resumed: bool,
-    parts: int | None,
-) -> Work:
-    """Return the parts that are neither in `journal` nor held by the output `before`."""
-    if resumed:
-        for number in journal.lost():  # noted as done, and gone since: done again
-            del journal.parts[number]
-    # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
-    planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
-    held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
-    held |= {name for names in planned.values() for name in names}
-    reader_options = scorer.reader_options(format, options or {})
-    if format == "libsvm" and not {"num_features", "feature_names"} & set(reader_options):
-        reader_options["num_features"] = scorer.width  # a part need not reach the last feature
-    inputs = source(spark, path, format, reader_options, held, parts)
-    columns = _kept(inputs.shown, id, keep)
-    scorer.check(inputs.shown, path if isinstance(path, str) else str(path or format), columns, **how)
-    first = 1 + max([-1, *before, *journal.parts, *planned])
-    fresh = plan([name for name in inputs.names if name not in held], parts or inputs.parts, first)
-    todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
-    return Work(inputs, columns, fresh, todo)
+    def plan(self) -> dict[str, Any]:
+        """Validate and plan without writing; raises what `run` raises before its first part."""
+        journal = Journal.beside(self.spark, self.output, "scoring", self._settings)
+        before, resumed = self._earlier(journal)
+        work = self._work(journal, before, resumed)
+        names = [name for some in work.todo.values() for name in some]
+        with reading():
+            rows = work.inputs.read(names).count() if names else 0
+        return {
+            "rows": rows,
+            "columns_read": self.scorer.columns_read(),
+            "columns_kept": work.columns,
+            "parts": len(work.todo),
+            "parts_done": len(journal.parts),
+            "parts_there": len(before),
+            "parts_at_a_time": min(self._at_a_time, max(1, len(work.todo))),
+        }
+
+    @property
+    def _how(self) -> dict[str, Any]:
+        """Which tags rows get."""
+        return {"top_n": self.top_n, "threshold": self.threshold, "all_scores": self.all_scores}
+
+    @property
+    def _at_a_time(self) -> int:
+        """How many parts are scored side by side."""
+        return self.parallelism or min(8, os.cpu_count() or 2)
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        """The settings that a run must share with the interrupted one that it takes up."""
+        return {
+            "tool": "spark_mlfs",
+            "job": "score",
+            "model": self.scorer.classifier.uid,
+            "fingerprint": self.scorer.classifier.summary.get("fingerprint"),
+            "classifier": self.scorer.classifier.summary.get("classifier"),
+            "how": self._how,
+            "id": self.id,
+            "keep": list(self.keep),
+            "append": self.append,
+            "data": json.loads(json.dumps([self.path, self.format, self.options], default=str)),
+        }
+
+    def _earlier(self, journal: Journal) -> tuple[dict[int, dict[str, Any]], bool]:
+        """Return the parts that the output holds already, and whether an interrupted run is taken up."""
+        before = _before(self.spark, self.output, self._settings) if self.append else {}
+        anew = journal.folder is None and not self.append and exists(self.spark, f"{journal.place}/_{MANIFEST}")
+        return before, not anew and journal.open()  # a complete output elsewhere is replaced
+
+    def _work(self, journal: Journal, before: dict[int, dict[str, Any]], resumed: bool) -> Work:
+        """Return the parts that are neither in `journal` nor held by the output `before`."""
+        if resumed:
+            for number in journal.lost():  # noted as done, and gone since: done again
+                del journal.parts[number]
+        # what an interrupted run planned keeps its numbers, so that rows it wrote and did not note are overwritten
+        planned = {int(number): names for entry in journal.get("_plan") for number, names in entry.items()} if resumed else {}
+        held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
+        held |= {name for names in planned.values() for name in names}
+        reader_options = self.scorer.reader_options(self.format, self.options or {})
+        if self.format == "libsvm" and not {"num_features", "feature_names"} & set(reader_options):
+            reader_options["num_features"] = self.scorer.width  # a part need not reach the last feature
+        inputs = source(self.spark, self.path, self.format, reader_options, held, self.parts)
+        columns = _kept(inputs.shown, self.id, self.keep)
+        where = self.path if isinstance(self.path, str) else str(self.path or self.format)
+        self.scorer.check(inputs.shown, where, columns, **self._how)
+        first = 1 + max([-1, *before, *journal.parts, *planned])
+        fresh = plan([name for name in inputs.names if name not in held], self.parts or inputs.parts, first)
+        todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
+        return Work(inputs, columns, fresh, todo)
 
 
 def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:

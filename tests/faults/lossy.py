@@ -42,7 +42,7 @@ from spark_mlfs.ml import classifiers, join
 from spark_mlfs.ml import rows as row_tasks
 from spark_mlfs.ml.classifiers import ESTIMATORS
 from spark_mlfs.pipeline import Request
-from spark_mlfs.scoring.corpus import score
+from spark_mlfs.scoring.corpus import Scoring
 from spark_mlfs.scoring.scorer import Scorer
 from spark_mlfs.session.local import local_session
 
@@ -254,7 +254,8 @@ def scored(name: str, broadcast: int = classifiers.BROADCAST_BYTES) -> Callable[
         spark, out = frame.sparkSession, folder / "out"
         before, classifiers.BROADCAST_BYTES = classifiers.BROADCAST_BYTES, broadcast
         try:
-            manifest = score(spark, Scorer("", [known["model"]]), known["corpus"], "parquet", str(out), id="doc", all_scores=True)
+            scorer = Scorer("", [known["model"]])
+            manifest = Scoring(spark, scorer, known["corpus"], "parquet", str(out), id="doc", all_scores=True).run()
         finally:
             classifiers.BROADCAST_BYTES = before
         rows = sorted(spark.read.parquet(f"file://{out}/data").drop("part").collect())

@@ -170,7 +170,7 @@ def test_long_texts_come_in_small_batches(spark, tmp_path):
     ready.tagged(rows_, ["doc"]).write.format("noop").mode("overwrite").save()
     assert noting.batches() == [64 * text]
     before = settings(spark)
-    done = corpus.score(spark, ready, f"{tmp_path}/in", "parquet", f"{tmp_path}/out", id="doc")
+    done = corpus.Scoring(spark, ready, f"{tmp_path}/in", "parquet", f"{tmp_path}/out", id="doc").run()
     sizes = noting.batches()
     assert done["rows"] == 64 and done["tags"] == {"cats": 32, "dogs": 32}
     assert sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
