@@ -283,7 +283,9 @@ def wrong_value(x: np.ndarray | sp.csr_matrix, names: Sequence[str] | None = Non
     if len(places):
         row, column = (int(i) for i in places[0])
         called = repr(names[column]) if names else column
-        told = "missing (NaN); fill it first" if np.isnan(x[row, column]) else f"{x[row, column]:g}; features must be finite"
+        told = f"{x[row, column]:g}; features must be finite"
+        if np.isnan(x[row, column]):
+            told = "missing (NaN); fill it first, or give missing='mean', 'zero' or 'drop'"
         others = [repr(names[i]) if names else str(i) for i in np.unique(places[:, 1]) if i != column]
         also = f", and in {', '.join(others[:10])}{' …' if len(others) > 10 else ''}" if others else ""
         raise DataError(f"row {row} of X: feature {called} is {told} ({len(places)} such value(s){also})")
@@ -491,7 +493,9 @@ def _classes(y: np.ndarray) -> Labelled:
     for mark in ",;|":
         parts = [tag for value in classes if isinstance(value, str) for tag in set(_parted(value, mark))]
         if len(set(parts)) < len(parts):
-            told = f"Y holds texts such as {next(c for c in classes if mark in str(c))!r}, each read as one class; rank takes "
+            told = (
+                f"Y holds texts such as {str(next(c for c in classes if mark in str(c)))!r}, each read as one class; rank takes "
+            )
             warnings.warn(DataNotice(f"{told}label_delimiter={mark!r}, which parts them into tags; or give lists"), stacklevel=2)
     if len(classes) == 1:
         raise DataError(f"Y holds one class only, {classes[0]!r}; a ranking needs rows of at least two")
