@@ -13,6 +13,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from urllib.parse import unquote
 
 
@@ -57,7 +58,7 @@ def renamed(old: str, new: str) -> None:
     warnings.warn_explicit(RenamedNotice(f"{old} is called {new} now: write it so"), None, "spark-mlfs", 0, registry=_told)
 
 
-_told: dict = {}
+_told: dict[Any, Any] = {}
 _RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError|PlatformError|WorkerBudgetError): (.*)")
 
 
@@ -170,8 +171,8 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
         path = text.rpartition("absolute URI: ")[2].split("\n")[0].strip()
         return DataError(f"{path}: {_COLON}")
     if "Options`" in text and "INVALID_PARAMETER_VALUE" in text or "csv.CSVOptions" in text and "IndexOutOfBounds" in text:
-        said = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
-        return DataError(f"reader_options: Spark refuses one of them{': ' + said[1] if said else ''}; correct it")
+        why = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
+        return DataError(f"reader_options: Spark refuses one of them{': ' + why[1] if why else ''}; correct it")
     return None
 
 

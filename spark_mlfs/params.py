@@ -74,9 +74,10 @@ class Integer:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise ValueError
+        value = int(value)
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             raise ValueError
-        return int(value)
+        return value
 
     def __str__(self) -> str:
         return "a whole number" + _range(self.low, self.high)
@@ -97,12 +98,12 @@ class Number:
             raise ValueError
         if self.low is not None and (value < self.low or (self.above and value == self.low)):
             raise ValueError
-        if self.high is not None and value > self.high:
+        if self.high is not None and value > self.high:  # type: ignore[operator]
             raise ValueError
         return float(value)
 
     def __str__(self) -> str:
-        if self.above and self.high is None:
+        if self.above and self.low is not None and self.high is None:
             return f"a number above {number(self.low)}"
         return "a number" + _range(self.low, self.high, "above " if self.above else "")
 
@@ -241,7 +242,7 @@ class Numbers:
 class Optional:
     """Another constraint, or None (``none`` on the command line)."""
 
-    of: Choice | Integer | Number | Flag | Text | Numbers | Features | Groups | Costs
+    of: Choice | Integer | Number | Flag | Text | Numbers | Features | Groups | Costs | Optional
 
     def accept(self, value: Any) -> Any:
         if value is None or (isinstance(value, str) and value.lower() == "none"):

@@ -125,7 +125,7 @@ class Request:
 def check_weights(requests: Sequence[Request]) -> None:
     """`ParameterError` for the first request that cannot count rows by weights."""
     for request in requests:
-        asked = [(request.method, request.implementation)]
+        asked: list[tuple[str, Any]] = [(request.method, request.implementation)]
         asked += [(request.screen.method, request.screen.filter)] if request.screen else []
         asked += [(getattr(extra, "mode", type(extra).__name__), extra) for extra in request.extras]
         for name, part in asked:
@@ -186,8 +186,7 @@ class Result:
     @property
     def kept(self) -> pd.DataFrame:
         """The part of the ranking that the request's extras, or its number of features, keep."""
-        masks = [extra.kept(outcome) for extra, outcome in self.outcomes.items()]
-        masks = [mask for mask in masks if mask is not None]
+        masks = [mask for extra, outcome in self.outcomes.items() if (mask := extra.kept(outcome)) is not None]
         if masks:
             passed = np.all(masks, axis=0)
             if self.request.resolved is not None:
@@ -355,9 +354,11 @@ def compute(
             local = LocalEngine(packed.profile, [packed.block], driver_bytes, worker_bytes)
             local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
             return *work(local), False
+    from .blocks.pack import Packed
     from .engine.spark import SparkEngine
     from .engine.tasks import run_in_one_task
 
+    assert isinstance(packed, Packed)
     tried = 0
     if packed.profile.size <= small_bytes:
         outline = SizingEngine(packed.profile)
@@ -448,7 +449,7 @@ def _held_to(constraints: Constraints, requests: list[Request], packed: Dataset)
                 "numTopFeatures (--num-top-features), or include fewer"
             )
     allowed = packed.profile.only(resolved.allowed(packed.profile.varying))
-    return [dataclasses.replace(r, resolved=resolved) for r in requests], dataclasses.replace(packed, profile=allowed)
+    return [dataclasses.replace(r, resolved=resolved) for r in requests], packed.with_profile(allowed)
 
 
 def _rank(
@@ -476,7 +477,7 @@ def _rank(
         seen = screen.survivors(filtered, packed.profile.varying)
         if requests[0].resolved is not None:
             seen = requests[0].resolved.seen(seen, packed.profile.varying)
-        packed = dataclasses.replace(packed, profile=packed.profile.only(seen))
+        packed = packed.with_profile(packed.profile.only(seen))
     pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:
         budgets = {**budgets, "small_bytes": 0}
@@ -573,8 +574,8 @@ def portrait(packed: Dataset, result: Result, kept: int, **budgets: int) -> tupl
     picks = picks[np.isin(picks, packed.profile.varying)]
     if not len(picks):
         return None, Cost()
-    some = dataclasses.replace(packed, profile=packed.profile.only(np.sort(picks)))
-    seen, cost, _ = compute(some, Portray(tuple(int(i) for i in picks)), **budgets)
+    some = packed.with_profile(packed.profile.only(np.sort(picks)))
+    seen, cost, _ = compute(some, Portray(tuple(int(i) for i in picks)), None, **budgets)
     return seen, cost
 
 

@@ -10,7 +10,7 @@ Columns
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -20,7 +20,7 @@ FILL = "missing_values"  # column metadata beside ml_attr: what became of missin
 SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin
 
 
-def attribute_metadata(names: Sequence[str]) -> dict:
+def attribute_metadata(names: Sequence[str]) -> dict[str, Any]:
     """``ml_attr`` metadata of a vector column whose slots carry `names`, as VectorAssembler and VectorSlicer write it."""
     attributes = [{"idx": index, "name": str(name)} for index, name in enumerate(names)]
     return {"ml_attr": {"attrs": {"numeric": attributes}, "num_attrs": len(attributes)}}
@@ -35,7 +35,7 @@ def attribute_names(frame: DataFrame, column: str) -> list[str] | None:
     return [named[index] for index in range(len(named))]
 
 
-def fill_of(frame: DataFrame, column: str) -> dict:
+def fill_of(frame: DataFrame, column: str) -> dict[str, Any]:
     """Return what became of the missing values of a column, and what stands for those of later rows; {} where nothing did."""
     return dict((frame.schema[column].metadata or {}).get(FILL, {}))
 

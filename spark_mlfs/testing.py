@@ -21,6 +21,7 @@ from .blocks.block import Block
 from .blocks.profile import Profile, profile_block
 from .engine.local import LocalEngine
 from .errors import DataError, ParameterError
+from .kernels.matrix import Matrix
 from .methods import METHODS
 from .methods.base import Method, Scores
 from .params import check as check_parameters
@@ -55,14 +56,14 @@ def thin(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def block_of(x: np.ndarray | sp.csr_matrix, y: np.ndarray, ids: np.ndarray | None = None) -> Block:
+def block_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> Block:
     """Rows as one block; labels that are NaN are unknown."""
     known, unknown = sp.csr_matrix(y == 1), sp.csr_matrix(np.isnan(y))
     more = (unknown.indptr, unknown.indices) if np.isnan(y).any() else (None, None)
     return Block(x, np.arange(x.shape[0]) if ids is None else ids, known.indptr, known.indices, *more)
 
 
-def engine_of(x: np.ndarray | sp.csr_matrix, y: np.ndarray, ids: np.ndarray | None = None) -> LocalEngine:
+def engine_of(x: Matrix, y: np.ndarray, ids: np.ndarray | None = None) -> LocalEngine:
     """An engine over the rows, without Spark: what a small run uses inside its one task."""
     block = block_of(x, y, ids)
     return LocalEngine(profile_block(block, y.shape[1]), [block])
@@ -186,7 +187,7 @@ def _check_declaration(method: type[Method]) -> None:
     raise AssertionError(f"{method.name} takes a parameter it does not have")
 
 
-def _check_rows(request: pipeline.Request, x: np.ndarray | sp.csr_matrix, y: np.ndarray) -> None:
+def _check_rows(request: pipeline.Request, x: Matrix, y: np.ndarray) -> None:
     engine = engine_of(x, y)
     order, values, scores = rank_here(engine, request)
     check_ranking(order, values, engine.profile, scores)

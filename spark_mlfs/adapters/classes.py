@@ -144,7 +144,7 @@ class EstimatorClasses(Mapping[str, type]):
                 f"{entry.__name__} another name"
             )
         place = {"__module__": self._module}
-        made = types.new_class(class_name, (self.base_of(name),), {"entry": name}, lambda body: body.update(place))
+        made: Any = types.new_class(class_name, (self.base_of(name),), {"entry": name}, lambda body: body.update(place))
         made._parameters()  # refused before it is known
         setattr(module, class_name, made)
         return made

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import LARGE_WHOLE, DataError, DataNotice
+from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
 from .block import Block
 from .dataset import InMemoryDataset, check_and_name
@@ -88,7 +89,7 @@ def _aligned(values: Any, X: Any, what: str) -> Any:
     return values.reindex(X.index)
 
 
-def _complete(x: np.ndarray | sp.csr_matrix, *others: Any) -> tuple[Any, ...]:
+def _complete(x: Matrix, *others: Any) -> tuple[Any, ...]:
     """Return the rows of x that lack no value, and those of what goes with them row by row."""
     lacking = np.isnan(x.data if sp.issparse(x) else x)
     if sp.issparse(x):
@@ -118,7 +119,7 @@ def kind_of(table: Any) -> str:
     return package if package in ("pandas", "polars", "pyspark") and hasattr(table, "columns") else ""
 
 
-def features_of(X: Any) -> tuple[np.ndarray | sp.csr_matrix, list[str] | None]:
+def features_of(X: Any) -> tuple[Matrix, list[str] | None]:
     """(the features as a dense matrix or CSR in the narrowest type that holds them, their names where they are all text)."""
     kind = kind_of(X)
     if kind == "pyspark":
@@ -142,7 +143,7 @@ def features_of(X: Any) -> tuple[np.ndarray | sp.csr_matrix, list[str] | None]:
     return narrowest(np.ascontiguousarray(x)), names
 
 
-def _narrowed(x: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
+def _narrowed(x: Matrix) -> Matrix:
     """Return rows that were filled in the narrowest type that holds them."""
     return sp.csr_matrix((narrowest(x.data), x.indices, x.indptr), shape=x.shape) if sp.issparse(x) else narrowest(x)
 
@@ -221,7 +222,8 @@ def _unmasked(values: Any) -> Any:
     """A masked array with NaN, or None, where it is masked; anything else as it is."""
     if not isinstance(values, np.ma.MaskedArray):
         return values
-    return values.astype(np.float64).filled(np.nan) if values.dtype.kind in "biuf" else values.astype(object).filled(None)
+    real = values.dtype.kind in "biuf"
+    return np.ma.filled(values.astype(np.float64 if real else object), np.nan if real else None)
 
 
 class _NotNumbers(DataError, TypeError):
@@ -270,7 +272,7 @@ def _numbers_of_frame(X: Any, kind: str, what: str = "X") -> np.ndarray:
     return np.column_stack(columns) if columns else np.zeros((len(X), 0))
 
 
-def wrong_value(x: np.ndarray | sp.csr_matrix, names: Sequence[str] | None = None, keep_missing: bool = False) -> None:
+def wrong_value(x: Matrix, names: Sequence[str] | None = None, keep_missing: bool = False) -> None:
     """`DataError` names the first value that is not finite; with `keep_missing` that is infinite."""
     values = x.data if sp.issparse(x) else x
     if values.dtype == np.uint8 or np.isfinite(values.sum(dtype=np.float64)):  # cheap: finite when every entry is, overflow aside
@@ -305,6 +307,8 @@ def weights_of(weights: Any, rows: int) -> np.ndarray:
 
 # ---- labels ----
 
+Lists = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray | None]
+
 
 @dataclass(frozen=True)
 class Labelled:
@@ -312,7 +316,7 @@ class Labelled:
     `Block` takes them; `names` of the labels; `classes` where Y gave one class a row; `grades` of the positive ones where not all
     are 1."""
 
-    lists: tuple
+    lists: Lists
     names: list[str]
     classes: np.ndarray | None = None
     grades: np.ndarray | None = None
@@ -398,7 +402,7 @@ def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
     return Labelled((indptr, indices, None, None, unlabelled if len(unlabelled) else None), names)
 
 
-def _indicators(Y: Any) -> np.ndarray | sp.csr_matrix:
+def _indicators(Y: Any) -> Matrix:
     """Y as numbers, or as it is where it holds one class a row."""
     if sp.issparse(Y):
         _real(Y.dtype, "Y")
@@ -423,7 +427,7 @@ def _is_indicator(values: np.ndarray) -> bool:
     return bool(((values == 0) | (values == 1) | np.isnan(values)).all())
 
 
-def _wrong_label(matrix: np.ndarray | sp.csr_matrix, names: list[str] | None) -> DataError:
+def _wrong_label(matrix: Matrix, names: list[str] | None) -> DataError:
     dense = matrix.toarray() if sp.issparse(matrix) else matrix
     row, column = np.argwhere(~((dense == 0) | (dense == 1) | np.isnan(dense)))[0]
     called = repr(names[column]) if names else column
@@ -464,10 +468,9 @@ def _graded(Y: Any, names: list[str] | None, grades: Grades) -> Labelled:
     at, of, units = grades.entries(rows[~unknown], labels[~unknown], values[~unknown])
     order = np.lexsort((of, at))
     shape = n, q * grades.width
-    lists = [*_of_pairs(at[order], of[order], shape), None, None, None]
-    if unknown.any():
-        lists[2:4] = _of_pairs(*grades.unknown(rows[unknown], labels[unknown]), shape)
-    return Labelled(tuple(lists), grades.names(names or [f"y{j}" for j in range(q)]), grades=fixed_grades(units[order]))
+    more = _of_pairs(*grades.unknown(rows[unknown], labels[unknown]), shape) if unknown.any() else (None, None)
+    lists = (*_of_pairs(at[order], of[order], shape), *more, None)
+    return Labelled(lists, grades.names(names or [f"y{j}" for j in range(q)]), grades=fixed_grades(units[order]))
 
 
 def _of_pairs(rows: np.ndarray, labels: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
@@ -503,7 +506,7 @@ def _classes(y: np.ndarray) -> Labelled:
     return Labelled((indptr, found.astype(np.int32), None, None, None), [str(value) for value in classes], classes)
 
 
-def _lists(matrix: np.ndarray | sp.csr_matrix) -> tuple:
+def _lists(matrix: Matrix) -> Lists:
     """The label fields of a `Block` from indicators."""
     known, unknown = sp.csr_matrix(matrix == 1), None
     values = matrix.data if sp.issparse(matrix) else matrix

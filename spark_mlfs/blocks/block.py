@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 
+from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .codec import Buffer, State, decode, encode
 from .grades import BITS, ONE
@@ -41,6 +42,7 @@ class LabelledRows:
         """(n,) int64 weights in the units of the profile; None where every row counts once."""
         if profile.weight_exponent is None:
             return None
+        assert self.weights is not None
         return in_units(self.weights, profile.weight_exponent)
 
     def label_rows(self) -> np.ndarray:
@@ -208,7 +210,7 @@ class Block(LabelledRows):
     """Some rows. `x` is (n, d), dense or CSR; labels are CSR lists over the rows, `grades` (uint16, `blocks.grades`) those of
     `label_indices` where not all are 1."""
 
-    x: np.ndarray | sp.csr_matrix
+    x: Matrix
     ids: np.ndarray
     label_indptr: np.ndarray
     label_indices: np.ndarray
@@ -224,7 +226,7 @@ class Block(LabelledRows):
         return Block(np.zeros((0, d)), np.zeros(0, np.int64), np.zeros(1, np.int32), np.zeros(0, np.int32))
 
     @property
-    def n(self) -> int:
+    def n(self) -> int:  # type: ignore[override]
         return self.x.shape[0]
 
     @property
@@ -262,7 +264,7 @@ class Block(LabelledRows):
         """(n, q) 0/1 matrix of the unknown labels, or None where every label is known."""
         if self.unknown_indptr is None and self.unlabelled is None:
             return None
-        if self.unknown_indptr is None:
+        if self.unknown_indptr is None or self.unknown_indices is None:
             unknown = sp.csr_matrix((self.n, q))
         else:
             ones = np.ones(len(self.unknown_indices))

@@ -27,7 +27,7 @@ def encode(state: State) -> bytearray:
     buffers: list[np.ndarray] = []
     offset = 0
 
-    def put(array: np.ndarray) -> list:
+    def put(array: np.ndarray) -> list[Any]:
         nonlocal offset
         array = np.ascontiguousarray(array)
         at = offset
@@ -63,7 +63,7 @@ def envelope(arrays: int) -> int:
     return 64 + 160 * arrays
 
 
-def binary_array(data: bytearray | bytes | None) -> pa.Array:
+def binary_array(data: Buffer | None) -> pa.Array:
     """One binary cell as an Arrow array, without copying it."""
     if data is None:
         return pa.array([None], pa.binary())
@@ -98,7 +98,7 @@ def _decode(view: memoryview) -> State:
         raise ValueError("cut off in the header")
     header = json.loads(bytes(view[8 : 8 + size]))
 
-    def get(spec: list) -> np.ndarray:
+    def get(spec: list[Any]) -> np.ndarray:
         kind, shape, at = spec
         if type(kind) is not str or not _DTYPE.fullmatch(kind):
             raise ValueError("an array of a type that is not encoded")

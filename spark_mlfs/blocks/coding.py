@@ -7,6 +7,7 @@ inner quantiles (linear interpolation) below x. A feature that holds only 0 and 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -127,7 +128,7 @@ class CodedBlock(LabelledRows):
 
     n: int
     codes: np.ndarray | None
-    onehot: sp.csr_matrix | None
+    onehot: Any  # CSR, or None
     label_indptr: np.ndarray
     label_indices: np.ndarray
     unknown_indptr: np.ndarray | None = None

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..errors import DataError
@@ -25,6 +25,10 @@ class Dataset:
 
     def release(self) -> None:
         """Gives memory back."""
+
+    def with_profile(self, profile: Profile) -> Prepared:
+        """Return the same rows with another profile."""
+        return replace(self, profile=profile)  # type: ignore[type-var]
 
     def called(self, row: list[int]) -> str:
         """Return the name of the row of the profile's problem."""

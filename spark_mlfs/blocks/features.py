@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
 from .arrays import narrowest
 from .labels import vector_entries
@@ -15,7 +16,7 @@ Problem = tuple[str, int, int | None]  # what is wrong, in which row, in which s
 
 def read_features(
     column: pa.Array, vectors: bool, narrow: bool = True, used: np.ndarray | None = None, keep_missing: bool = False
-) -> tuple[np.ndarray | sp.csr_matrix | None, Problem | None]:
+) -> tuple[Matrix | None, Problem | None]:
     """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them, or what is wrong with them as (what, row,
     slot): only where `used` (width,) says so, where it is given; entries of the others are anything. With `keep_missing` NaN is
     nothing wrong."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -92,11 +93,10 @@ class Split:
 
     def of(self, rows: Block | np.ndarray) -> np.ndarray:
         """(n,) whether each row is a test row. `rows`: a block, or row ids where the split is not `ByLabelset`."""
-        if not isinstance(rows, Block):
-            if isinstance(self.folds, ByLabelset):
-                raise ParameterError(f"{self.name} is divided by labelset: give blocks, ids do not tell the fold")
-            rows = RowIds(np.asarray(rows, np.int64))
-        return self.folds.of(rows) == self.fold
+        if not isinstance(rows, Block) and isinstance(self.folds, ByLabelset):
+            raise ParameterError(f"{self.name} is divided by labelset: give blocks, ids do not tell the fold")
+        known: Any = rows if isinstance(rows, Block) else RowIds(np.asarray(rows, np.int64))
+        return self.folds.of(known) == self.fold
 
     @property
     def groups(self) -> list[int] | None:

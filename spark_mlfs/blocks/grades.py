@@ -63,7 +63,8 @@ class Grades:
                     f"labelCuts: grades from {ends[0]:g} to {ends[1]:g} (gradeRange) are all on one side of {cut:g}; give a cut "
                     "above the lowest, at most the highest"
                 )
-        return Grades(*(ends or (None, None)), tuple(cuts or ()))
+        low, high = ends or (None, None)
+        return Grades(low, high, tuple(cuts or ()))
 
     @property
     def width(self) -> int:

@@ -67,7 +67,7 @@ def content_hashes(block: Block) -> np.ndarray:
             for a in range(0, block.n, step):
                 total[a : a + step] = (_folded(x[a : a + step]) * factors).sum(axis=1, dtype=np.uint64)
         total = total + mix(block.labelset_hash.view(np.int64), 1)
-        if block.unknown_indptr is not None:
+        if block.unknown_indptr is not None and block.unknown_indices is not None:
             total = total + _row_sums(mix(block.unknown_indices.astype(np.int64), 2), block.unknown_indptr)
         if block.unlabelled is not None:
             total[block.unlabelled] += np.uint64(GOLDEN)

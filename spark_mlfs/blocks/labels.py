@@ -83,8 +83,8 @@ def label_source(frame: DataFrame, column: str, form: str = "auto", grades: Grad
             if form == "auto":
                 form = "multihot" if _looks_multihot(frame, column) else "ids"
             named = attribute_names(frame, column)
-            names = tuple(named) if named else None
-            return LabelSource(form, names=names), F.col(column).cast("array<double>" if form == "multihot" else "array<bigint>")
+            source = LabelSource(form, names=tuple(named) if named else None)
+            return source, F.col(column).cast("array<double>" if form == "multihot" else "array<bigint>")
     raise ParameterError(
         f"labels column {column!r} is {kind.simpleString()}; give a multi-hot vector, array<string> tags, array<int> label "
         "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
@@ -113,7 +113,7 @@ def _looks_multihot(frame: DataFrame, column: str) -> bool:
     repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(entry, lambda e: e.isNull())
     number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
     with worker_errors():
-        some_repeat, some_number = frame.select(F.max(repeated), F.max(F.coalesce(number, F.lit(False)))).first()
+        ((some_repeat, some_number),) = frame.select(F.max(repeated), F.max(F.coalesce(number, F.lit(False)))).collect()
     return bool(some_repeat) and not some_number
 
 
@@ -148,7 +148,7 @@ def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
         flat = lists.flatten()
         positions = np.repeat(np.arange(rows), lengths)
         problem, width = None, 0
-        if source.kind == "tags":
+        if source.kind == "tags" and source.vocabulary is not None:
             labels = pc.index_in(flat, value_set=source.tags.cast(flat.type)).fill_null(-1).to_numpy()
             keep = labels >= 0  # null tags say nothing
             strange = np.flatnonzero(~keep & flat.is_valid().to_numpy(zero_copy_only=False))
@@ -190,8 +190,8 @@ def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
         said = f"label {int(labels[at])} is {values[at]:g}; labels are 0, 1 or unknown (null or NaN)"
         problem = (f"{said}, with gradedLabels (--graded-labels) grades", int(positions[at]))
     indptr, indices = _lists(rows, positions[positive], labels[positive])
-    more = _lists(rows, positions[unknown], labels[unknown]) if unknown.any() else (None, None)
-    return LabelLists(indptr, indices, *more, unlabelled, width, problem)
+    a, b = _lists(rows, positions[unknown], labels[unknown]) if unknown.any() else (None, None)
+    return LabelLists(indptr, indices, a, b, unlabelled, width, problem)
 
 
 def _graded(
@@ -220,15 +220,15 @@ def _graded(
                 int(np.flatnonzero(short)[0]),
             )
     fit = ~unknown if problem is None else np.zeros(len(values), bool)
-    at, of, units = grades.entries(positions[fit], labels[fit], values[fit])
-    order = np.lexsort((of, at))
-    again = order[1:][(at[order][1:] == at[order][:-1]) & (of[order][1:] == of[order][:-1])]
+    row, of, units = grades.entries(positions[fit], labels[fit], values[fit])
+    order = np.lexsort((of, row))
+    again = order[1:][(row[order][1:] == row[order][:-1]) & (of[order][1:] == of[order][:-1])]
     if problem is None and len(again):
-        problem = ("its label vector names an entry twice; correct it", int(at[again[0]]))
-    indptr, indices = _lists(rows, at, of)
-    more = _lists(rows, *grades.unknown(positions[unknown], labels[unknown])) if unknown.any() else (None, None)
+        problem = ("its label vector names an entry twice; correct it", int(row[again[0]]))
+    indptr, indices = _lists(rows, row, of)
+    a, b = _lists(rows, *grades.unknown(positions[unknown], labels[unknown])) if unknown.any() else (None, None)
     kept = None if problem is not None else fixed(units[order])
-    return LabelLists(indptr, indices, *more, unlabelled, width * grades.width, problem, kept)
+    return LabelLists(indptr, indices, a, b, unlabelled, width * grades.width, problem, kept)
 
 
 def vector_entries(column: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, tuple[str, int] | None]:

@@ -27,7 +27,7 @@ from pyspark.sql import types as T
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names, packed_from
 from .block import Block, concatenate
-from .codec import binary_array
+from .codec import Buffer, binary_array
 from .dataset import Dataset, check_and_name
 from .features import read_features
 from .grades import Grades
@@ -85,7 +85,7 @@ class Pack:
         rows = batch.num_rows
         ids = batch.column(2).to_numpy(zero_copy_only=False) if self.named else np.zeros(rows, np.int64)
         x, problem = read_features(batch.column(0), self.vectors)
-        if problem is None and width not in (None, x.shape[1]):
+        if problem is None and x is not None and width not in (None, x.shape[1]):
             problem = (f"its feature vector has size {x.shape[1]} where others have {width}", 0, None)
         weights = None
         if self.weighted:
@@ -124,7 +124,7 @@ class Pack:
         return [context.partitionId() if context else 0, before + row + 1]
 
 
-def block_row(number: int, block: bytes | None, summary: bytes | None) -> pa.RecordBatch:
+def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.RecordBatch:
     """A row of a packed frame: the number of the block within its partition, and the block, or the partition's profile."""
     return pa.RecordBatch.from_arrays(
         [pa.array([number], pa.int64()), binary_array(block), binary_array(summary)],
@@ -220,7 +220,7 @@ def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = Non
     try:
         with _BATCHES:
             users, own = _small_batches_of(spark)
-            own = own if users else spark.conf.get(name, before)
+            own = own if users else str(spark.conf.get(name, before))
             spark.conf.set(_BATCHES_SMALL, f"{users + 1} {own}")
             try:
                 spark.conf.set(name, small)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import comb
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -57,7 +58,7 @@ class Profile:
     partitions: int = 0
     sparse: bool = False
     fingerprint: int = 0
-    problem: tuple | None = None
+    problem: tuple[str, Any, int | None] | None = None
     named_ids: bool = False
     stored: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
     widest: int = 0
@@ -264,14 +265,16 @@ class Profile:
 
     def _add_weights(self, left: Profile, right: Profile, longer: Callable[[np.ndarray], np.ndarray]) -> None:
         """The weights of two sets of rows in the finer of their units; a problem where they take too many of them."""
-        exponent = min(left.weight_exponent, right.weight_exponent)
-        totals = [part.weight << min(part.weight_exponent - exponent, 64) for part in (left, right)]
+        a, b = left.weight_exponent, right.weight_exponent
+        assert a is not None and b is not None
+        exponent = min(a, b)
+        totals = [part.weight << min(each - exponent, 64) for part, each in ((left, a), (right, b))]
         self.weight_exponent, self.weight = exponent, min(sum(totals), MOST)
         if sum(totals) >= MOST:
             self.problem = self.problem or (TOO_FAR.format(2.0**exponent), [], None)
             self.weight_positive = self.weight_unknown = np.zeros(self.q, np.int64)
             return
-        one, two = (part.weight_exponent - exponent for part in (left, right))
+        one, two = a - exponent, b - exponent
         self.heaviest = max(left.heaviest << one, right.heaviest << two)
         self.weight_positive = (longer(left.weight_positive) << one) + (longer(right.weight_positive) << two)
         self.weight_unknown = (longer(left.weight_unknown) << one) + (longer(right.weight_unknown) << two)
@@ -403,6 +406,7 @@ def _grade(profile: Profile, block: Block) -> None:
 
 def _weigh(profile: Profile, block: Block) -> None:
     """Enters the weights of the block whose profile it is."""
+    assert block.weights is not None
     q, exponent = profile.q, exponent_of(block.weights)
     with np.errstate(over="ignore"):
         profile.weight = int(min(np.ldexp(block.weights, -exponent).sum(), MOST))
@@ -419,7 +423,7 @@ def _weigh(profile: Profile, block: Block) -> None:
         profile.weight_grade = np.zeros(q, np.int64)
         if profile.weight < MOST_GRADED:  # else the run is refused
             np.add.at(profile.weight_grade, block.label_indices, block.grade_units() * mass[block.label_rows()])
-    if block.unknown_indices is not None:
+    if block.unknown_indices is not None and block.unknown_indptr is not None:
         rows = np.repeat(np.arange(block.n), np.diff(block.unknown_indptr))
         profile.weight_unknown = np.bincount(block.unknown_indices, mass[rows], minlength=q).astype(np.int64)
     if block.unlabelled is not None:

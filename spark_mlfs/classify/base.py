@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError
+from ..kernels.matrix import Matrix
 from ..params import Choice, Parameter
 
 SCALING = Parameter("scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first")
@@ -59,7 +59,7 @@ class Predictor:
     Picklable; what it derives from its state is made once a task.
     """
 
-    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 
 

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from ..blocks.codec import State
 from ..engine.base import Engine
 from ..kernels.knn import Rows, nearest
+from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
 from ..kernels.votes import label_counts
 from ..params import Choice, Integer, Parameter
@@ -85,7 +86,7 @@ class MachineChain(Predictor):
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
         x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
         v, order = x.shape[1], s["order"]
@@ -103,12 +104,12 @@ class NeighbourChain(Predictor):
 
     def __init__(self, state: State) -> None:
         self.state = state
-        self._training: tuple[np.ndarray | sp.csr_matrix, np.ndarray] | None = None
+        self._training: tuple[Matrix, np.ndarray] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {"state": self.state, "_training": None}
 
-    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
         if self._training is None:
             self._training = Scaling(s["offset"], s["scale"]).apply(s["x"]), s["y"].toarray()

@@ -32,6 +32,7 @@ from ..blocks.codec import State
 from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.knn import NONE, Rows, nearest
+from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
 from ..kernels.votes import label_counts, odds, posterior_tables
 from ..params import Integer, Number, Parameter
@@ -80,12 +81,12 @@ class NeighbourVote(Predictor):
     def __getstate__(self) -> dict[str, Any]:
         return {"state": self.state, "_training": None}
 
-    def rows(self, x: np.ndarray | sp.csr_matrix, ids: np.ndarray) -> Rows:
+    def rows(self, x: Matrix, ids: np.ndarray) -> Rows:
         """Rows ready for distances."""
         s = self.state
         return Rows(Scaling(s["offset"], s["scale"]).apply(x, s["columns"]), ids)
 
-    def stored(self, x: np.ndarray | sp.csr_matrix, ids: np.ndarray) -> Rows:
+    def stored(self, x: Matrix, ids: np.ndarray) -> Rows:
         """Training rows as the state keeps them (the varying columns) ready for distances."""
         s = self.state
         return Rows(Scaling(s["offset"], s["scale"]).apply(x), ids)
@@ -109,7 +110,7 @@ class NeighbourVote(Predictor):
         best = nearest(query, reference, self.state["k"], features=max(1, reference.width))
         return label_counts(best, y)
 
-    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         # training rows are known by their position; a row to predict is no training row, whatever its values
         counts = self.counts(self.rows(x, -1 - np.arange(x.shape[0])))
         return self.vote(counts)

@@ -30,6 +30,7 @@ from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine
+from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
 from ..params import Choice, Flag, Integer, Number, Parameter
 from .base import SCALING, Classifier, Predictor, known_rows
@@ -63,7 +64,8 @@ class LabelMachines:
         width = v + (self.profile.q if self.order is not None else 0)
         weights, further = np.zeros((len(labels), width)), np.zeros((len(labels), 4))
         for at, label in enumerate(labels):
-            inputs, used = x, slice(None)
+            inputs = x
+            used: slice | np.ndarray = slice(None)
             if self.slices is not None:  # the features that an extractor made for this label
                 first, last = self.slices[label], self.slices[label + 1]
                 used = np.flatnonzero((self.profile.varying >= first) & (self.profile.varying < last))
@@ -88,9 +90,7 @@ class LabelMachines:
             "scale": scaling.scale,
         }
 
-    def _train(
-        self, x: np.ndarray | sp.csr_matrix, y: np.ndarray, ids: np.ndarray
-    ) -> tuple[np.ndarray, tuple[float, float, float, float]]:
+    def _train(self, x: Matrix, y: np.ndarray, ids: np.ndarray) -> tuple[np.ndarray, tuple[float, float, float, float]]:
         """Weights, and (intercept, a, b of the probability, iterations)."""
         from sklearn.calibration import CalibratedClassifierCV
         from sklearn.exceptions import ConvergenceWarning
@@ -169,14 +169,14 @@ class Machines(Predictor):
     def __init__(self, state: State) -> None:
         self.state = state
 
-    def predict(self, x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
         x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
         decision = decisions(x, s["weights"]) + s["intercept"]
         return (decision > 0).astype(np.uint8), decision if s["scores"] == "decision" else probability(decision, s["a"], s["b"])
 
 
-def decisions(x: np.ndarray | sp.csr_matrix, weights: np.ndarray) -> np.ndarray:
+def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
     """x w' of the rows x (n, v) and machines `weights` (q, v): each row's to the bit, whatever rows stand beside it. A matrix
     product by BLAS rounds a row by its place among the others."""
     if sp.issparse(x):

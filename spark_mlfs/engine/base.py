@@ -98,7 +98,7 @@ def _thread_pools(modules: int) -> tuple[Any, Any]:
     return found.select(filepath=shared), found.select(filepath=own)
 
 
-class _LeftAlone(nullcontext):
+class _LeftAlone(nullcontext[None]):
     """threadpoolctl 2, of Databricks 15.4 and 16.4, stumbles over the BLAS of NumPy's wheels and says so each time. Spark tells
     its Python workers the number of threads itself (OMP_NUM_THREADS), and no result depends on it."""
 

@@ -61,7 +61,7 @@ class LocalEngine(Engine):
         self._coded: dict[tuple[int, str], CodedBlock] = {}
 
     def tame(self) -> bool:
-        if super().tame():
+        if super().tame() and self.shift is not None:
             self.rows = self.rows.times(self.shift)
         return self.shift is not None
 
@@ -102,7 +102,7 @@ class LocalEngine(Engine):
         self._refuse(list(statistics.values()))
         out = {}
         for key, statistic in statistics.items():
-            if statistic.sharded:
+            if isinstance(statistic, FeatureShardedStatistic):
                 out[key] = self._sharded(statistic)
                 continue
             out[key] = statistic.finish(statistic.fold(None, self._block(statistic), self.profile), self.profile)

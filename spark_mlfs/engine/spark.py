@@ -45,6 +45,8 @@ from .tasks import (
 ROWS_SHARE = 8  # of a worker's bytes: coded rows that are counted together, states that are merged in one task
 MOST_PIECES, PIECE_BYTES = 4096, 4096  # into how many a state is cut at most, and how small
 
+Layout = str | tuple[Any, ...]  # which blocks a statistic reads
+
 
 class SparkEngine(Engine):
     """Persisted blocks on the executors; every request is one job."""
@@ -56,14 +58,14 @@ class SparkEngine(Engine):
         self.packed = packed
         self.driver_bytes, self.worker_bytes = driver_bytes, worker_bytes
         self.parallelism = max(2, packed.profile.partitions)
-        self._frames: dict[Hashable, tuple[DataFrame, bool]] = {}
+        self._frames: dict[Layout, tuple[DataFrame, bool]] = {}
 
     def release(self) -> None:
         """Give back the frames this engine persisted; the packed data are its owner's."""
         for layout in {key[0] for key in self._frames}:
             self._drop(layout)
 
-    def _keep(self, key: Hashable, frame: DataFrame) -> DataFrame:
+    def _keep(self, key: Layout, frame: DataFrame) -> DataFrame:
         """The persisted frame of a layout, made of `frame` when first asked for."""
         if key not in self._frames:
             self._frames[key] = (frame, persist(frame))
@@ -94,7 +96,7 @@ class SparkEngine(Engine):
         gathered = spread.repartition(self.parallelism, "position")
         return self._keep(("cells", coding.key, selected), gathered.mapInArrow(gather_coded, "block binary"))
 
-    def _frame(self, statistic: Statistic) -> tuple[Hashable, DataFrame]:
+    def _frame(self, statistic: Statistic) -> tuple[Layout, DataFrame]:
         """The layout a statistic reads and the frame of its blocks."""
         if statistic.layout == "rows":
             return "rows", self.raw()
@@ -108,7 +110,7 @@ class SparkEngine(Engine):
             return (key := ("cells", statistic.coding.key, statistic.selected)), self.by_cells(statistic.coding, key[2])
         return spread, self._frames[spread][0]
 
-    def _spread_by_cells(self, coding: Coding, selected: tuple[int, ...]) -> Hashable | None:
+    def _spread_by_cells(self, coding: Coding, selected: tuple[int, ...]) -> Layout | None:
         """The frame whose blocks hold every joint cell of `selected` whole: one spread by some of these features, since finer
         cells split within a block."""
         for key in self._frames:
@@ -124,7 +126,7 @@ class SparkEngine(Engine):
                 frame.unpersist()
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
-        jobs: dict[Hashable, tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
+        jobs: dict[tuple[Layout, bool], tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
         for key, statistic in statistics.items():
             layout, frame = self._frame(statistic)
             jobs.setdefault((layout, statistic.sharded), (frame, []))[1].append((key, statistic))
@@ -132,7 +134,7 @@ class SparkEngine(Engine):
         for (layout, sharded), (frame, members) in jobs.items():
             shuffled = self.packed.shuffled or layout[0] == "cells"
             if sharded:
-                numbers = self._sharded_job(frame, [s for _, s in members], shuffled)
+                numbers = self._sharded_job(frame, [s for _, s in members if isinstance(s, FeatureShardedStatistic)], shuffled)
                 out |= {key: found for (key, _), found in zip(members, numbers, strict=True)}
                 continue
             states = self._job(frame, [s for _, s in members], shuffled)
@@ -173,7 +175,7 @@ class SparkEngine(Engine):
     def _sharded_job(self, frame: DataFrame, statistics: list[FeatureShardedStatistic], shuffled: bool) -> list[np.ndarray]:
         """The numbers of statistics that are finished range by range of features, on the executors."""
         edges = [self.edges_of(statistic) for statistic in statistics]
-        worker_view = [statistic.worker_view() for statistic in statistics]
+        worker_view: list[Any] = [statistic.worker_view() for statistic in statistics]
         share = max(1, self.worker_bytes // ROWS_SHARE)
         rows = frame.mapInArrow(ShardedPartials(worker_view, self.profile, edges, share), STATE_SCHEMA)
         # what a task takes in of the pieces of all tasks, at most

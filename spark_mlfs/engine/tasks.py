@@ -15,7 +15,7 @@ import scipy.sparse as sp
 from pyspark.sql import SparkSession
 
 from ..blocks.block import Block, in_order_of_ids
-from ..blocks.codec import State, binary_array, binary_cells, decode, encode
+from ..blocks.codec import Buffer, State, binary_array, binary_cells, decode, encode
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile
@@ -32,7 +32,7 @@ SECONDS_BETWEEN_ENDINGS = 0.2
 STATE_SCHEMA = "statistic int, piece int, state binary"
 
 
-def _any_block(data: memoryview) -> Block | CodedBlock:
+def _any_block(data: Buffer) -> Block | CodedBlock:
     """A raw or a coded block, as it was encoded."""
     state = decode(data)
     return CodedBlock.from_state(state) if "n" in state else Block.from_state(state)
@@ -174,7 +174,7 @@ class Recode:
         for batch in batches:
             for data in binary_cells(batch, "block"):
                 coded = code_block(Block.decode(data), self.coding)
-                size += coded.codes.nbytes if coded.codes is not None else coded.onehot.indices.nbytes
+                size += coded.onehot.indices.nbytes if coded.codes is None else coded.codes.nbytes
                 waiting.append(coded)
                 if size >= CODED_BYTES:
                     yield _block_row(concatenate_coded(waiting).encode())
@@ -195,7 +195,7 @@ class Times:
                 yield _block_row(Block.decode(data).times(self.shift).encode())
 
 
-def _block_row(data: bytes, position: int | None = None) -> pa.RecordBatch:
+def _block_row(data: Buffer, position: int | None = None) -> pa.RecordBatch:
     if position is None:
         return pa.RecordBatch.from_arrays([binary_array(data)], names=["block"])
     return pa.RecordBatch.from_arrays([pa.array([position], pa.int64()), binary_array(data)], names=["position", "block"])
@@ -266,7 +266,7 @@ class WorkOnColumns:
             if parts:
                 yield self._result(parts, index)
 
-    def _result(self, parts: list[State], index: int) -> pa.RecordBatch:
+    def _result(self, parts: list[State], index: int | None) -> pa.RecordBatch:
         ids = np.concatenate([p["ids"] for p in parts])
         order = np.argsort(ids, kind="stable")
         x = np.concatenate([p["x"].toarray() if sp.issparse(p["x"]) else p["x"] for p in parts])[order]
@@ -341,7 +341,7 @@ def run_in_one_task(
     return answer
 
 
-def end_jobs(spark: SparkSession, threads: Executor, running: Iterable[Future], error: BaseException) -> None:
+def end_jobs(spark: SparkSession, threads: Executor, running: Iterable[Future[Any]], error: BaseException) -> None:
     """Let no further job of the `threads` begin; after an interrupt end those under way, where Spark can (3.5: on Connect only),
     until none is left: one may have begun while others were ended."""
     threads.shutdown(wait=False, cancel_futures=True)

@@ -51,6 +51,7 @@ from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
 from ..blocks.pack import at_once
 from ..errors import DataError, ParameterError, worker_errors
+from ..kernels.matrix import Matrix
 from ..ml.params import keyword_only
 from ..schema import attribute_names
 from ..statistics.labelsets import Labelsets
@@ -66,7 +67,6 @@ LARGER_IS_BETTER = {
     "subsetAccuracy": True,
 }
 KINDS = ("standard", "msfs-2022")
-Rows = ArrayLike | sp.spmatrix  # (rows, q)
 CELLS = 1 << 22  # rows × labels worked on at once
 _COUNTS = ("rows", "wrong", "exact", "missed", "labelled", "depth")
 _SHARES = ("ranking", "precision")
@@ -99,7 +99,7 @@ class Sums:
         return Sums(self.counts + other.counts, self.shares + other.shares, self.labels + other.labels, self.kind)
 
     @staticmethod
-    def of(truth: Rows, predicted: Rows, scores: Rows, kind: str = "standard") -> Sums:
+    def of(truth: Matrix, predicted: Matrix, scores: Matrix, kind: str = "standard") -> Sums:
         """The sums of a batch: truth and predicted (rows, q) 0/1, scores (rows, q), dense or sparse.
 
         Raises `DataError` for shapes that differ, labels that are not 0 or 1 and scores that are not finite, `ParameterError`
@@ -185,7 +185,7 @@ def _ratio(above: ArrayLike, below: ArrayLike) -> np.ndarray:
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
-def _dense(rows: np.ndarray | sp.csr_matrix) -> np.ndarray:
+def _dense(rows: Matrix) -> np.ndarray:
     return rows.toarray() if sp.issparse(rows) else rows
 
 
@@ -242,7 +242,7 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
     return Sums(np.array(counts, np.int64), np.stack([_fixed(_ratio(wrong, pairs)), _fixed(precision)]), labels, kind)
 
 
-def evaluate(truth: Rows, predicted: Rows, scores: Rows, metrics: str = "standard") -> dict[str, float]:
+def evaluate(truth: Matrix, predicted: Matrix, scores: Matrix, metrics: str = "standard") -> dict[str, float]:
     """Every metric of arrays (rows, q), dense or sparse: 0/1 truth, 0/1 predictions, scores (larger is likelier)."""
     return Sums.of(truth, predicted, scores, metrics).metrics()
 

@@ -18,6 +18,7 @@ from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError
+from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
 from ..params import Parameter
 from ..statistics.moments import KnownRows
@@ -51,7 +52,7 @@ class Extractor:
         """Pairs of rows the fit compares: many are worth several tasks even where the data are small."""
         return 0.0
 
-    def project(self, state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray:
+    def project(self, state: State, x: Matrix) -> np.ndarray:
         """(rows, width) extracted features of scaled rows x (rows, v); a sparse x is scaled but not moved by the offset."""
         raise NotImplementedError
 
@@ -84,7 +85,7 @@ def restrict(engine: Engine) -> None:
         raise DataError(f"no label takes both values {where}; an extractor needs positive and negative rows")
 
 
-def scaled(state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
+def scaled(state: State, x: Matrix) -> Matrix:
     """Raw rows as `Extractor.project` takes them: the features in use, (x − offset)/scale; sparse rows are not moved."""
     return Scaling(state["offset"], state["scale"]).apply(x, state["columns"])
 
@@ -92,7 +93,7 @@ def scaled(state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_m
 class Linear(Extractor):
     """An extractor that multiplies the centred features by a matrix `projection` (v, width)."""
 
-    def project(self, state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray:
+    def project(self, state: State, x: Matrix) -> np.ndarray:
         out = np.asarray(x @ state["projection"])
         return out - (state["offset"] / state["scale"]) @ state["projection"] if sp.issparse(x) else out
 

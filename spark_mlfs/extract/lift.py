@@ -31,11 +31,13 @@ import scipy.sparse as sp
 
 from ..blocks.block import Block, concatenate
 from ..blocks.codec import State, decode, envelope
+from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError
 from ..kernels.knn import Rows, pair_squares
+from ..kernels.matrix import Matrix
 from ..params import Integer, Number, Parameter
 from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments
@@ -86,9 +88,12 @@ class KnownRowsTogether:
     def key(self) -> Hashable:
         return "everything known"
 
-    def groups(self, block: Block) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
         return rows, np.zeros(len(rows), np.int64)
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        return 1, profile.nonzero
 
 
 def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
@@ -271,7 +276,7 @@ class LIFT(Extractor):
             "converged": converged,
         }
 
-    def project(self, state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray:
+    def project(self, state: State, x: Matrix) -> np.ndarray:
         return distances(x, state["centres"], state["offset"] / state["scale"])
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
@@ -285,7 +290,7 @@ class LIFT(Extractor):
         return out
 
 
-def distances(x: np.ndarray | sp.csr_matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
+def distances(x: Matrix, centres: np.ndarray, shift: np.ndarray) -> np.ndarray:
     """(rows, m) Euclidean distances of scaled rows to centres; sparse rows lack the shift by −offset/scale. To 1e-9 of each:
     where |x|² + |c|² − 2x'c cancels, from the differences."""
     if sp.issparse(x):

@@ -33,7 +33,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from scipy import linalg
 
 from ..blocks.block import Block
@@ -42,6 +41,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError
+from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter
 from .base import Extractor, scaled, signed
 from .labelwise import over_labels
@@ -95,7 +95,7 @@ class LIFTRSM(Extractor):
     def pairs(self, profile: Profile, p: Mapping[str, Any]) -> float:
         return float(min(profile.n, MOST_ROWS)) ** 2 * profile.q * p["subspaces"]
 
-    def project(self, state: State, x: np.ndarray | sp.csr_matrix) -> np.ndarray:
+    def project(self, state: State, x: Matrix) -> np.ndarray:
         phi = distances(x, state["centres"], state["offset"] / state["scale"]) - state["mean"]
         out, first = [], 0
         for a, z, width in zip(state["slices"][:-1], state["slices"][1:], state["widths"], strict=True):

@@ -25,7 +25,7 @@ from scipy import linalg
 
 from ..blocks.codec import State
 from ..engine.base import Engine, one_thread
-from ..kernels.gram import SCALINGS
+from ..kernels.scaling import SCALINGS
 from ..methods.regression import labelled_view
 from ..params import Choice, Integer, Number, Optional, Parameter
 from .base import Linear, signed

@@ -35,6 +35,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of, uniform
 from ..engine.base import Engine, one_thread
 from ..kernels import exact
+from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
 from ..statistics.base import Statistic
@@ -62,7 +63,7 @@ class ComponentMoments(Statistic):
     def key(self) -> Hashable:
         return "component moments", self.projection.tobytes(), self.folds
 
-    def features(self, block: Block, profile: Profile) -> np.ndarray | sp.csr_matrix:
+    def features(self, block: Block, profile: Profile) -> Matrix:
         """The rows' features less their provisional centre."""
         x, _ = features_of(block, profile)
         return x if len(self.positions) == x.shape[1] else x[:, self.positions]
@@ -78,7 +79,8 @@ class ComponentMoments(Statistic):
         return exact.power_above(1.01 * (unit @ np.abs(self.projection) + np.abs(self.shift)))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block, q, out = block.known(), profile.q, {}
+        block, q = block.known(), profile.q
+        out: State = {}
         size, reach, wide = self.folds * (q + 1), self.reach(profile), profile.n >= exact.WIDE_ROWS
         for first in range(0, max(block.n, 1), exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))

@@ -7,6 +7,8 @@ stored codes are looked at, in one product of CSR matrices. Counts are exact.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -49,7 +51,7 @@ def count_dense(
     columns = range(first // per_byte, -(-last // per_byte))
     if packed_size * size <= PACKED_TABLE and n < 1 << 24:
         base = groups * packed_size
-        real = np.float32 if weights is None else np.float64
+        real: Any = np.float32 if weights is None else np.float64
         indicators = digit_indicators(width, per_byte).astype(real)
         for byte in columns:
             column = codes[byte]

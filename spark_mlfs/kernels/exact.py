@@ -33,6 +33,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from .matrix import Matrix
+
 BITS = 20
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
 WIDE_ROWS = 1 << 22  # from here on a sum of h² is two words
@@ -49,7 +51,7 @@ def units(low: np.ndarray, high: np.ndarray, shift: np.ndarray) -> np.ndarray:
     return np.where(reach > 0, np.ldexp(1.0, np.maximum(exponent, _LEAST)), 1.0)
 
 
-def quantised(x: np.ndarray | sp.csr_matrix, unit: np.ndarray) -> tuple[Any, Any | None]:
+def quantised(x: Matrix, unit: np.ndarray) -> tuple[Any, Any | None]:
     """h and l, coarse and fine, of shifted values (n, v), dense float64 or CSR, of whole numbers; fine is None where it is 0
     throughout. `x` may be overwritten."""
     values = x.data if sp.issparse(x) else x
@@ -143,7 +145,8 @@ def second_moments(
 
 def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray) -> State:
     """`second_moments` of rows that count `mass` times."""
-    v, state = coarse.shape[1], {}
+    v = coarse.shape[1]
+    state: State = {}
     for part, m, raised in _mass_parts(mass):
         a, b, c = coarse[part], None if fine is None else fine[part], y[part]
         upper, lower = _split(_rows_times(a, m))
@@ -287,13 +290,14 @@ def group_moments(
     """The state of Σx and Σx² over groups of rows: `member` (g, n) 0/1 CSR says which rows a group has. Parts are (g, v). `mass`
     (n,) int64: how many times each row counts; or `member` itself says how many times each row counts in a group, int64."""
     state: State = {}
+    one: State
     if mass is not None or member.dtype == np.int64:
         member = sp.csr_matrix(member, dtype=np.int64, copy=True)
         if mass is not None:
             member.data *= mass[member.indices]
         for part, each, raised in _member_parts(member):
             a, b = coarse[part], None if fine is None else fine[part]
-            one: State = {}
+            one = {}
             for name, x, y in (("h", a, None), ("l", b, None), ("hh", a, a), ("hl", a, b), ("ll", b, b)):
                 if (b is None and "l" in name) or (y is not None and not squares):
                     continue
@@ -304,7 +308,7 @@ def group_moments(
     for first in range(0, max(coarse.shape[0], 1), ROWS):
         part = slice(first, first + ROWS)
         a, b, m = coarse[part], None if fine is None else fine[part], member[:, part].astype(np.float64)
-        one: State = {"h": _whole(m @ a)}
+        one = {"h": _whole(m @ a)}
         if squares:
             one["hh"] = _whole(m @ _times(a, a))
         if b is not None:
@@ -319,7 +323,7 @@ def _times(a: Any, b: Any) -> Any:
     return a.multiply(b).tocsr() if sp.issparse(a) else a * b
 
 
-def sums_of(state: State, unit: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def sums_of(state: State, unit: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     """Σx and Σx² (g, v) in float64, of the shifted values."""
     total = np.ldexp(_float(state, "h", shape) + np.ldexp(_float(state, "l", shape), -BITS), -BITS) * unit
     square = _float(state, "hh", shape) + np.ldexp(_float(state, "hl", shape), 1 - BITS)
@@ -335,7 +339,8 @@ def cross(left: tuple[Any, Any | None], right: tuple[Any, Any | None], wide: boo
     n, state = left[0].shape[0], {"hh": np.zeros((left[0].shape[1], right[0].shape[1]), np.int64)}
     for first in range(0, n, ROWS):
         part = slice(first, first + ROWS)
-        (a, b), (c, d) = (tuple(None if each is None else each[part] for each in side) for side in (left, right))
+        parts: list[Any] = [None if each is None else each[part] for each in (*left, *right)]
+        a, b, c, d = parts
         one = _square(a, b) if left is right else {"hh": _whole(a.T @ c)}
         mixed = [] if left is right else [_dense(x.T @ y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]
         if mixed:
@@ -473,7 +478,7 @@ def total_of(state: State, name: str, unit: float) -> np.ndarray:
     return number(state, name, -2 * _WORD) * unit
 
 
-def power_above(values: np.ndarray | float) -> Any:
+def power_above(values: np.ndarray | np.floating[Any] | float) -> Any:
     """The least powers of two that are at least the values; 1 for 0."""
     mantissa, exponent = np.frexp(values)
     return np.where(mantissa > 0, np.ldexp(1.0, exponent - (mantissa == 0.5)), 1.0)

@@ -18,6 +18,7 @@ import numpy as np
 from scipy import sparse
 
 from ..errors import DataError, ParameterError
+from .matrix import Matrix
 from .scaling import SCALINGS
 
 
@@ -60,8 +61,8 @@ class GramStatistics:
     @classmethod
     def from_rows(
         cls,
-        X: np.ndarray | sparse.spmatrix,
-        Y: np.ndarray | sparse.spmatrix,
+        X: Matrix,
+        Y: Matrix,
         weights: np.ndarray | None = None,
         centre_x: np.ndarray | None = None,
         centre_y: np.ndarray | None = None,
@@ -148,7 +149,9 @@ class GramStatistics:
                 f"{other.d} features and {other.q} labels; compute both over the same columns"
             )
         o = other.recentred(self.centre_x, self.centre_y)
-        known = self.low is not None and o.low is not None
+        extremes: tuple[np.ndarray | None, np.ndarray | None] = None, None
+        if self.low is not None and o.low is not None and self.high is not None and o.high is not None:
+            extremes = np.minimum(self.low, o.low), np.maximum(self.high, o.high)
         return GramStatistics(
             self.n + o.n,
             self.sum_x + o.sum_x,
@@ -158,8 +161,7 @@ class GramStatistics:
             self.yy + o.yy,
             self.centre_x,
             self.centre_y,
-            np.minimum(self.low, o.low) if known else None,
-            np.maximum(self.high, o.high) if known else None,
+            *extremes,
         )
 
     def __sub__(self, other: GramStatistics) -> GramStatistics:
@@ -184,7 +186,7 @@ class GramStatistics:
     def flattened(self) -> GramStatistics:
         """The same, for rows whose extremes are those of more rows (a fold, a half-sample): a feature that does not vary beyond
         rounding, its squares about the mean at most 1e-12 of those about the centre, is taken as constant."""
-        if self.low is None or self.n <= 0:
+        if self.low is None or self.high is None or self.n <= 0:
             return self
         return replace(self, high=np.where(self._squares() > self._rounding(), self.high, self.low))
 
@@ -215,7 +217,7 @@ class GramStatistics:
             raise DataError("minmax scaling needs the features' minimum and maximum, which these statistics lack")
         mean_sx, mean_sy = self.sum_x / self.n, self.sum_y / self.n
         squares = self._squares()
-        if self.low is not None:
+        if self.low is not None and self.high is not None:
             varying = (self.high > self.low) & (squares > 0)  # squares underflow when the range is below ~1e-160
         else:
             varying = squares > self._rounding()
@@ -223,7 +225,7 @@ class GramStatistics:
         m, centre_x = mean_sx[keep], self.centre_x[keep]
         if scaling == "standard":
             scale = np.sqrt(squares[keep] / self.n)
-        elif scaling == "minmax":
+        elif scaling == "minmax" and self.low is not None and self.high is not None:
             scale = (self.high - self.low)[keep]
         else:
             scale = np.ones(len(keep))
@@ -239,7 +241,7 @@ class GramStatistics:
         mean_y = mean_sy + self.centre_y
         shift, offset_y = m, mean_y
         if not centre:
-            if scaling == "minmax":
+            if scaling == "minmax" and self.low is not None:
                 shift = self.low[keep] - centre_x
             elif scaling == "none":
                 shift = -centre_x
@@ -357,7 +359,8 @@ def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int], whole: GramS
     if not dropped:
         return everything
     result = everything - total(blocks[i] for i in dropped)
-    if all(blocks[i].low is not None for i in rest):
-        result.low = np.min([blocks[i].low for i in rest], axis=0)
-        result.high = np.max([blocks[i].high for i in rest], axis=0)
+    lows = [low for i in rest if (low := blocks[i].low) is not None]
+    highs = [high for i in rest if (high := blocks[i].high) is not None]
+    if len(lows) == len(rest):
+        result.low, result.high = np.min(lows, axis=0), np.max(highs, axis=0)
     return result

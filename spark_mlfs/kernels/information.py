@@ -20,6 +20,8 @@ import numpy as np
 
 from ..lazy import cached_property
 
+Untouched = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of rows a feature has left, and rows of a label
+
 TABLE_ROWS = 1 << 22  # up to so many rows c log c comes from a table
 CELLS = 1 << 16  # counts that are looked at together, so that what is made of them stays in the cache
 
@@ -145,7 +147,7 @@ class StoredCounts:
     def pairs(self, *values: np.ndarray) -> tuple[np.ndarray, ...]:
         """The pairs (feature, group) that have a stored code, and the sums of the cells' values over each."""
         of, group, _, order, starts = self._pairs
-        if starts is None:
+        if starts is None or order is None:
             return of, group, *values
         return of, group, *(np.add.reduceat(v[order], starts) if len(order) else v for v in values)
 
@@ -243,7 +245,7 @@ def stored_label_sums(
     return out
 
 
-def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Callable]:
+def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Untouched]:
     """I(f; Y_l), in nats, of the pairs (feature, label) with a stored code, and of the others by (r, p): see
     `stored_label_sums`."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
@@ -260,7 +262,7 @@ def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelR
     return logs.nats(logs.clip(exact), n), untouched
 
 
-def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: str = "none") -> tuple[np.ndarray, Callable]:
+def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: str = "none") -> tuple[np.ndarray, Untouched]:
     """`small_label_information` of the pairs (feature, label) with a stored code, and of the others by (r, p)."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
 
@@ -292,7 +294,7 @@ def small_stored_information(stored: StoredCounts, rows: LabelRows, correction: 
     return touched / n, untouched
 
 
-def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Callable]:
+def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Untouched]:
     """χ² of the pairs (feature, label) with a stored code, and of the others by (r, p), as `chi_square`: with O of n_a rows of a
     code, χ² = n/(p(n − p)) Σ_a (O − n_a p/n)² n/n_a; labels with one value have none."""
     n, rest = rows.n, rows.n - stored.by_feature(stored.rows)
@@ -316,7 +318,7 @@ def stored_chi_square(stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray
     return scaled(cells + term(p - met, r, p) + others * p * p, p), untouched
 
 
-def largest_stored(stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Callable) -> np.ndarray:
+def largest_stored(stored: StoredCounts, rows: LabelRows, touched: np.ndarray, untouched: Untouched) -> np.ndarray:
     """(F,) the largest value over the labels, where that of a label without stored codes grows with its rows."""
     f, label = stored.pairs()
     rank = np.empty(len(rows.positive), np.int64)

@@ -35,6 +35,9 @@ import scipy.sparse as sp
 from ..errors import DataError
 from ..lazy import cached_property
 from .label_similarity import Lookup
+from .matrix import Matrix
+
+Split = tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]  # of `Sieve.split`
 
 GRID = 1e-10  # distances per feature are compared on this grid
 BATCH, TILE = 512, 1024  # queries and reference rows in a tile
@@ -60,7 +63,7 @@ class Rows:
 
     def __init__(
         self,
-        x: np.ndarray | sp.csr_matrix,
+        x: Matrix,
         ids: np.ndarray,
         codes: np.ndarray | None = None,
         scale: np.ndarray | None = None,
@@ -85,11 +88,17 @@ class Rows:
         self.x = x
         self.ids = np.asarray(ids, np.int64)
         self.codes = None if codes is None else np.asarray(codes, np.int64)
-        self._split: tuple | None = None
+        self._split: tuple[Sieve, Split] | None = None
         self._single: np.ndarray | None = None
 
     def __len__(self) -> int:
         return self.x.shape[0]
+
+    @property
+    def labelset_codes(self) -> np.ndarray:
+        """`codes` where there are some."""
+        assert self.codes is not None
+        return self.codes
 
     @property
     def width(self) -> int:
@@ -114,7 +123,7 @@ class Rows:
             self._single = self.x.astype(np.float32)
         return self._single
 
-    def split(self, sieve: Sieve) -> tuple:
+    def split(self, sieve: Sieve) -> Split:
         """`sieve.split` of the rows, kept for the next time."""
         if self._split is None or self._split[0] is not sieve:
             self._split = sieve, sieve.split(self)
@@ -125,8 +134,8 @@ class Rows:
 
 
 def pair_squares(
-    left: np.ndarray | sp.csr_matrix,
-    right: np.ndarray | sp.csr_matrix,
+    left: Matrix,
+    right: Matrix,
     i: np.ndarray,
     j: np.ndarray,
     weights: np.ndarray | None = None,
@@ -295,7 +304,7 @@ class Sieve:
         rare = counts[order[few:]] / len(rows)
         return Sieve(np.sort(order[:few])) if rare @ rare <= SIEVED_PRODUCTS else None
 
-    def split(self, rows: Rows) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]:
+    def split(self, rows: Rows) -> Split:
         """The rare features (n, d), their squared norms (n,), and the frequent ones, dense (n, f), with their norms (n,)."""
         x = rows.x
         often = np.zeros(rows.width, bool)
@@ -323,7 +332,7 @@ class SievedRows:
 class SievedTile(Pairs):
     """Distances of some sparse query rows to some sparse reference rows, of which only those within a cut are ever formed."""
 
-    def __init__(self, query: Rows, split: tuple, reference: SievedRows, features: int | None = None) -> None:
+    def __init__(self, query: Rows, split: Split, reference: SievedRows, features: int | None = None) -> None:
         self.query, self.reference, self._ready = query, reference.rows, reference
         _, self._squares, self._dense, self._root = split
         self.features = max(1, features or query.width)
@@ -381,7 +390,8 @@ class SievedTile(Pairs):
         approx = self.query.norms[i] + self.reference.norms[j] - 2 * (rare + row_products(self._dense, ready.dense, i, j))
         near = np.flatnonzero(approx <= cut[i])
         parts.append((i[near], j[near], approx[near]))
-        return tuple(np.concatenate(each) for each in zip(*parts, strict=True)) if len(parts) > 1 else parts[0]
+        i, j, approx = (np.concatenate(each) for each in zip(*parts, strict=True)) if len(parts) > 1 else parts[0]
+        return i, j, approx
 
 
 def _row_of(indptr: np.ndarray, entries: np.ndarray) -> np.ndarray:
@@ -417,10 +427,11 @@ class Reference:
         """The tiles of `query` against the runs, with the run."""
         split = None if self.sieve is None else query.split(self.sieve)
         for run, some in self.runs:
-            if split is not None:
+            if split is not None and isinstance(some, SievedRows):
                 yield SievedTile(query, split, some, features), run
                 continue
             single = self.single and query.norms.max(initial=0.0) < 1e30
+            assert isinstance(some, Rows)
             tile = Tile(query, some, features, single)
             yield tile, run
             if "double" in tile.__dict__:  # it was not good enough, nor will the next be
@@ -429,10 +440,12 @@ class Reference:
 
 def tiles(query: Rows, reference: Rows, features: int | None = None, size: int = TILE) -> Iterator[tuple[Tile, slice]]:
     """The whole tiles of `query` against runs of at most `size` reference rows, with the run."""
-    return Reference(reference, None, size, single=False).tiles(query, features)
+    for tile, run in Reference(reference, None, size, single=False).tiles(query, features):
+        assert isinstance(tile, Tile)
+        yield tile, run
 
 
-def products(left: np.ndarray | sp.csr_matrix, right: np.ndarray | sp.csr_matrix) -> np.ndarray:
+def products(left: Matrix, right: Matrix) -> np.ndarray:
     """left @ right.T, dense, whatever the two are."""
     out = left @ right.T
     return out.toarray() if sp.issparse(out) else np.asarray(out)
@@ -471,7 +484,7 @@ class Nearest:
         if not crude:
             queries, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
             crude = tile.single and len(i) > 2 * self.k * len(cut)  # many distances are all but equal
-        if crude:
+        if crude and isinstance(tile, Tile):
             tile = tile.double
             queries, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
         keys, squares = tile.keys(i, j, approx)

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ParameterError
+from .matrix import Matrix
 
 BLOCK_BYTES = 32 << 20
 
@@ -32,7 +33,7 @@ class LabelsetSimilarity:
     Raises `ParameterError` for weights that are not whole, not finite or negative.
     """
 
-    def __init__(self, members: sp.csr_matrix | np.ndarray, weights: np.ndarray | None = None) -> None:
+    def __init__(self, members: Matrix, weights: np.ndarray | None = None) -> None:
         members = sp.csr_matrix(members, dtype=np.float64)
         members.eliminate_zeros()
         m, q = members.shape
@@ -137,7 +138,7 @@ class Lookup:
         return Lookup(self.table > 0, self.rows, self.columns)
 
 
-def labelset_codes(labels: sp.csr_matrix | np.ndarray) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
+def labelset_codes(labels: Matrix) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
     """The distinct labelsets of an (n, q) 0/1 matrix: (members (m, q) CSR, code of each row, rows per labelset).
 
     Labelsets are numbered by their first row.

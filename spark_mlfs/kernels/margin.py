@@ -22,6 +22,7 @@ from . import exact
 from .exact import BITS, State
 from .knn import GRID, Rows, Tile, pair_squares, tiles
 from .label_similarity import LabelsetSimilarity
+from .matrix import Matrix
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
 Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
@@ -37,7 +38,7 @@ class Anchors:
     """
 
     rows: Rows
-    hits: np.ndarray | sp.csr_matrix
+    hits: Matrix
     similarity: np.ndarray
     margin: np.ndarray
     _squares: np.ndarray | None = field(default=None, repr=False)
@@ -45,14 +46,14 @@ class Anchors:
     @staticmethod
     def of(
         rows: Rows,
-        hits: np.ndarray | sp.csr_matrix,
+        hits: Matrix,
         hit_codes: np.ndarray,
         margin: np.ndarray,
         table: LabelsetSimilarity,
     ) -> Anchors:
         """With the similarities of the hits looked up from their labelset codes, (a, k)."""
         a, k = hit_codes.shape
-        lookup = table.between(rows.codes, hit_codes.ravel())
+        lookup = table.between(rows.labelset_codes, hit_codes.ravel())
         similarity = lookup.pairs(np.repeat(np.arange(a), k), np.arange(a * k)).reshape(a, k)
         return Anchors(rows, hits, similarity, np.asarray(margin, np.float64))
 
@@ -237,7 +238,7 @@ class _Products:
                     key = f"{name} {kind}"
                     self.sums[key] = self.sums[key] + product if key in self.sums else product
 
-    def _matrix(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> np.ndarray | sp.csr_matrix:
+    def _matrix(self, i: np.ndarray, r: np.ndarray, w: np.ndarray, run: slice) -> Matrix:
         a, b = self.shape[0], run.stop - run.start
         if sp.issparse(self.of["z"][0]) or len(i) < SPARSE_BELOW * a * b:
             indptr = np.concatenate([[0], np.cumsum(np.bincount(i, minlength=a))])
@@ -266,18 +267,18 @@ class _Products:
         return exact.words("cross", *parts)
 
 
-def _halves(value: np.ndarray | sp.csr_matrix) -> list[tuple[np.ndarray | sp.csr_matrix, int]]:
+def _halves(value: Matrix) -> list[tuple[Matrix, int]]:
     """Whole numbers as what is above 2³¹ and the rest, with the powers of two that they count."""
     if not sp.issparse(value):
         return [(value >> 31, 31), (value & ((1 << 31) - 1), 0)]
     return [(sp.csr_matrix((half, value.indices, value.indptr), shape=value.shape), up) for half, up in _halves(value.data)]
 
 
-def _squared(x: np.ndarray | sp.csr_matrix) -> np.ndarray | sp.csr_matrix:
+def _squared(x: Matrix) -> Matrix:
     return sp.csr_matrix((x.data**2, x.indices, x.indptr), shape=x.shape) if sp.issparse(x) else x * x
 
 
-def _scaled_rows(x: np.ndarray | sp.csr_matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
+def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:
     """(a, d) factors_i x_i, or (d,) summed over the rows."""
     if summed:
         return np.asarray(x.T @ factors)
@@ -298,7 +299,7 @@ def _active(
     unit = tile.features * GRID
     top = limit.max(axis=1) + unit + tile.error
     i, r, squares = tile.near(top)
-    s = similarity.between(anchors.rows.codes, block.codes).pairs(i, r)
+    s = similarity.between(anchors.rows.labelset_codes, block.labelset_codes).pairs(i, r)
     miss = np.flatnonzero(s < s_min)
     i, r, s, squares = i[miss], r[miss], s[miss], squares[miss]
     slack = 2 * tile.error[i]

@@ -14,13 +14,14 @@ Means are exact sums of fixed-point numbers, which depend on no partitioning.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..params import Choice, Parameter
+from .matrix import Matrix
 
 POLICIES = ("error", "mean", "zero", "drop")
 MISSING = Parameter("missing", "error", Choice(POLICIES), "what a missing value (NaN) of a feature becomes; a mean is training's")
@@ -54,7 +55,7 @@ def sum_known(indices: np.ndarray, values: np.ndarray, scale: np.ndarray) -> tup
     return high.astype(np.int64), low.astype(np.int64)
 
 
-def means_of_sums(high: Sequence[int], low: Sequence[int], known: Sequence[int], scale: Sequence[float]) -> list[float]:
+def means_of_sums(high: np.ndarray, low: np.ndarray, known: np.ndarray, scale: np.ndarray) -> list[float]:
     """Return the mean of each feature from its sums and how many values it has; 0 of none."""
     return [
         ((int(above) << BITS) + int(below)) / int(n) / float(1 << 2 * BITS) * float(factor) if n else 0.0
@@ -62,7 +63,7 @@ def means_of_sums(high: Sequence[int], low: Sequence[int], known: Sequence[int],
     ]
 
 
-def fill_of_rows(x: np.ndarray | sp.csr_matrix, missing: str) -> dict[str, Any]:
+def fill_of_rows(x: Matrix, missing: str) -> dict[str, Any]:
     """Return what `fill_values` takes, of rows (n, d) of this process."""
     if missing != "mean":
         return {} if missing == "error" else {"missing": missing}
@@ -72,7 +73,7 @@ def fill_of_rows(x: np.ndarray | sp.csr_matrix, missing: str) -> dict[str, Any]:
     scale = scale_above(np.max([largest for _, largest in parts], axis=0))
     sums = np.sum([sum_known(*_entries(x[a : a + ROWS]), scale) for a in cuts], axis=0)
     known = n - np.sum([count for count, _ in parts], axis=0)
-    return {"missing": missing, "fill": means_of_sums(*sums, known, scale)}
+    return {"missing": missing, "fill": means_of_sums(sums[0], sums[1], known, scale)}
 
 
 def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
@@ -86,7 +87,7 @@ def fill_values(fitted: Mapping[str, Any], width: int) -> np.ndarray | None:
     return out
 
 
-def filled(x: np.ndarray | sp.csr_matrix, fill: np.ndarray | None) -> np.ndarray | sp.csr_matrix:
+def filled(x: Matrix, fill: np.ndarray | None) -> Matrix:
     """Return rows x (n, d) with their missing values filled; themselves where there are none, or no `fill` (d,)."""
     values = x.data if sp.issparse(x) else x
     if fill is None or values.dtype.kind != "f" or not np.isnan(values.sum()):
@@ -101,6 +102,6 @@ def filled(x: np.ndarray | sp.csr_matrix, fill: np.ndarray | None) -> np.ndarray
     return x
 
 
-def _entries(x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+def _entries(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
     """Return the columns and the values of what rows store."""
     return (x.indices, x.data) if sp.issparse(x) else (np.tile(np.arange(x.shape[1]), len(x)), x.ravel())

@@ -96,7 +96,7 @@ class PairNeighbours:
     def update(self, tile: Tile) -> None:
         """Take in a tile: its queries are the batch, its reference rows carry labelset codes."""
         for pair, rows in self.rows.items():
-            side = self.membership.side(tile.reference.codes, pair)
+            side = self.membership.side(tile.reference.labelset_codes, pair)
             for best, columns in ((self.first[pair], np.flatnonzero(side > 0)), (self.second[pair], np.flatnonzero(side < 0))):
                 if len(columns):
                     best.update(tile.part(rows, columns))

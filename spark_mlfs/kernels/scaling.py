@@ -17,6 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import ParameterError
+from .matrix import Matrix
 
 SCALINGS = ("standard", "minmax", "none")
 
@@ -45,7 +46,7 @@ class Scaling:
         return Scaling(centre + mean, _divisor(np.sqrt(np.maximum(square / n - mean * mean, 0.0))))
 
     @staticmethod
-    def of_rows(x: np.ndarray | sp.csr_matrix, how: str) -> Scaling:
+    def of_rows(x: Matrix, how: str) -> Scaling:
         """From the rows x (n, v) themselves, `how` one of `SCALINGS`; of sparse rows the offset is 0."""
         if how not in SCALINGS:
             raise ParameterError(f"scaling is {how!r}; choose one of {', '.join(SCALINGS)}")
@@ -64,7 +65,7 @@ class Scaling:
             out = Scaling(x.mean(axis=0), _divisor(x.std(axis=0), high > low))
         return Scaling(np.zeros(x.shape[1]), out.scale) if sp.issparse(x) else out
 
-    def apply(self, x: np.ndarray | sp.csr_matrix, columns: np.ndarray | None = None) -> np.ndarray | sp.csr_matrix:
+    def apply(self, x: Matrix, columns: np.ndarray | None = None) -> Matrix:
         """(x − offset)/scale of the rows x, or of their `columns` (ascending, (v,)), as float64; CSR stays CSR and is not moved.
         x is left as it is."""
         if columns is not None and len(columns) < x.shape[1]:

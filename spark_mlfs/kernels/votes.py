@@ -12,6 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .knn import NONE, Nearest, Rows, nearest
+from .matrix import Matrix
 
 
 def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
@@ -40,9 +41,7 @@ def odds(counts: np.ndarray, tables: dict[str, np.ndarray]) -> tuple[np.ndarray,
     return tables["prior"] * tables["with"][at, counts], (1 - tables["prior"]) * tables["without"][at, counts]
 
 
-def posteriors(
-    x: np.ndarray | sp.csr_matrix, y: sp.csr_matrix, query: np.ndarray | sp.csr_matrix, k: int = 10, s: float = 1.0
-) -> np.ndarray:
+def posteriors(x: Matrix, y: sp.csr_matrix, query: Matrix, k: int = 10, s: float = 1.0) -> np.ndarray:
     """(rows, q) P(l | j) of the rows `query` (rows, v), learned of training rows x (n, v), y (n, q), k < n."""
     reference = Rows(x, np.arange(x.shape[0]))
     width = max(1, reference.width)

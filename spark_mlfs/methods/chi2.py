@@ -26,7 +26,7 @@ from ..engine.base import Engine
 from ..kernels import information as info
 from ..params import Choice, Parameter
 from ..statistics.contingency import Counts
-from ..statistics.targets import NOISE_BITS, Classes, Target
+from ..statistics.targets import NOISE_BITS, Labels, Target
 from .base import Scores
 from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod, dense_parts, stored_parts
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
@@ -43,24 +43,23 @@ class ChiSquare:
         return "chi2", self.aggregate, getattr(self.target, "weights", None), getattr(self.target, "noise", None)
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        target, out = self.target, np.empty(counts.count)
-        classes = isinstance(target, Classes)
-        if not counts.coding.sparse or (not classes and not target.plain):
-            combine = {"sum": np.sum, "mean": np.mean, "max": np.max}[self.aggregate]
-            for at, some in dense_parts(counts, 4):
-                out[at] = info.class_chi_square(some) if classes else combine(self._each(some), axis=1)
+        labels, out = self.target if isinstance(self.target, Labels) else None, np.empty(counts.count)
+        if not counts.coding.sparse or (labels is not None and not labels.plain):
+            over = getattr(np, self.aggregate)
+            for at, table in dense_parts(counts, 4):
+                out[at] = info.class_chi_square(table) if labels is None else over(self._each(labels, table), axis=1)
             return out
-        for at, some in stored_parts(counts, not classes):
-            if classes:
+        for at, some in stored_parts(counts, labels is not None):
+            if labels is None:
                 out[at] = info.stored_class_chi_square(some, counts.totals)
                 continue
             combine = info.largest_stored if self.aggregate == "max" else info.stored_label_sums
             out[at] = combine(some, counts.label_rows, *info.stored_chi_square(some, counts.label_rows))
-        return out / target.q if not classes and self.aggregate == "mean" else out
+        return out / labels.q if labels is not None and self.aggregate == "mean" else out
 
-    def _each(self, counts: np.ndarray) -> np.ndarray:
+    def _each(self, target: Labels, counts: np.ndarray) -> np.ndarray:
         """(F, q) χ² of each label, times its weight."""
-        target, unit = self.target, 1.0 if self.target.noise is None else 2.0**-NOISE_BITS
+        unit = 1.0 if target.noise is None else 2.0**-NOISE_BITS
         counts = target.denoised_counts(counts)
         each = info.chi_square(counts, target.q, target.unknown(counts)) * unit
         return each if target.weights is None else each * np.array(target.weights)

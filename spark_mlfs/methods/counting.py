@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ..statistics.contingency import (
 )
 from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Target, finish_key
+from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target, finish_key
 from .base import Method, Scores
 from .labels import labels_of, refuse_with_labelsets
 
@@ -65,25 +65,24 @@ class Relevance:
     """R(f): the sum of I(f; Y_l) over the labels, by their weights, or I(f; class), of groups that are a `target`'s. Where the
     labels are plain the sum is exact, and sparse counts are not made dense. Plug-in values are clipped at 0."""
 
-    target: Target
+    target: Labels | Classes
     logs: info.CountLogs
 
     def key(self) -> Hashable:
         return "relevance", finish_key(self.target, self.logs)
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        logs, classes = self.logs, isinstance(self.target, Classes)
-        out = np.empty(counts.count)
-        if counts.coding.sparse and classes:
+        logs, out = self.logs, np.empty(counts.count)
+        if counts.coding.sparse and isinstance(self.target, Classes):
             for at, some in stored_parts(counts, False):
                 out[at] = info.stored_class_information(logs, some, counts.totals)
             return out if logs.half else np.maximum(out, 0.0)
-        if counts.coding.sparse and self.target.plain:
+        if counts.coding.sparse and isinstance(self.target, Labels) and self.target.plain:
             for at, some in stored_parts(counts, True):
                 out[at] = logs.nats(info.summed_stored_information(logs, some, counts.label_rows), int(counts.totals[0]))
             return out
-        for at, some in dense_parts(counts, 6):
-            out[at] = self.of_tables(some)
+        for at, table in dense_parts(counts, 6):
+            out[at] = self.of_tables(table)
         return out
 
     def of_tables(self, counts: np.ndarray) -> np.ndarray:
@@ -160,6 +159,7 @@ class Counting:
     def wanted(self, reduction: Reduction) -> Statistic:
         """The statistic that `numbers` asks for."""
         if self.wide:
+            assert self.totals is not None
             return TwoWayNumbers(self.coding, self.target, self.totals, reduction)
         return TwoWay(self.coding, self.target)
 
@@ -190,6 +190,7 @@ class Counting:
     @property
     def relevance_of(self) -> Relevance:
         """Return the reduction that makes relevance of counts."""
+        assert isinstance(self.target, (Labels, Classes))
         return Relevance(self.target, self.logs)
 
     @cached_property
@@ -288,7 +289,7 @@ class Criterion:
 class CountingMethod(Method):
     """A method that starts from two-way counts."""
 
-    parameters = COUNTING
+    parameters: ClassVar[tuple[Parameter, ...]] = COUNTING
     weighted = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
@@ -300,7 +301,7 @@ class CountingMethod(Method):
 
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> Reduction:
         """Return the reduction of the two-way counts that it starts from."""
-        return Relevance(counting.target, counting.logs)
+        return counting.relevance_of
 
 
 class GreedyCountingMethod(CountingMethod):

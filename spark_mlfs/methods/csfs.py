@@ -58,10 +58,12 @@ class FilledSums(Statistic):
     graded = True
 
     def key(self) -> Hashable:
-        return "filled sums", None if self.weights is None else (self.weights.tobytes(), self.intercept.tobytes())
+        known = self.weights is not None and self.intercept is not None
+        return "filled sums", (self.weights.tobytes(), self.intercept.tobytes()) if known else None
 
     def partial(self, block: Block, profile: Profile) -> State:
-        unit, wide, out = unit_of(profile), profile.n >= exact.WIDE_ROWS, {}
+        unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
+        out: State = {}
         for first in range(0, max(block.n, 1), exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
             x = exact.quantised(features_of(part, profile)[0], unit)

@@ -43,11 +43,15 @@ class InformationNorm:
         if counts.coding.sparse and target.plain:
             for at, some in stored_parts(counts, True):
                 touched, untouched = info.stored_label_information(logs, some, counts.label_rows)
-                out[at] = info.stored_label_sums(some, counts.label_rows, touched**2, lambda r, p, of=untouched: of(r, p) ** 2)
+
+                def apart(r: np.ndarray, p: np.ndarray, of: info.Untouched = untouched) -> np.ndarray:
+                    return of(r, p) ** 2
+
+                out[at] = info.stored_label_sums(some, counts.label_rows, touched**2, apart)
         else:
-            for at, some in dense_parts(counts, 6):
-                some = target.denoised_counts(some)
-                each = info.label_information(logs, some, target.q, target.unknown(some))
+            for at, table in dense_parts(counts, 6):
+                table = target.denoised_counts(table)
+                each = info.label_information(logs, table, target.q, target.unknown(table))
                 out[at] = target.summed((each if logs.half else np.maximum(each, 0.0)) ** 2)
         return np.sqrt(out)
 
@@ -63,6 +67,7 @@ class ENM(CountingMethod):
     parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
 
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> InformationNorm:
+        assert isinstance(counting.target, Labels)
         return InformationNorm(counting.target, counting.logs)
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:

@@ -112,7 +112,7 @@ class Fisher(Method):
         watch = list(engine.labels().watch)
         for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
             all_[watch] -= each[1 + q :]
-        scores, used, varies = [], [], np.zeros(engine.num_features, bool)
+        ratios, used, varies = [], [], np.zeros(engine.num_features, bool)
         for label in range(q):
             n = np.array([m.count[1 + label], rows[label] - m.count[1 + label]])
             if n.min() == 0:
@@ -121,15 +121,15 @@ class Fisher(Method):
             squares = np.stack([m.square[1 + label], square[label] - m.square[1 + label]])
             between, within = class_scatter(n, sums, squares)
             varies |= between + within > 0
-            scores.append(floored_ratio(between, within))
+            ratios.append(floored_ratio(between, within))
             used.append(label)
-        if not scores:  # no label takes both values
+        if not ratios:  # no label takes both values
             return Scores(np.zeros(engine.num_features))
         varying = np.flatnonzero(varies)
         weights = label_weights(engine.profile, p)
         if weights is None:
-            mean = np.mean(scores, axis=0)
+            mean = np.mean(ratios, axis=0)
         else:
             weights = weights[used]
-            mean = (np.array(scores) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
+            mean = (np.array(ratios) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
         return Scores.of_varying(mean[varying], varying, engine.num_features)

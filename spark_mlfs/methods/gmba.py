@@ -68,9 +68,9 @@ from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..kernels.exact import add_words
-from ..kernels.gram import SCALINGS
 from ..kernels.label_similarity import LabelsetSimilarity
 from ..kernels.margin import Anchors, Grid, HingePart, hinge_state, hinges
+from ..kernels.scaling import SCALINGS
 from ..params import Choice, Flag, Integer, Number, Optional, Parameter
 from ..solvers import margin
 from ..statistics.base import Statistic
@@ -114,7 +114,7 @@ class MarginAnchors:
                 part = slice(first, first + len(rows))
                 hit_rows = self.hit_rows[part]
                 x = hits.x[hit_rows.ravel()]
-                self._anchors.append(Anchors.of(rows, x, hits.codes[hit_rows], self.margin[part], self.table))
+                self._anchors.append(Anchors.of(rows, x, hits.labelset_codes[hit_rows], self.margin[part], self.table))
                 first += len(rows)
         return self._anchors
 
@@ -142,7 +142,8 @@ class HingeSums(Statistic):
         return Grid.of(profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        geometry, known, out = self.anchors.queries.geometry, block.known(), {}
+        geometry, known = self.anchors.queries.geometry, block.known()
+        out: State = {}
         for rows in geometry.chunks(known) if known.n else [geometry.points(known)]:
             state = hinge_state(
                 self.anchors.batches(), rows, self.anchors.table, self._grid(profile), self.s_min, self.weights, self.summed
@@ -205,13 +206,13 @@ class GMBA(Method):
             if p["mode"] == "convex":
                 return self._convex(engine, p, anchors, geometry, details)
             if p["mode"] == "closed":
-                total = sum(self._sums(engine, p, each).gradient for each in anchors)
-                return Scores.of_varying(margin.closed(total), geometry.positions, engine.num_features, details=details)
+                total: Any = sum(self._sums(engine, p, each).gradient for each in anchors)
+                return Scores.of_varying(margin.closed(total), geometry.places, engine.num_features, details=details)
             gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
             ids = np.concatenate([each.queries.block.ids for each in anchors])
             order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
             solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
-            return Scores.of_varying(solution.weights, geometry.positions, engine.num_features, details=details)
+            return Scores.of_varying(solution.weights, geometry.places, engine.num_features, details=details)
 
     def _anchors(
         self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, table: LabelsetSimilarity
@@ -247,7 +248,8 @@ class GMBA(Method):
     ) -> Scores:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]
-            return float(sum(part.loss for part in parts)), sum(part.gradient for part in parts)
+            slope: Any = sum(part.gradient for part in parts)
+            return float(sum(part.loss for part in parts)), slope
 
         def report(done: int, best: float, gap: float) -> None:
             if engine.progress:
@@ -258,7 +260,7 @@ class GMBA(Method):
         objective = [float(v) for v in solution.trace]
         return Scores.of_varying(
             solution.weights,
-            geometry.positions,
+            geometry.places,
             engine.num_features,
             objective=objective,
             converged=solution.converged,

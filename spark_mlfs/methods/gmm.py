@@ -53,11 +53,15 @@ class GeometricMean:
             for at, some in stored_parts(counts, True):
                 touched, untouched = info.small_stored_information(some, rows, self.correction)
                 met = logarithm(touched, rows.positive[some.pairs()[1]])
-                sums = info.stored_label_sums(some, rows, met, lambda r, p, of=untouched: logarithm(of(r, p), p))
+
+                def apart(r: np.ndarray, p: np.ndarray, of: info.Untouched = untouched) -> np.ndarray:
+                    return logarithm(of(r, p), p)
+
+                sums = info.stored_label_sums(some, rows, met, apart)
                 out[at] = sums / np.count_nonzero(self.both)
         else:
-            for at, some in dense_parts(counts, 8):
-                each = info.small_label_information(some, target.q, target.unknown(some), self.correction)[:, self.both]
+            for at, table in dense_parts(counts, 8):
+                each = info.small_label_information(table, target.q, target.unknown(table), self.correction)[:, self.both]
                 each = np.ascontiguousarray(each)  # a sum's bits go by the layout, and that of one feature is another
                 out[at] = np.log(np.maximum(each, FLOOR)).mean(axis=1)
         return np.exp(out)
@@ -75,6 +79,7 @@ class GMM(CountingMethod):
     def reduction(self, counting: Counting, p: Mapping[str, Any]) -> GeometricMean:
         profile = counting.engine.profile
         both = (profile.positive > 0) & (profile.positive < profile.observed)  # weights are above 0
+        assert isinstance(counting.target, Labels)
         return GeometricMean(counting.target, both, counting.correction)
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:

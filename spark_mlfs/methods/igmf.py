@@ -47,8 +47,8 @@ class CodeEntropy:
                 codes = some.by_feature(logs(some.rows)) + logs(n - some.by_feature(some.rows))
                 out[at] = logs.nats(logs(n) - codes, n)
         else:
-            for at, some in dense_parts(counts, 4):
-                out[at] = info.entropy(logs, some.sum(axis=2))
+            for at, table in dense_parts(counts, 4):
+                out[at] = info.entropy(logs, table.sum(axis=2))
         return out
 
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from ..solvers.greedy import PickConstraints
+from ..statistics.targets import Labels
 from .counting import COUNTING, LABELS, Counting, Criterion, GreedyCountingMethod
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
@@ -42,7 +43,8 @@ class JMI(GreedyCountingMethod):
 
     def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
         relevance, alone, noisy = counting.relevance, np.zeros(counting.engine.num_features), None
-        if getattr(counting.target, "noise", None):  # of counts that are clipped the chain rule does not hold
+        # of counts that are clipped the chain rule does not hold
+        if isinstance(counting.target, Labels) and counting.target.noise:
             alone, noisy = relevance, replace(counting.target, joint=True)
         if terms.costs is not None:
             return Criterion(relevance, lambda s, link, pair: link - alone[s], lambda total, picks: total / picks, noisy)

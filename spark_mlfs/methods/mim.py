@@ -48,7 +48,7 @@ class MIM(CountingMethod):
         if p["label_coding"] == "lp":  # classes are not known beforehand
             return []
         wanted = Counting(engine, p).joint_counts(groups)
-        return wanted if len(wanted) == 1 else []
+        return [*wanted] if len(wanted) == 1 else []
 
     def group_scores(self, engine: Engine, p: Mapping[str, Any], groups: Sequence[tuple[int, ...]]) -> np.ndarray:
         return Counting(engine, p).joint_relevance(groups)

@@ -46,6 +46,7 @@ from ..errors import BudgetError, ParameterError
 from ..kernels.gram import GramView
 from ..kernels.knn import NONE, Nearest, Tile
 from ..kernels.label_similarity import LabelsetSimilarity
+from ..kernels.matrix import Matrix
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21, manifold
 from ..statistics.base import Statistic
@@ -119,7 +120,7 @@ class MSFS(Method):
         if engine.profile.graded:
             labels.grades = block.labels(engine.profile.q)
         if p["neighbors"] is None:
-            T: np.ndarray | sp.csr_matrix = self._dense(p, block, geometry, labels)
+            T: Matrix = self._dense(p, block, geometry, labels)
         else:
             T = self._sparse(engine, p, block, geometry, labels)
         P = manifold.transitions(T)
@@ -213,7 +214,7 @@ def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) 
     return np.where(np.isfinite(out), out, 0.0)
 
 
-def _distinct(x: np.ndarray | sp.csr_matrix) -> tuple[np.ndarray, np.ndarray]:
+def _distinct(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
     """The first of each kind of equal rows, and the kind of every row."""
     if sp.issparse(x):
         x = x.copy()

@@ -11,7 +11,8 @@ import numpy as np
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError
-from ..kernels.gram import SCALINGS, GramView, row_norms
+from ..kernels.gram import GramView, row_norms
+from ..kernels.scaling import SCALINGS
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic

@@ -62,7 +62,7 @@ class PairNearest(Statistic):
         return "pair nearest", id(self.queries), self.k
 
     def _empty(self) -> list[PairNeighbours]:
-        return [PairNeighbours(batch.codes, self.membership, self.k) for batch in self.queries.batches()]
+        return [PairNeighbours(batch.labelset_codes, self.membership, self.k) for batch in self.queries.batches()]
 
     def partial(self, block: Block, profile: Profile) -> State:
         return self.fold(None, block, profile)
@@ -172,12 +172,12 @@ class ReliefF(Method):
                 (differences,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
                 total += differences[0]
             details = {"anchors": block.n, "label_pairs": len(pairs)}
-            return Scores.of_varying(total, geometry.positions, engine.num_features, details=details)
+            return Scores.of_varying(total, geometry.places, engine.num_features, details=details)
 
     def _hamming(self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
         (best,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
         (near,) = engine.run(RowsById(np.unique(best.ids[best.ids != NONE])), keep=False)
-        of_near = geometry.points(near).codes
+        of_near = geometry.points(near).labelset_codes
         codes = of_near[np.minimum(np.searchsorted(near.ids, best.ids), near.n - 1)]
         differences, weights, first = np.zeros((2, len(geometry.varying))), np.zeros(2), 0
         for wave in waves(block):
@@ -186,9 +186,9 @@ class ReliefF(Method):
             for batch in queries.batches():
                 part = slice(first, first + len(batch))
                 some = type(best).from_state({name: value[part] for name, value in best.state().items()})
-                links.append(hamming_links(some, batch.codes, codes[part], members))
+                links.append(hamming_links(some, batch.labelset_codes, codes[part], members))
                 weights += links[-1].values.sum(axis=0)
                 first += len(batch)
             differences += engine.run(LinkDifferences(queries, links, 2), keep=False)[0]
         scores = hamming_scores({"differences": differences, "weights": weights})
-        return Scores.of_varying(scores, geometry.positions, engine.num_features, details={"anchors": block.n})
+        return Scores.of_varying(scores, geometry.places, engine.num_features, details={"anchors": block.n})

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import scipy.sparse as sp
 from pyspark.ml.param import Param
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -28,6 +27,7 @@ from ..classify.knn import NeighbourVote
 from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..kernels.knn import Nearest
+from ..kernels.matrix import Matrix
 from ..kernels.votes import label_counts
 from ..schema import SLICES, with_names
 from .base import StateEstimator, StateModel
@@ -67,7 +67,7 @@ class PredictionOfRows:
     predictor: Predictor
     columns: ColumnsOf
 
-    def __call__(self, x: np.ndarray | sp.csr_matrix) -> Columns:
+    def __call__(self, x: Matrix) -> Columns:
         return self.columns(*self.predictor.predict(x))
 
 

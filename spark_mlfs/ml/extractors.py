@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 from pyspark.sql import DataFrame
 
 from .. import pipeline
@@ -23,6 +22,7 @@ from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
+from ..kernels.matrix import Matrix
 from ..schema import SLICES, attribute_metadata
 from ..solvers.ranking import complete
 from .base import StateEstimator, StateModel
@@ -39,7 +39,7 @@ class Project:
     state: State
     output: str
 
-    def __call__(self, x: np.ndarray | sp.csr_matrix) -> dict[str, np.ndarray]:
+    def __call__(self, x: Matrix) -> dict[str, np.ndarray]:
         return {self.output: self.extractor.project(self.state, scaled(self.state, x))}
 
 

@@ -28,6 +28,7 @@ from ..blocks.codec import State, binary_array, decode, encode
 from ..engine.base import one_thread
 from ..errors import DataError, ParameterError
 from ..kernels.knn import Nearest, Rows, nearest
+from ..kernels.matrix import Matrix
 from .rows import FeatureCells, lists_of
 
 CHUNK_BYTES = 4 << 20  # of the rows of one chunk
@@ -36,7 +37,7 @@ FRAME_BYTES = 64 << 20  # of training rows handed to Spark at once
 KEYED = "key bigint, first bigint, data binary"
 
 
-def training_blocks(spark: SparkSession, x: np.ndarray | sp.csr_matrix) -> DataFrame:
+def training_blocks(spark: SparkSession, x: Matrix) -> DataFrame:
     """(first, block): runs of the training rows as binary cells, each with the number of its first row."""
     size = x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
     step = max(1, int(x.shape[0] * BLOCK_BYTES / max(1, size)))
@@ -61,8 +62,8 @@ def map_against(
     features: str,
     cells: FeatureCells,
     blocks: DataFrame,
-    points: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows],
-    training: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows],
+    points: Callable[[Matrix, np.ndarray], Rows],
+    training: Callable[[Matrix, np.ndarray], Rows],
     k: int,
     finish: Callable[[Nearest], Mapping[str, Any]],
     outputs: Mapping[str, str],
@@ -158,8 +159,8 @@ def _row(key: int, first: int, data: bytes | bytearray) -> pa.RecordBatch:
 class NearestInBlock:
     """Chunks beside blocks: the k best of each row; the pair of the first block carries the rows on."""
 
-    points: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows]
-    training: Callable[[np.ndarray | sp.csr_matrix, np.ndarray], Rows]
+    points: Callable[[Matrix, np.ndarray], Rows]
+    training: Callable[[Matrix, np.ndarray], Rows]
     k: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

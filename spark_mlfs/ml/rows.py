@@ -19,6 +19,7 @@ from pyspark.sql import types as T
 
 from ..blocks.features import read_features
 from ..errors import DataError, ParameterError
+from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING, REFUSED, filled
 
 
@@ -58,7 +59,6 @@ def _partition() -> int:
     return 0 if context is None else context.partitionId()
 
 
-Matrix = np.ndarray | sp.csr_matrix
 Reader = Callable[..., Matrix]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
 
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy.sparse as sp
 
 from ..adapters.tags import best_labels
 from ..blocks.arrays import features_of, wrong_value
@@ -18,6 +17,7 @@ from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import scaled
+from ..kernels.matrix import Matrix
 from ..kernels.missing import filled
 
 
@@ -102,7 +102,7 @@ class Steps:
             self._predictor = CLASSIFIERS.create(self.classifier).predictor(self.state)
         return self._predictor.predict(x)
 
-    def _features(self, table: Any) -> tuple[np.ndarray | sp.csr_matrix, list[str] | None, list[tuple[str, Any]]]:
+    def _features(self, table: Any) -> tuple[Matrix, list[str] | None, list[tuple[str, Any]]]:
         """Return the features of a table, their names, and the steps to come: of named columns those that are needed."""
         steps = self.steps
         if isinstance(table, pd.DataFrame):

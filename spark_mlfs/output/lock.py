@@ -58,7 +58,7 @@ def owned(get: Callable[[], Entry | None], put: Callable[[Entry], object], what:
     """As `locked`, by a row that `get` reads and `put` writes anew: it says who writes the output `what`, and when it was last
     seen at work."""
     found = get() or {}
-    seen = found.get("seen") if isinstance(found.get("seen"), (int, float)) else 0.0
+    seen = last if isinstance(last := found.get("seen"), (int, float)) else 0.0
     if not found.get("ended") and time.time() - seen < ROW_STALE and not _dead(found):
         raise _taken(what, found, ROW_STALE)
     entry = _entry() | {"ended": False}

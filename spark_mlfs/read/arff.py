@@ -127,22 +127,29 @@ def unquote(text: str) -> str:
     return text
 
 
+def _after_space(line: str, at: int) -> int:
+    found = _SPACE.match(line, at)
+    return found.end() if found else at
+
+
 def _piece(line: str, at: int, end: re.Pattern[str]) -> tuple[str, bool, int]:
     """The value at `at`, quoted or up to what matches `end`; whether it is quoted; and the place of the mark behind it.
 
     Every character is looked at once, so that a line is read in linear time whatever it holds.
     """
-    at = _SPACE.match(line, at).end()
+    at = _after_space(line, at)
     quoted = _QUOTED.match(line, at)
     if quoted:
-        return unquote(quoted[0]), True, _SPACE.match(line, quoted.end()).end()
-    stop = end.search(line, at).start()
+        return unquote(quoted[0]), True, _after_space(line, quoted.end())
+    found = end.search(line, at)
+    stop = found.start() if found else len(line)
     return line[at:stop].rstrip(), False, stop
 
 
 def parse_header(lines: Sequence[str], file: str) -> Header:
     """The relation line and the attributes of a header given line by line."""
-    relation, attributes, seen = "", [], {}
+    relation, attributes = "", []
+    seen: dict[str, int] = {}
     for k, raw in enumerate(lines, 1):
         line = raw.strip().lstrip("\ufeff").strip()
         if not line or line[0] == "%":
@@ -183,7 +190,8 @@ def _attribute(rest: str, file: str, line: int) -> Attribute:
         what = f"an attribute name of {len(name)} characters, {name[:20]!r} and on"
         raise DataError(f"{file}:{line}: {what}; give it at most {MAX_NAME}")
     if kind.startswith("{"):
-        categories, at = [], 1
+        at = 1
+        categories: list[str] = []
         while True:
             value, quoted, at = _piece(kind, at, _LIST_END)
             mark = kind[at : at + 1]
@@ -240,10 +248,10 @@ def label_names_of_xml(content: bytes, where: str) -> tuple[list[str], list[str]
             ) from None
         raise DataError(f"{where}: not well-formed XML ({error}); give Mulan's label file") from None
     nodes = [e for e in root.iter() if e.tag.rpartition("}")[2] == "label" and e.get("name") is not None]
-    if any(not e.get("name").strip() for e in nodes):
+    if any(not e.attrib["name"].strip() for e in nodes):
         raise DataError(f'{where}: a label without a name (name=""); name it as the attribute it stands for, or remove it')
     leaves = [e for e in nodes if not any(c.tag.rpartition("}")[2] == "label" for c in e)]
-    return [e.get("name") for e in nodes], [e.get("name") for e in leaves]
+    return [e.attrib["name"] for e in nodes], [e.attrib["name"] for e in leaves]
 
 
 def _is_utf8(content: bytes) -> bool:
@@ -306,12 +314,12 @@ def _labels(
                 raise ParameterError(f"labels: {file} has no attribute {name!r}: {near(name, names)}")
     else:
         raise ParameterError(f"labels={labels!r}: give a label XML, an int n or -n, or a list of attribute names")
-    chosen = set(chosen) - set(ignore)
-    if not chosen:
+    kept = set(chosen) - set(ignore)
+    if not kept:
         raise ParameterError("every label is in ignore; keep one")
-    if not known - chosen - set(ignore):
-        raise ParameterError(f"{file}: no feature is left beside the {len(chosen)} labels; choose fewer labels")
-    return chosen
+    if not known - kept - set(ignore):
+        raise ParameterError(f"{file}: no feature is left beside the {len(kept)} labels; choose fewer labels")
+    return kept
 
 
 def _first_or_last(n: int, names: list[str], what: str, error: type[Exception]) -> list[str]:
@@ -385,12 +393,12 @@ class Plan:
                     self.label_values[k] = _label_values(a, header, binarize)
             else:
                 self.feature_of[k] = len(self.feature_names)
-                if nominal == "onehot" and a.kind == "nominal" and len(a.categories) > 2:
+                if nominal == "onehot" and a.categories is not None and len(a.categories) > 2:
                     self.onehot[k] = True
                     self.feature_names += [f"{a.name}={c}" for c in a.categories]
                 else:
                     self.feature_names.append(a.name)
-            if a.kind == "nominal":
+            if a.categories is not None:
                 self._number_categories(k, a.categories)
         self.ignored = (self.label_of < 0) & (self.feature_of < 0)
         self.label_at = np.flatnonzero(self.label_of >= 0)
@@ -446,6 +454,7 @@ class Plan:
 
 
 def _label_values(a: Attribute, header: Header, binarize: bool) -> np.ndarray:
+    assert a.categories is not None
     try:
         values = np.array([number(c) for c in a.categories])
     except ValueError:
@@ -710,7 +719,8 @@ def _slow(lines: Lines, at: np.ndarray, plan: Plan, is_sparse: bool) -> tuple[Ve
 
 
 def _slow_dense(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
-    values, at = [], 0
+    at = 0
+    values: list[tuple[str, bool]] = []
     while True:
         text, quoted, stop = _piece(line, at, _FIELD_END)
         mark = line[stop : stop + 1]
@@ -728,7 +738,7 @@ def _slow_dense(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
 def _slow_sparse(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
     pairs, at, seen = [], 1, set()
     while True:
-        at = _SPACE.match(line, at).end()
+        at = _after_space(line, at)
         if line[at : at + 1] == ",":  # white space for Weka
             at += 1
             continue
@@ -736,7 +746,7 @@ def _slow_sparse(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
             at += 1
             break
         match = _INDEX.match(line, at)
-        behind = match and _SPACE.match(line, match.end()).end()
+        behind = _after_space(line, match.end()) if match else at
         if not match or behind == match.end():
             raise _no_pair(line, at, where)
         text, quoted, stop = _piece(line, behind, _PAIR_END)
@@ -776,7 +786,7 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
     a = plan.attributes[k]
     if text == "?" and not quoted:
         return np.nan
-    if a.kind == "nominal":
+    if a.categories is not None:
         if text in a.categories:
             value = float(a.categories.index(text))
         else:

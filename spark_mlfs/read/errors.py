@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 from ..errors import PACKED, DataNotice, of_spark, worker_errors
 
@@ -15,7 +16,7 @@ def notice(text: str) -> None:
     warnings.warn_explicit(DataNotice(text), None, "spark-mlfs", 0, registry=_told)
 
 
-_told: dict = {}
+_told: dict[Any, Any] = {}
 
 reading = worker_errors  # around whatever a reader asks of Spark
 

@@ -58,7 +58,7 @@ def libsvm(
         read = partial(_read, label_base=label_base, feature_base=feature_base, num_labels=num_labels, num_features=num_features)
         sized = parse(files, partial(_extent, read=read))
         with reading():
-            largest = sized.mapInArrow(_sizes, "features int, labels int").agg(F.max("features"), F.max("labels")).first()
+            (largest,) = sized.mapInArrow(_sizes, "features int, labels int").agg(F.max("features"), F.max("labels")).collect()
         num_features = num_features or largest[0]
         num_labels = num_labels or largest[1]
         for what, size in (("feature", num_features), ("label", num_labels)):
@@ -122,7 +122,7 @@ def _parse(lines: Lines, num_features: int, num_labels: int, **bases: int) -> tu
     )
 
 
-def _extent(lines: Lines, read: partial) -> tuple[np.ndarray, Vectors, Vectors]:
+def _extent(lines: Lines, read: partial[Triples]) -> tuple[np.ndarray, Vectors, Vectors]:
     """One row per batch whose vectors are as long as the largest index and label of the batch; no values."""
     _, label, _, index, _ = read(lines)
     nothing = np.empty(0, np.int64)

@@ -16,6 +16,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -106,7 +107,7 @@ def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, head
     paths = paths_of(path)
     names: list[str] = []
     for item in paths:
-        matching = checked(lambda item=item: spark.read.text(item), item).inputFiles()
+        matching = checked(partial(spark.read.text, item), item).inputFiles()
         if not matching:
             raise DataError(f"{item}: no file there; give the data file, a folder or a glob that matches some")
         names += sorted(plain(f) for f in matching)
@@ -234,7 +235,7 @@ def _count(files: TextFiles, header: bool) -> None:
             )
             .collect()
         )
-    by_file: dict[str, list] = {}
+    by_file: dict[str, list[Any]] = {}
     for r in counts:
         by_file.setdefault(plain(r["file"]), []).append(r)
     for name in files.names:
@@ -318,7 +319,7 @@ def raw_bytes(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
     return (np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)), offsets
 
 
-def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str | None, int, int, int]]:
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, int, int]]:
     """The pieces of a batch that come from one split: file, start, and the rows from..to."""
     starts = np.asarray(batch.column(1))
     change = starts[1:] != starts[:-1]
@@ -333,7 +334,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[str | None, int, int, int]]:
 
 
 def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool) -> Iterator[pa.RecordBatch]:
-    counted: dict[tuple, list] = {}
+    counted: dict[tuple[Any, ...], list[Any]] = {}
     for batch in batches:
         for file, start, a, b in _runs(batch):
             entry = counted.setdefault((file, start), [0, 0, 0, 0, [], False, False])
@@ -432,7 +433,7 @@ def _parse_splits(
     current, line, row = None, 0, 0
     for batch in batches:
         for file, start, a, b in _runs(batch):
-            name = only if file is None else plain(file)
+            name = str(only) if file is None else plain(file)
             if (name, start) != current:
                 current = (name, start)
                 if current not in splits:
@@ -485,7 +486,7 @@ def small_file(spark: SparkSession, path: str, what: str, most: int) -> bytes:
             raise ParameterError(f"{what} {path}: {len(lengths)} files match; give the path of one file")
         if lengths[0]["length"] > most:
             raise DataError(f"{what} {path}: more than {most >> 20} MB; it is not such a file")
-        content = bytes(frame.select("content").head()["content"])
+        content = bytes(frame.select("content").collect()[0]["content"])
     if content[:2] == b"\x1f\x8b" or path.endswith(".gz"):
         unpacker = zlib.decompressobj(47)
         try:

@@ -59,7 +59,7 @@ def settle(
         keep[features.rows[unknown]] = False
         return np.flatnonzero(keep), features.take(keep)
     filled = features.values.copy()
-    filled[unknown] = 0.0 if missing == "zero" else means[features.indices[unknown]]
+    filled[unknown] = 0.0 if missing == "zero" or means is None else means[features.indices[unknown]]
     # A stored 0 in a sparse vector is legal, but no reader stores one.
     zero = unknown & (filled == 0) & ~np.repeat(features.dense, features.lengths)
     if not zero.any():
@@ -106,7 +106,7 @@ def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
     missing."""
     features = frame.select(FEATURES)
     with reading():
-        extents = (
+        extents: Any = (
             features.mapInArrow(_extent, "slot int, missing long, largest double, rows long")
             .groupBy("slot")
             .agg(F.sum("missing").alias("missing"), F.max("largest").alias("largest"), F.sum("rows").alias("rows"))
@@ -118,7 +118,7 @@ def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
         missing[slots[slots >= 0]] = extents["missing"][slots >= 0]
         largest[slots[slots >= 0]] = extents["largest"][slots >= 0]
         scale = policies.scale_above(largest)
-        sums = (
+        sums: Any = (
             features.mapInArrow(partial(_fixed_point, scale=scale), "slot int, high long, low long")
             .groupBy("slot")
             .agg(F.sum("high").alias("high"), F.sum("low").alias("low"))

@@ -280,7 +280,6 @@ class _Planted:
         self.relevant, self.redundant, self.weights = truth.relevant, truth.redundant, truth.weights
         position_of = {int(f): k for k, f in enumerate(truth.relevant)}
         self.source = np.array([position_of[int(f)] for f in truth.redundant_of], np.int64)
-        self.dense_share = None if density is None else max(density, 0.1)
         # So many draws with replacement that the expected number of distinct positions is density·d.
         self.draws = 1.0 if density is None or d == 1 else float(np.log1p(-density) / np.log1p(-1 / d))
         # Reference rows have ids no data row has; the quantile of their scores is the threshold.
@@ -301,7 +300,7 @@ class _Planted:
         if self.density is None:
             return _bell(_draws(keys(self.seed, 5, ids), self.relevant)).astype(np.float64)
         bits = _draws(keys(self.seed, 6, ids), self.relevant)
-        stored = (bits >> np.uint64(32)) * 2.0**-32 < self.dense_share
+        stored = (bits >> np.uint64(32)) * 2.0**-32 < max(self.density, 0.1)
         return np.where(stored, 32768 + (bits & np.uint64(0xFFFF)).astype(np.int64), 0).astype(np.float64)
 
     def _scores(self, ids: np.ndarray, values: np.ndarray, part: slice) -> np.ndarray:
@@ -355,8 +354,8 @@ class _Planted:
         parts.append((row, self.relevant[at], values[row, at] * 2.0**-16))
         if len(self.redundant):
             row, at = np.nonzero(values[:, self.source])
-            factor = _draws(keys(self.seed, 10, ids), np.arange(len(self.redundant))) & np.uint64(0xFFFF)
-            factor = 0.8 + factor[row, at].astype(np.int64) * (0.4 * 2.0**-16)
+            bits = _draws(keys(self.seed, 10, ids), np.arange(len(self.redundant))) & np.uint64(0xFFFF)
+            factor = 0.8 + bits[row, at].astype(np.int64) * (0.4 * 2.0**-16)
             parts.append((row, self.redundant[at], values[row, self.source[at]] * 2.0**-16 * factor))
         row, column, value = (np.concatenate(p) for p in zip(*parts, strict=True))
         return vectors.sparse(n, self.d, row, column, value), self.labels(ids, values)

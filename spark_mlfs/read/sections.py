@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 MISSING: Any = object()
 SCALARS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-BOUNDS = {
+BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "ge": ("greater than or equal to", lambda value, bound: value >= bound),
     "gt": ("greater than", lambda value, bound: value > bound),
     "le": ("less than or equal to", lambda value, bound: value <= bound),

@@ -305,8 +305,8 @@ def assemble(
         y = y.renamed(label_names)
     shown = F.lit(None).cast("string")
     if id is None:
-        cells = [F.col(quoted(c)) for c in feature_columns + label_columns]
-        key = F.xxhash64(*cells, F.array(*(c.isNull() for c in cells)))  # the hash of cells alone passes over nulls
+        every = [F.col(quoted(c)) for c in feature_columns + label_columns]
+        key = F.xxhash64(*every, F.array(*(c.isNull() for c in every)))  # the hash of cells alone passes over nulls
     elif isinstance(kinds[id_columns[0]], IntegralType):
         key = F.col(quoted(id_columns[0])).cast("bigint")
         shown = key.cast("string")
@@ -326,21 +326,21 @@ def assemble(
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
     unchecked = _checked(rows, x, y, missing, nulls_only=True)
     rows = _checked(rows, x, y, missing, needed=[*needed])
-    features = F.col("x")
+    cells = F.col("x")
     if x.form == "array":
         if missing == "zero":
             filled = F.transform("x", lambda v: F.coalesce(F.nanvl(v, F.lit(0.0)), F.lit(0.0)))
-            features = F.when(x.lacking("x"), filled).otherwise(features)
+            cells = F.when(x.lacking("x"), filled).otherwise(cells)
         elif missing in ("mean", "keep") and x.nulls:
-            features = F.when(x.lacking("x"), F.transform("x", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(features)
-        features = array_to_vector(features)
+            features = F.when(x.lacking("x"), F.transform("x", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(cells)
+        cells = array_to_vector(cells)
     labels_column = F.col("y")
     if y.form == "array":
         known = F.when(y.lacking("y"), F.transform("y", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(labels_column)
         labels_column = array_to_vector(known if y.nulls else labels_column)
     key = F.coalesce("key", F.lit(0).cast("bigint")).alias(ID)  # which has no null here, and its schema shall say so
     weights = [F.col("w").alias(WEIGHT) for _ in weight_columns]
-    frame = rows.select(key, features.alias(FEATURES), labels_column.alias(LABELS), *weights)
+    frame = rows.select(key, cells.alias(FEATURES), labels_column.alias(LABELS), *weights)
     unchecked = unchecked.select(key, F.col("x").alias(FEATURES), labels_column.alias(LABELS), *weights)
     frame = impute(frame, missing, x.names, settled=missing != "zero" or x.form != "vector")
     if y.names:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer, StopWordsRemover, Tokenizer
 from pyspark.sql import DataFrame, SparkSession
@@ -107,12 +108,12 @@ def check_pattern(spark: SparkSession, pattern: str | None) -> None:
 
 def word_stages(
     column: str, pattern: str | None = r"\W+", stop_words: str | Sequence[str] | None = None, used: set[str] | None = None
-) -> tuple[list, str]:
+) -> tuple[list[Any], str]:
     """Spark ML's stages that make words of a text column, and the column the words are in."""
     used = set() if used is None else used
     tokens = _unused("_tokens", used)
     if pattern is None:
-        stages: list = [Tokenizer(inputCol=column, outputCol=tokens)]
+        stages: list[Any] = [Tokenizer(inputCol=column, outputCol=tokens)]
     else:
         stages = [RegexTokenizer(inputCol=column, outputCol=tokens, pattern=pattern)]
     if stop_words is None:

@@ -30,7 +30,7 @@ def read_toml(file: str) -> dict[str, Any]:
     try:
         import tomllib
     except ModuleNotFoundError:  # Python 3.10
-        import tomli as tomllib
+        import tomli as tomllib  # type: ignore[no-redef]
     try:
         text = text_in(file, MAX_TOML, "configuration")
         line = _too_deep(text)  # the parser's time and memory grow with the square of the depth

@@ -117,7 +117,7 @@ def sparse(n: int, size: int, rows: np.ndarray, indices: np.ndarray, values: np.
 def sparse_from_matrix(matrix: np.ndarray) -> Vectors:
     """The rows of an n×d matrix as sparse vectors."""
     rows, indices = np.nonzero(matrix)
-    return sparse(*matrix.shape, rows, indices, matrix[rows, indices])
+    return sparse(matrix.shape[0], matrix.shape[1], rows, indices, matrix[rows, indices])
 
 
 def merge(parts: list[tuple[np.ndarray, Vectors]]) -> Vectors:

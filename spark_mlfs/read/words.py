@@ -107,7 +107,7 @@ def tokens_of(texts: Column, stop: frozenset[str] = frozenset()) -> Column:
 def counted(texts: Column, counts: WordCounts) -> Column:
     """The counts of a column's texts as sparse vectors, a null's as those of an empty text."""
 
-    @F.pandas_udf("indices array<int>, values array<double>")  # type: ignore[call-overload]
+    @F.pandas_udf("indices array<int>, values array<double>")  # type: ignore[attr-defined, untyped-decorator]
     def parts(cells: pd.Series) -> pd.DataFrame:
         rows = counts(pa.array(cells.fillna(""), pa.string()))
         rows.sort_indices()

@@ -86,6 +86,7 @@ class KnockoffGram(Statistic):
 
     def finish(self, state: State, profile: Profile) -> GramStatistics:
         plain, k, unit, reach = self.plain, self.sampler.positions, self._unit(profile), self._reach(profile)
+        assert plain is not None and plain.low is not None and plain.high is not None
         centre = plain.centre_x[k]
         ones = np.full(profile.q + 1, 2.0**exact.BITS)  # a label is 1 of the grid
         with_labels = exact.product_of(state, reach, ones, "xy ")

@@ -59,7 +59,7 @@ class Setting:
     @property
     def other_levels(self) -> dict[str, float]:
         """The modes whose level it is by another default than its own, and that."""
-        return {name: MODES[name].level for name in self.level_of if MODES[name].level is not None}
+        return {name: level for name in self.level_of if (level := MODES[name].level) is not None}
 
 
 MODES = {
@@ -118,7 +118,7 @@ SETTINGS = {
 
 RULES = tuple(name for name, mode in MODES.items() if mode.evidence is not None)
 TESTS = tuple(name for name in RULES if MODES[name].evidence == "p_value")
-COLUMNS = {name: MODES[name].evidence for name in RULES}
+COLUMNS = {name: column for name, mode in MODES.items() if (column := mode.evidence) is not None}
 KEYS = {setting.key: setting for setting in SETTINGS.values() if setting.key is not None}
 RATES = {key: rules for key, setting in KEYS.items() if (rules := tuple(m for m in setting.level_of if m in RULES))}
 

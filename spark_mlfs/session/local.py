@@ -158,7 +158,7 @@ def _java_started(settings: dict[str, str]) -> Iterator[None]:
 
     threading.Thread(target=drain, daemon=True).start()
     try:
-        gateway = launch_gateway(SparkConf().setAll(list(settings.items())), {"stderr": writing})
+        gateway = launch_gateway(SparkConf().setAll(list(settings.items())), {"stderr": writing})  # type: ignore[no-untyped-call]
         SparkContext._ensure_initialized(gateway=gateway)
         os.close(writing)  # Java has its own end
         yield

@@ -7,7 +7,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,6 +21,7 @@ from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
 from ..classify.base import Classifier
 from ..extract.base import Extractor
+from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_values, filled
 from ..params import former_names
 
@@ -84,7 +84,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
         self.label_names_ = np.array(held.label_names, object)
         return held, labels
 
-    def _rows(self, X: Any) -> np.ndarray | sp.csr_matrix:
+    def _rows(self, X: Any) -> Matrix:
         """Rows like those of the training as float64, dense or CSR; `DataError` for what is no finite number."""
         check_is_fitted(self)
         x, names = features_of(X)

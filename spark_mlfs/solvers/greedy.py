@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -302,8 +303,8 @@ def select_within_budget(values: np.ndarray, count: int, terms: PickConstraints)
 def forward(
     first: np.ndarray,
     criterion: Callable[[int], np.ndarray],
-    absorb: Callable[[int, object], None],
-    links: Callable[[Sequence[int]], dict[int, object]],
+    absorb: Callable[[int, Any], None],
+    links: Callable[[Sequence[int]], Mapping[int, Any]],
     count: int,
     ahead: int = 1,
     progress: Callable[[int, int], None] | None = None,
@@ -317,7 +318,7 @@ def forward(
     """
     pool = Pool(len(first), count, terms)
     path = Path([], [])
-    kept: dict[int, object] = {}
+    kept: dict[int, Any] = {}
     values = first
     while (winner := pool.next(values)) is not None:
         path.picks.append(winner)

@@ -26,12 +26,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 
 from ..errors import DataError, ParameterError
 from ..kernels.gram import GramStatistics, GramView
+from ..kernels.matrix import Matrix
 from .anderson import Anderson
 from .linear import Solution, copies, solve_positive
 
@@ -146,7 +148,8 @@ class _Reweighting:
         self.d = len(C)
         self.parts = np.ones(self.d) if parts is None else parts
         self.rows = np.arange(self.d)  # rows in play
-        self.Ar, self.Cr, self.factor = A, C, None
+        self.Ar, self.Cr = A, C
+        self.factor: np.ndarray | None = None
         self.solves, self.converged, self.eps, self.rounding = 0, False, 0.0, 0.0
         self.W = np.zeros_like(C, dtype=np.float64)
 
@@ -368,14 +371,14 @@ class BoxNewton:
 # --- the methods -----------------------------------------------------------------------------------------------------
 
 
-def csfs(gram: GramView, mu: float = 1.0, **options) -> Solution:
+def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
     """CSFS with every row labelled: min ‖XW + 1b' − Y‖² + μ‖W‖₂,₁ with s_i = 1. Chang et al. (AAAI 2014).
 
     For unlabelled rows see `csfs_unlabelled`."""
     return _with_intercept(gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options))
 
 
-def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options) -> Solution:
+def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options: Any) -> Solution:
     """OMFS once Y ≈ VB is factorised: min ‖XW − V‖² + γ‖W‖₂,₁, no intercept. Valadi et al., Eq. 3.
 
     `gram` is `GramStatistics.uncentred(...)`, `cross` = X'V (v × c) in its coordinates, `constant` = ‖V‖²."""
@@ -388,7 +391,7 @@ def msfs(
     alpha: float = 0.1,
     beta: float = 10.0,
     rho: float = 0.5,
-    **options,
+    **options: Any,
 ) -> Solution:
     """MSFS, Li & Zhai, Eq. 10, 13, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates:
 
@@ -406,7 +409,7 @@ def msfs(
     return _with_intercept(gram, minimise_l21(A, gram.C, beta * rho, float(np.trace(gram.S)), 0.5, **options))
 
 
-def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options) -> Solution:
+def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any) -> Solution:
     """MSSL, Cai & Zhu (2018): min ½‖XW + 1b − Y‖² + α/2 tr W'L_f W + β/2 ‖W‖₂,₁.
 
     L_f is `feature_laplacian` of the k nearest features, from the Gram matrix."""
@@ -556,7 +559,7 @@ def residual_weights(norms: np.ndarray, floor: float) -> tuple[np.ndarray, float
     return 0.5 / np.maximum(norms, floor), float(huber(norms, 2 * floor).sum())
 
 
-def residual_floor(Y: np.ndarray | sparse.csr_matrix, counts: np.ndarray | None = None) -> float:
+def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
     """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets, dense or CSR, and their counts."""
     Y = Y.astype(np.float64) if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64)
     counts = np.ones(Y.shape[0]) if counts is None else np.asarray(counts, dtype=np.float64)
@@ -608,7 +611,7 @@ def rfs(
     W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
     eps = _EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
 
-    def objective(W, scan):
+    def objective(W: np.ndarray, scan: WeightedGram) -> float:
         return scan.loss + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum())
 
     scan = weighted_gram(W, b)
@@ -711,13 +714,13 @@ def csfs_unlabelled(
     eps = 0.0
     inner = 1e-11
 
-    def fit(F: FilledLabels, start: np.ndarray | None):
+    def fit(F: FilledLabels, start: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         nonlocal eps
         solution = minimise_l21(G, F.C, mu, F.square, start=start, tol=inner)
         eps = eps or solution.extra.get("eps", 0.0)
         return solution.weights, F.mean.copy()
 
-    def objective(W, b, F: FilledLabels) -> float:
+    def objective(W: np.ndarray, b: np.ndarray, F: FilledLabels) -> float:
         fit_part = (W * (G @ W)).sum() - 2 * (W * F.C).sum() + F.square + n * ((F.mean - b) ** 2).sum()
         return float(fit_part + mu * huber(np.linalg.norm(W, axis=1), eps).sum())
 

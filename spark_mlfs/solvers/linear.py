@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -22,7 +23,7 @@ class Solution:
     objective: list[float]
     converged: bool
     iterations: int
-    extra: dict = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 def solve_positive(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -16,6 +16,8 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from ..kernels.matrix import Matrix
+
 COLUMNS = 64  # of X in use at once: bounds the memory of the expected walk
 PAIRS = 1 << 16  # of rows of grades that are compared at once
 VISIT_BYTES = 48  # of memory a visit of a sampled walk takes until the graph is used
@@ -68,14 +70,14 @@ def symmetric_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) ->
     return edges.maximum(edges.T).tocsr()
 
 
-def transitions(T: sp.csr_matrix | np.ndarray) -> sp.csr_matrix | np.ndarray:
+def transitions(T: Matrix) -> Matrix:
     """P = D⁻¹T; a row without mass stays zero."""
     mass = np.asarray(T.sum(axis=1)).ravel()
     inverse = np.divide(1.0, mass, out=np.zeros_like(mass), where=mass > 0)
     return sp.csr_matrix(sp.diags(inverse) @ T) if sp.issparse(T) else T * inverse[:, None]
 
 
-def sampled_visits(P: sp.csr_matrix | np.ndarray, steps: int, walk: str, uniform: Callable[[int], np.ndarray]) -> sp.csr_matrix:
+def sampled_visits(P: Matrix, steps: int, walk: str, uniform: Callable[[int], np.ndarray]) -> sp.csr_matrix:
     """C: visits by one walk of `steps` steps (``"dfs"``), or `steps` draws of one step (``"bfs"``), from every row.
 
     `uniform(s)` gives (n,) numbers in [0, 1), one a row: step s of row i goes where the cumulated row of P passes them.
@@ -114,14 +116,14 @@ def neighbourhood(visits: sp.csr_matrix) -> sp.csr_matrix:
     return S
 
 
-def expected_form(P: sp.csr_matrix | np.ndarray, steps: int, X: np.ndarray | sp.csr_matrix) -> np.ndarray:
+def expected_form(P: Matrix, steps: int, X: Matrix) -> np.ndarray:
     """X'LX (v, v), L the Laplacian of (E[C] + E[C]')/2, E[C] = Σ_{1≤s≤steps} P^s.
 
     X'CX column by column from Z = X + PZ; the degrees are (C1 + C'1)/2.
     """
     n, v = X.shape
 
-    def powers(M: sp.csr_matrix | np.ndarray, start: np.ndarray) -> np.ndarray:
+    def powers(M: Matrix, start: np.ndarray) -> np.ndarray:
         out = M @ start
         for _ in range(steps - 1):
             out = M @ (start + out)

@@ -147,7 +147,8 @@ class _Search:
         max_passes: int,
         progress: Callable[[int, float, float], None] | None,
     ) -> None:
-        self.evaluate, self.eta, self.tol, self.max_passes, self.progress = evaluate, eta, tol, max_passes, progress
+        self.evaluate, self.given, self.tol, self.max_passes, self.progress = evaluate, eta, tol, max_passes, progress
+        self.eta = 0.0
         self.slopes = np.zeros((0, width))
         self.heights = np.zeros(0)
         self.share = np.zeros(0)
@@ -172,8 +173,7 @@ class _Search:
         loss, slope = self.evaluate(v)
         if not self.trace:
             self.unit = abs(loss) or 1.0
-            if self.eta is None:
-                self.eta = 0.01 * float(np.abs(slope).mean())
+            self.eta = 0.01 * float(np.abs(slope).mean()) if self.given is None else self.given
             if self.eta == 0:  # the loss is flat at v = 1, hence least there
                 self.trace, self.bound, self.converged = [loss], loss, True
                 raise _Finished

@@ -21,7 +21,7 @@ and Y, so X'X, X'Y and Y'Y suffice; with β > 0 V is explicit and X enters throu
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -29,6 +29,7 @@ from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from ..errors import DataError, ParameterError
 from ..kernels.gram import GramView
+from ..kernels.matrix import Matrix
 from .anderson import Anderson
 from .factorise import latent_width, normalise, truncated_svd
 from .l21 import BoxNewton, factored_step, huber, reweighted_step
@@ -61,35 +62,35 @@ class _SpannedLatent:
     def __init__(self, gram: GramView):
         self.G, self.C, self.S = gram.G, gram.C, gram.S
 
-    def start(self, Vt):
+    def start(self, Vt: np.ndarray) -> None:
         self.P, self.Q = np.zeros((len(self.G), len(Vt))), Vt.T.copy()
 
-    def update(self, W, B, alpha, beta):
+    def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None:
         M = np.eye(len(B)) + alpha * (B @ B.T)
         both = np.linalg.solve(M, np.concatenate([W, alpha * B.T]).T).T
         self.P, self.Q = both[: len(W)], both[len(W) :]
 
-    def with_features(self):
+    def with_features(self) -> np.ndarray:
         return self.G @ self.P + self.C @ self.Q
 
-    def with_labels(self):
+    def with_labels(self) -> np.ndarray:
         return self.P.T @ self.C + self.Q.T @ self.S
 
-    def with_itself(self):
+    def with_itself(self) -> np.ndarray:
         cross = self.P.T @ self.C @ self.Q
         return self.P.T @ self.G @ self.P + cross + cross.T + self.Q.T @ self.S @ self.Q
 
-    def misfit(self, W):
+    def misfit(self, W: np.ndarray) -> float:
         D = W - self.P
         return float((D * (self.G @ D)).sum() - 2 * (D * (self.C @ self.Q)).sum() + (self.Q * (self.S @ self.Q)).sum())
 
-    def roughness(self):
+    def roughness(self) -> float:
         return 0.0
 
-    def eliminated(self, alpha, beta):
+    def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return self.G * (alpha / (1 + alpha)), self.C / (1 + alpha), self.S / (1 + alpha)
 
-    def factors(self, B, scale):
+    def factors(self, B: np.ndarray, scale: np.ndarray) -> dict[str, np.ndarray]:
         return {"P": self.P * scale, "Q": self.Q * scale, "B": B / scale[:, None]}
 
 
@@ -99,31 +100,31 @@ class _ExplicitLatent:
     def __init__(self, X: LinearOperator, Y: np.ndarray, L: sparse.spmatrix):
         self.X, self.Y, self.L = X, Y, sparse.csr_matrix(L)
 
-    def start(self, Vt):
+    def start(self, Vt: np.ndarray) -> None:
         self.V = self.Y @ Vt.T
 
-    def update(self, W, B, alpha, beta):
+    def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None:
         rhs = self.X @ W + alpha * (self.Y @ B.T)
         values, vectors = np.linalg.eigh(B @ B.T)  # the columns separate in this basis
         V = _solve_shifted(self.L, beta, 1 + alpha * values, rhs @ vectors, self.V @ vectors)
         self.V = V @ vectors.T
 
-    def with_features(self):
+    def with_features(self) -> np.ndarray:
         return self.X.rmatmat(self.V)
 
-    def with_labels(self):
+    def with_labels(self) -> np.ndarray:
         return self.V.T @ self.Y
 
-    def with_itself(self):
+    def with_itself(self) -> np.ndarray:
         return self.V.T @ self.V
 
-    def misfit(self, W):
+    def misfit(self, W: np.ndarray) -> float:
         return float(((self.X @ W - self.V) ** 2).sum())
 
-    def roughness(self):
+    def roughness(self) -> float:
         return float((self.V * (self.L @ self.V)).sum())
 
-    def eliminated(self, alpha, beta):
+    def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         d = self.X.shape[1]
         P, shift = np.empty((d, d)), np.array([1 + alpha])
         for first in range(0, d, _COLUMNS):
@@ -135,7 +136,7 @@ class _ExplicitLatent:
         y = _solve_shifted(self.L, beta, np.repeat(shift, self.Y.shape[1]), self.Y, self.Y / shift)
         return (P + P.T) / 2, self.X.rmatmat(y), self.Y.T @ y
 
-    def factors(self, B, scale):
+    def factors(self, B: np.ndarray, scale: np.ndarray) -> dict[str, np.ndarray]:
         V, B = normalise(self.V, B)
         return {"V": V, "B": B}
 
@@ -148,16 +149,16 @@ def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: n
     # Divided by its shift and brought to unit size, no column under- or overflows, however far V and B have drifted apart.
     size = np.abs(rhs).max(axis=0, initial=0.0)
     size = np.where(size > 0, size, 1.0)
-    beta, rhs, x = beta / shifts, rhs / size, x / size * shifts
-    inverse = 1.0 / (1.0 + beta * L.diagonal()[:, None])
-    r = rhs - (x + beta * (L @ x))
+    betas, rhs, x = beta / shifts, rhs / size, x / size * shifts
+    inverse = 1.0 / (1.0 + betas * L.diagonal()[:, None])
+    r = rhs - (x + betas * (L @ x))
     z = inverse * r
     p, rz = z.copy(), (r * z).sum(axis=0)
     goal = 1e-28 * (inverse * rhs * rhs).sum(axis=0)
     for _ in range(5000):
         if (rz <= goal).all():
             break
-        h = p + beta * (L @ p)
+        h = p + betas * (L @ p)
         bend = (p * h).sum(axis=0)
         length = np.divide(rz, bend, out=np.zeros_like(rz), where=(bend > 0) & (rz > goal))
         x = x + length * p
@@ -175,7 +176,7 @@ def mifs(
     gamma: float = 1.0,
     c: int | None = None,
     constraint: str = "orthonormal",
-    X: np.ndarray | sparse.spmatrix | LinearOperator | None = None,
+    X: Matrix | LinearOperator | None = None,
     Y: np.ndarray | None = None,
     laplacian: sparse.spmatrix | None = None,
     tol: float = 1e-9,
@@ -220,7 +221,7 @@ def mifs(
         latent.update(W, B, alpha, beta)
     scale = np.linalg.norm(B, axis=1)
     scale = np.where(scale > 0, scale, 1.0)
-    extra: dict = {"eps": cycle.eps, **latent.factors(B, scale)}
+    extra: dict[str, Any] = {"eps": cycle.eps, **latent.factors(B, scale)}
     return Solution(W * scale, np.zeros(len(Vt)), trace, converged, len(trace), extra)
 
 

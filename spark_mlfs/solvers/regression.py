@@ -14,6 +14,8 @@ and Newton steps.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import linalg
 
@@ -59,7 +61,7 @@ def _ridge_objective(gram: GramView, W: np.ndarray, alpha: float) -> float:
     return float(fit + alpha * (W * W).sum())
 
 
-def lasso(gram: GramView, alpha: float = 0.01, **options) -> Solution:
+def lasso(gram: GramView, alpha: float = 0.01, **options: Any) -> Solution:
     """LASSO, `elastic_net` with ρ = 1. Tibshirani (1996)."""
     return elastic_net(gram, alpha, 1.0, **options)
 

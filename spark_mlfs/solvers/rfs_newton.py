@@ -31,7 +31,9 @@ _REWEIGHTINGS = 6  # before the first Newton step
 class _State:
     """Everything at (x, s): the factor of N, U, V, W, b, the residual norms and the Huberised objective."""
 
-    def __init__(self, X, Y, mass, gamma, weights, floor):
+    def __init__(
+        self, X: np.ndarray, Y: np.ndarray, mass: np.ndarray, gamma: float, weights: np.ndarray, floor: np.ndarray
+    ) -> None:
         n = len(X)
         x, s = weights[:n], weights[n:]
         N = (X * (s / gamma)) @ X.T

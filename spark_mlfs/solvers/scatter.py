@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -13,13 +13,16 @@ class PairSums(Protocol):
     """Σx and Σx² of the pairs (feature, group) where they are not 0: `statistics.moments.PairMoments`."""
 
     count: int
-    edges: np.ndarray
     feature: np.ndarray
     group: np.ndarray
     total: np.ndarray
     square: np.ndarray
     all_total: np.ndarray
     all_square: np.ndarray
+
+    @property
+    def edges(self) -> np.ndarray:
+        """(count + 1,) the first pair of each feature."""
 
     def over(self, values: np.ndarray) -> np.ndarray:
         """(count,) sums of the pairs' values."""
@@ -80,8 +83,11 @@ def stored_two_class_ratio(
     def noise(spread: np.ndarray, of: np.ndarray) -> np.ndarray:
         return np.where(spread <= 4 * np.finfo(float).eps * of, 0.0, spread)
 
-    def ratio(p: np.ndarray, inside: tuple, outside: tuple, centre: np.ndarray) -> np.ndarray:
-        within, between = 0.0, 0.0
+    def ratio(
+        p: np.ndarray, inside: tuple[np.ndarray, np.ndarray], outside: tuple[np.ndarray, np.ndarray], centre: np.ndarray
+    ) -> np.ndarray:
+        within: Any = 0.0
+        between: Any = 0.0
         for size, sums, squares in ((p, *inside), (n - p, *outside)):
             mean = sums / size
             within = within + noise(squares - sums * mean, squares)

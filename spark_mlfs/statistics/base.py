@@ -13,13 +13,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.block import Block
 from ..blocks.codec import State
-from ..blocks.coding import CodedBlock
+from ..blocks.coding import Coding
 from ..blocks.profile import Profile
 from .targets import Everything
-
-Value = np.ndarray | sp.csr_matrix | int
 
 
 def add(left: State, right: State) -> State:
@@ -30,7 +27,7 @@ def add(left: State, right: State) -> State:
 def accumulate(state: State, part: State) -> State:
     """`add` into `state`, whose large arrays are not copied."""
     for name, value in part.items():
-        own = state.get(name)
+        own: Any = state.get(name)
         wide = isinstance(own, np.ndarray) and own.dtype in (np.int64, np.float64)
         if wide and own.flags.writeable and own.dtype == value.dtype:
             np.add(own, value, out=own)
@@ -39,7 +36,7 @@ def accumulate(state: State, part: State) -> State:
     return state
 
 
-def _sum(a: Value, b: Value) -> Value:
+def _sum(a: Any, b: Any) -> Any:
     if isinstance(a, np.ndarray) and a.dtype.kind == "i":
         return np.add(a, b, dtype=np.int64)
     if sp.issparse(a) and a.dtype.kind == "i":
@@ -108,6 +105,8 @@ class Statistic:
     """
 
     layout: ClassVar[str] = "coded"
+    coding: Coding
+    selected: tuple[int, ...]
     sharded: ClassVar[bool] = False
     divisible: ClassVar[bool] = True
     by_labelset: ClassVar[bool] = False
@@ -127,11 +126,11 @@ class Statistic:
         """Whether it can be computed of labels that are grades."""
         return self.graded or isinstance(getattr(self, "target", None), Everything)
 
-    def partial(self, block: Block | CodedBlock, profile: Profile) -> State:
-        """The state of one block of rows."""
+    def partial(self, block: Any, profile: Profile) -> State:
+        """The state of one block of rows: a `Block`, or a `CodedBlock` by `layout`."""
         raise NotImplementedError
 
-    def fold(self, state: State | None, block: Block | CodedBlock, profile: Profile) -> State:
+    def fold(self, state: State | None, block: Any, profile: Profile) -> State:
         """`state` (None: of no rows, may be changed) with one more block. A statistic whose state helps to take in a block
         overrides it; the result is that of `merge` and `partial`."""
         part = self.partial(block, profile)
@@ -179,7 +178,7 @@ class FeatureShardedStatistic(Statistic):
         """(k, last - first) the numbers of the features first..last, of the complete state of this range."""
         raise NotImplementedError
 
-    def partial(self, block: Block | CodedBlock, profile: Profile) -> State:
+    def partial(self, block: Any, profile: Profile) -> State:
         (state,) = self.shards([block], profile, np.array([0, len(profile.varying)]))
         return state
 

@@ -63,6 +63,7 @@ class CellInformation(Statistic):
         pairs = CellPairs.of(cell, *groups_of(part, self.target), isinstance(self.target, Labels), part.masses(profile))
         if part.onehot is not None:
             return {"sums": sparse_cell_information(part.onehot, self.coding.bins, pairs, self.logs)}
+        assert part.codes is not None
         width, per_byte, features = self.coding.width, self.coding.per_byte, len(self.coding.features)
         return {"sums": dense_cell_information(part.codes, width, per_byte, features, pairs, self.logs)}
 
@@ -102,6 +103,7 @@ class CellCounts(Statistic):
 
     def finish(self, state: State, profile: Profile) -> np.ndarray:
         counts, logs = counts_of(state, self.coding), self.logs
+        assert logs is not None
         out = np.empty(len(self.coding.features), np.int64)
         own = counts.totals.reshape(self.cells, self.target.size)
         for first, last, part in counts.chunks(copies=4):

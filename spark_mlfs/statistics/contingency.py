@@ -9,11 +9,12 @@ Counts are int64 and exact, whatever the partitioning.
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +26,7 @@ from ..errors import DataError
 from ..kernels import information as info
 from ..kernels.counts import count_dense, count_slots, count_sparse, members, rows_by_group, slots_first
 from ..kernels.links import LinkCells, column_of_rows
+from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .base import FeatureShardedStatistic, Statistic, cuts
 from .targets import Classes, Everything, LabelPairs, Labels, SomeLabels, Target, finish_key, groups_of
@@ -42,9 +44,9 @@ class Counts:
 
     coding: Coding
     totals: np.ndarray
-    table: np.ndarray | sp.csc_matrix
+    table: Matrix
     first: int = 0
-    last: int | None = None
+    last: int = None  # type: ignore[assignment]  # then all: __post_init__ says how many
 
     def __post_init__(self) -> None:
         self.last = len(self.coding.features) if self.last is None else self.last
@@ -165,6 +167,7 @@ def dense_table(
     mass: np.ndarray | None = None,
 ) -> np.ndarray:
     """(last - first, width, size) counts of the `features` first..last of a densely coded block; `mass` (n,) of its rows."""
+    assert block.codes is not None
     return count_dense(block.codes, coding.width, coding.per_byte, rows, groups, size, features, mass)
 
 
@@ -285,7 +288,7 @@ class TwoWayNumbers(FeatureShardedStatistic):
         return np.atleast_2d(self.reduction(piece_counts(state["table"], self.coding, self.totals, first, last)))
 
 
-def piece_counts(table: np.ndarray | sp.csr_matrix, coding: Coding, totals: np.ndarray, first: int, last: int) -> Counts:
+def piece_counts(table: Matrix, coding: Coding, totals: np.ndarray, first: int, last: int) -> Counts:
     """The counts of a range of features from its table: dense, or CSR (slots, size)."""
     return Counts(coding, totals, table.T if sp.issparse(table) else table, first, last)
 
@@ -293,7 +296,7 @@ def piece_counts(table: np.ndarray | sp.csr_matrix, coding: Coding, totals: np.n
 Grouping = tuple[tuple[np.ndarray, np.ndarray], int, bool]  # rows and groups, how many groups, whether group 0 is all rows
 
 
-def in_blocks(blocks: list[CodedBlock], groups: Callable[[CodedBlock], tuple]) -> tuple[np.ndarray, np.ndarray]:
+def in_blocks(blocks: list[CodedBlock], groups: Callable[[CodedBlock], tuple[Any, ...]]) -> tuple[np.ndarray, np.ndarray]:
     """(rows, groups) of some blocks whose rows follow each other; `groups(block)` starts with those of one."""
     found = [groups(block)[:2] for block in blocks]
     before = np.cumsum([0, *(block.n for block in blocks)])
@@ -312,12 +315,13 @@ def has_everyone(target: Target) -> bool:
 
 def range_tables(
     blocks: list[CodedBlock], coding: Coding, profile: Profile, groupings: list[Grouping], edges: np.ndarray
-) -> Iterator[list[np.ndarray | sp.csr_matrix]]:
+) -> Iterator[list[Matrix]]:
     """Range by range of the features, the table of each grouping of the blocks' rows: (features, width, size), or CSR
     (slots, size)."""
     n, mass = sum(block.n for block in blocks), masses_of(blocks, profile)
     if not coding.sparse:
-        codes = blocks[0].codes if len(blocks) == 1 else np.concatenate([b.codes for b in blocks], axis=1)
+        codes = np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1) if len(blocks) > 1 else blocks[0].codes
+        assert codes is not None
         for first, last in zip(edges[:-1], edges[1:], strict=True):
             yield [
                 count_dense(codes, coding.width, coding.per_byte, rows, groups, size, (int(first), int(last)), mass)
@@ -385,7 +389,7 @@ class PairInformation(Statistic):
 
         if len(self.selected) == 1:
             return {self.selected[0]: of(0)}
-        if inform is stored_linked_information and isinstance(self.target, Labels):
+        if inform is stored_linked_information and isinstance(self.target, Labels) and self.two_way is not None:
             self.two_way.links  # noqa: B018 (made once, before the threads ask for it)
         with ThreadPoolExecutor(min(len(self.selected), os.cpu_count() or 1)) as threads:  # NumPy lets go of the lock
             return dict(zip(self.selected, threads.map(of, range(len(self.selected))), strict=True))
@@ -521,7 +525,7 @@ class PairNumbers(FeatureShardedStatistic):
         groupings, totals, pairs = [whole], {}, self._pairs
         for index, s in enumerate(self.selected):
             size = (int(self.coding.bins[s]) - 1) * self.target.size
-            some = in_blocks(blocks, lambda block, index=index: pairs._split(block, index))
+            some = in_blocks(blocks, functools.partial(pairs._split, index=index))
             groupings.append((some, size, False))
             totals[f"totals{index}"] = sp.csr_matrix(rows_by_group(*some, size, masses_of(blocks, profile))[None])
         for tables in range_tables(blocks, self.coding, profile, groupings, edges):
@@ -557,12 +561,12 @@ class LabelPairNumbers(FeatureShardedStatistic):
         return "label pairs", self.coding.key, self.target.key(), self.correction
 
     @property
-    def _targets(self) -> tuple[LabelPairs, SomeLabels]:
+    def _targets(self) -> tuple[Target, Target]:
         return self.target, SomeLabels(self.target.labels, self.unknown)
 
     def edges(self, profile: Profile, size: int) -> np.ndarray:
-        sizes = sum(range_bytes(self.coding, target, profile) for target in self._targets)
-        return cuts(sizes, size, 1 if self.coding.sparse else self.coding.per_byte)
+        pairs, labels = (range_bytes(self.coding, target, profile) for target in self._targets)
+        return cuts(pairs + labels, size, 1 if self.coding.sparse else self.coding.per_byte)
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
         slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
@@ -572,7 +576,7 @@ class LabelPairNumbers(FeatureShardedStatistic):
     def shards(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         groupings, totals = [], {}
         for name, target in zip(("pair", "label"), self._targets, strict=True):
-            rows, groups = in_blocks(blocks, lambda block, target=target: groups_of(block, target))
+            rows, groups = in_blocks(blocks, functools.partial(groups_of, target=target))
             groupings.append(((rows, groups), target.size, False))
             totals[f"{name} totals"] = rows_by_group(rows, groups, target.size, masses_of(blocks, profile))
         for pairs, labels in range_tables(blocks, self.coding, profile, groupings, edges):

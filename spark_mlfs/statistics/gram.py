@@ -19,6 +19,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of
 from ..kernels import exact
 from ..kernels.gram import GramStatistics
+from ..kernels.matrix import Matrix
 from ..kernels.sketch import entries, sign_sketch
 from .base import Statistic
 from .moments import provisional_centre, unit_of
@@ -32,7 +33,7 @@ def centre_of_labels(profile: Profile) -> np.ndarray:
     return profile.label_mass / max(1, profile.total)
 
 
-def features_of(block: Block, profile: Profile) -> tuple[np.ndarray | sp.csr_matrix, np.ndarray]:
+def features_of(block: Block, profile: Profile) -> tuple[Matrix, np.ndarray]:
     """The varying features less the provisional centre, dense float64 or CSR, and that centre."""
     centre = provisional_centre(profile)
     x = block.x if len(profile.varying) == block.d else block.x[:, profile.varying]
@@ -148,7 +149,7 @@ class Gram(Statistic):
     def merge(self, left: State, right: State) -> State:
         return exact.add(left, right)
 
-    def finish(self, state: State, profile: Profile) -> GramStatistics | list[GramStatistics]:
+    def finish(self, state: State, profile: Profile) -> GramStatistics | list[GramStatistics] | dict[int, GramStatistics]:
         if self.blocks == 1:
             return self._statistics(state or {"0 n": np.zeros(1)}, profile, "0 ")
         present = sorted({int(name.split()[0]) for name in state})

@@ -37,7 +37,7 @@ class EdgeDifferences(Statistic):
     def partial(self, block: Block, profile: Profile) -> State:
         block, unit, wide = block.known(), unit_of(profile), profile.n >= exact.WIDE_ROWS
         others = features_of(self.wave, profile)[0]
-        out: State = exact.cross(*(2 * [(np.zeros((0, len(unit))), None)]), wide)
+        out: State = exact.cross(nothing := (np.zeros((0, len(unit))), None), nothing, wide)
         for first in range(0, block.n, exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
             x = features_of(part, profile)[0]

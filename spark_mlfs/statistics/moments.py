@@ -21,9 +21,10 @@ from ..blocks.profile import Profile
 from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows
+from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .base import FeatureShardedStatistic, Runner, Statistic, cuts
-from .targets import Everything, Labels, SomeLabels, Target
+from .targets import GRADED, Everything, Labels, Target
 
 WORD = 40  # bits of a lower word of `kernels.exact`
 DIGITS = 16  # bits of how much a row counts that are multiplied at a time: 2²⁷ rows of 2²⁰ times so many fit int64
@@ -41,7 +42,7 @@ def unit_of(profile: Profile) -> np.ndarray:
     return exact.units(profile.low[v], profile.high[v], provisional_centre(profile))
 
 
-def shifted(block: Block, profile: Profile) -> np.ndarray | sp.csr_matrix:
+def shifted(block: Block, profile: Profile) -> Matrix:
     """A copy of the varying features less the provisional centre, float64: dense, or CSR where the block is sparse."""
     centre, v = provisional_centre(profile), profile.varying
     if block.sparse:
@@ -77,13 +78,14 @@ class GroupMoments(Statistic):
     graded = True
 
     def takes_grades(self) -> bool:
-        return isinstance(self.target, (Labels, SomeLabels, Everything))
+        return isinstance(self.target, GRADED)
 
     def key(self) -> Hashable:
         return "moments", self.target.key()
 
     def partial(self, block: Block, profile: Profile) -> State:
-        size, out = self.target.size, {}
+        size = self.target.size
+        out: State = {}
         unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
         for first in range(0, max(block.n, 1), exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
@@ -91,6 +93,7 @@ class GroupMoments(Statistic):
             coarse, fine = exact.quantised(shifted(part, profile), unit)
             mass = part.masses(profile)
             if profile.graded:
+                assert isinstance(self.target, GRADED)
                 times = self.target.grade_units(part) if mass is None else self.target.grade_units(part) * mass[rows]
                 member, mass, count = sp.csr_matrix((times, (groups, rows)), shape=(size, part.n)), None, np.zeros(size, np.int64)
                 np.add.at(count, groups, times)
@@ -213,7 +216,8 @@ class MomentsNumbers(FeatureShardedStatistic):
     def shards(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         block = concatenate(blocks)
         rows, groups = self.target.groups(block)
-        units = self.target.grade_units(block) if profile.graded else np.ones(len(rows), np.int64)
+        graded = profile.graded and isinstance(self.target, GRADED)
+        units = self.target.grade_units(block) if graded else np.ones(len(rows), np.int64)
         mass = block.masses(profile)
         if isinstance(self.target, Labels):
             rows, groups, units = rows[groups > 0], groups[groups > 0] - 1, units[groups > 0]
@@ -222,9 +226,9 @@ class MomentsNumbers(FeatureShardedStatistic):
         member.data = times[np.argsort(rows, kind="stable")]
         binary = profile.binary[profile.varying]
         coarse, fine = exact.quantised(_stored(block, profile), unit_of(profile))
-        columns = [None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine)]
+        whole, rest = (None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine))
         for first, last in zip(edges[:-1], edges[1:], strict=True):
-            yield self._piece(*columns, int(first), int(last), member, bool(binary[first:last].all()), profile, mass)
+            yield self._piece(whole, rest, int(first), int(last), member, bool(binary[first:last].all()), profile, mass)
 
     def _piece(
         self,

@@ -20,7 +20,7 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..errors import BudgetError, DataError
 from ..kernels import exact
-from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve
+from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve, Tile
 from ..kernels.label_similarity import LabelsetSimilarity
 from ..kernels.scaling import Scaling
 from .base import Runner, Statistic
@@ -48,6 +48,12 @@ class Geometry:
     hashes: np.ndarray | None = None
     positions: np.ndarray | None = None
     centre: np.ndarray | None = None
+
+    @property
+    def places(self) -> np.ndarray:
+        """`positions` where they were given."""
+        assert self.positions is not None
+        return self.positions
 
     def points(self, block: Block) -> Rows:
         """The rows of a block, all of whose labels are known, ready for distances."""
@@ -85,6 +91,7 @@ def geometry_of(engine: Runner, moments: Moments | None, scaling: str, sets: Lab
         raise DataError("no feature varies over the rows whose labels are all known; label more rows")
     s = Scaling.none(len(positions))
     if scaling == "standard":
+        assert moments is not None
         total, square = moments.total.sum(axis=0)[positions], moments.square.sum(axis=0)[positions]
         s = Scaling.of_moments(moments.count.sum(), total, square, moments.centre[positions])
     elif scaling == "minmax":
@@ -219,7 +226,7 @@ class NearestRows(Statistic):
         """Queries at `positions` take in the rows; with `others`, the rows' own places among the queries, these take in the
         batch."""
         for tile, run in reference.tiles(batch, max(1, batch.width)):
-            lookup = None if self.table is None else self.table.between(batch.codes, tile.reference.codes)
+            lookup: Any = None if self.table is None else self.table.between(batch.labelset_codes, tile.reference.labelset_codes)
             for neighbourhood, nearest in zip(self.neighbourhoods, best, strict=True):
                 allowed = None
                 if neighbourhood.condition == "sharing":
@@ -229,7 +236,7 @@ class NearestRows(Statistic):
                 elif neighbourhood.condition == "misses":
                     allowed = lookup.below(neighbourhood.s_min)
                 nearest.update(tile, allowed, positions)
-                if others is not None:
+                if others is not None and isinstance(tile, Tile):
                     back = None if allowed is None else allowed.transposed()
                     nearest.update(tile.transposed(), back, others[run])
 

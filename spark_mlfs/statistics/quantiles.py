@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
+from ..kernels.matrix import Matrix
 from .base import Statistic
 
 PARTS = 64
@@ -35,7 +36,7 @@ def _ranks(n: int, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarr
     return low, np.minimum(low + 1, n - 1), rank - low
 
 
-def exact_quantiles(x: np.ndarray | sp.csr_matrix, features: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def exact_quantiles(x: Matrix, features: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """(len(features), len(shares)) quantiles of the columns of a matrix in memory."""
     low, high, fraction = _ranks(x.shape[0], shares)
     out = np.empty((len(features), len(shares)))

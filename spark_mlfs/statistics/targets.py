@@ -257,6 +257,9 @@ class SomeLabels:
         return 1 + min(profile.most_labels, len(self.labels)), profile.nonzero + profile.feature_label_pairs
 
 
+GRADED = (Everything, Labels, SomeLabels)  # whose rows may have grades
+
+
 def groups_of(block: Block | CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
     """(rows, groups) of a target in a block, kept on the block: every count of a job asks for the same ones."""
     cache = block.__dict__.setdefault("_groups", {})
