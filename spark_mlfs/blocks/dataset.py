@@ -26,7 +26,7 @@ class Dataset:
     def release(self) -> None:
         """Gives memory back."""
 
-    def with_profile(self, profile: Profile) -> Prepared:
+    def with_profile(self, profile: Profile) -> Dataset:
         """Return the same rows with another profile."""
         return replace(self, profile=profile)  # type: ignore[type-var]
 
