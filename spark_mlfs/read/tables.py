@@ -332,7 +332,7 @@ def assemble(
             filled = F.transform("x", lambda v: F.coalesce(F.nanvl(v, F.lit(0.0)), F.lit(0.0)))
             cells = F.when(x.lacking("x"), filled).otherwise(cells)
         elif missing in ("mean", "keep") and x.nulls:
-            features = F.when(x.lacking("x"), F.transform("x", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(cells)
+            cells = F.when(x.lacking("x"), F.transform("x", lambda v: F.coalesce(v, F.lit(_NAN)))).otherwise(cells)
         cells = array_to_vector(cells)
     labels_column = F.col("y")
     if y.form == "array":
