@@ -27,7 +27,6 @@ positive. ``?`` in a label is unknown (NaN); ``?`` in a feature follows `missing
 
 from __future__ import annotations
 
-import io
 import posixpath
 import re
 import xml.etree.ElementTree as ElementTree
@@ -38,7 +37,6 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, ParameterError
@@ -47,7 +45,7 @@ from . import vectors
 from .errors import notice
 from .lines import MAX_XML, Lines, TextFiles, beside, near, open_text, parse, small_file
 from .missing import check_policy, impute, settle
-from .tokens import Irregular, Tokens, number, numbers, table_of
+from .tokens import Irregular, cells, finite, joined, number, pairs
 from .vectors import Vectors
 
 NUMERIC = ("numeric", "real", "integer")
@@ -420,23 +418,27 @@ class Plan:
             order = np.argsort(values)
             self.by_value[k] = values[order], order
 
-    def category(self, k: int, values: np.ndarray) -> np.ndarray:
-        """Category numbers of a nominal attribute written as numbers; raises `Irregular` where one is none of them."""
-        known = ~np.isnan(values)
-        if self.identity[k]:
-            ok = (values >= 0) & (values < self.num_categories[k]) & (values == np.floor(values))
-            if not ok[known].all():
+    def categories(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
+        """Return values with category numbers in place of those of nominal attributes; `Irregular` where one is none of them."""
+        nominal = self.is_nominal[attribute] & ~np.isnan(raw)
+        plain = nominal & self.identity[attribute]
+        values = raw[plain]
+        if not ((values >= 0) & (values < self.num_categories[attribute[plain]]) & (values == np.floor(values))).all():
+            raise Irregular
+        other = nominal & ~plain
+        if not other.any():
+            return raw
+        raw = raw.copy()
+        for k in np.unique(attribute[other]):
+            if k not in self.by_value:
                 raise Irregular
-            return values
-        if k not in self.by_value:
-            raise Irregular
-        ordered, numbers_ = self.by_value[k]
-        at = np.searchsorted(ordered, values[known]).clip(max=len(ordered) - 1)
-        if (ordered[at] != values[known]).any():
-            raise Irregular
-        number_of = np.full(len(values), np.nan)
-        number_of[known] = numbers_[at]
-        return number_of
+            here = other & (attribute == k)
+            ordered, numbers = self.by_value[k]
+            at = np.searchsorted(ordered, raw[here]).clip(max=len(ordered) - 1)
+            if (ordered[at] != raw[here]).any():
+                raise Irregular
+            raw[here] = numbers[at]
+        return raw
 
     def labels(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
         """Label values of raw ones (numbers, or category numbers); raises `Irregular` where one is not 0/1."""
@@ -497,62 +499,24 @@ def _parse(lines: Lines, plan: Plan) -> tuple[np.ndarray, Vectors, Vectors]:
     return kept, filled, both if len(kept) == n else both.take(np.isin(np.arange(n), kept))
 
 
-_SPARSE_SEPARATORS = table_of(b" \t\r\n,{}")
-_NO_QUOTES = np.frombuffer(b"'\"%", np.uint8)
+_BETWEEN = bytes.maketrans(b",\t", b"\n ")
 
 
 def _sparse(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     """Rows ``{i v, i v}`` of numbers, all at once."""
-    tokens = Tokens(text, _SPARSE_SEPARATORS)
-    data, offsets = tokens.data, tokens.offsets
-    special = (data == 0x2C) | (data == 0x7B) | (data == 0x7D)  # , { }
-    if (data == 0x27).any() or (data == 0x22).any() or (data == 0x25).any():  # ' " %
+    n, width = len(text), len(plan.attributes)
+    if not pc.all(pc.ends_with(text, "}")).as_py() or pc.sum(pc.count_substring_regex(text, "[{}]")).as_py() != 2 * n:
         raise Irregular
-    at = np.flatnonzero(special)
-    # Between one mark and the next in a row there are two tokens, in an empty row none, and outside the braces none.
-    kind = data[at]
-    opening, closing = kind == 0x7B, kind == 0x7D
-    row_of_mark = np.searchsorted(offsets, at, side="right") - 1
-    n = len(text)
-    if opening.sum() != n or closing.sum() != n:
+    row, attribute, raw = pairs(text, " ", _BETWEEN, b"{}")
+    if len(attribute) and not 0 <= attribute.min() <= attribute.max() < width:
         raise Irregular
-    if not np.array_equal(at[opening], offsets[:-1]) or not np.array_equal(at[closing], offsets[1:] - 2):
+    key = row * width + attribute
+    if not (key[1:] > key[:-1]).all() and len(np.unique(key)) < len(key):
         raise Irregular
-    before = np.searchsorted(tokens.starts, at)
-    between = np.diff(before)
-    inner = row_of_mark[1:] == row_of_mark[:-1]
-    if not np.isin(between[inner], (0, 2)).all():  # 0: an empty row, or a comma that Weka takes for white space
-        raise Irregular
-    strings = tokens.strings()
-    index = numbers(strings.take(pa.array(np.arange(0, len(strings), 2))))
-    attribute = index.astype(np.int64) if np.isfinite(index).all() else None
-    if attribute is None or not (attribute == index).all():
-        raise Irregular
-    if len(attribute) and (attribute.min() < 0 or attribute.max() >= len(plan.attributes)):
-        raise Irregular
-    raw = numbers(strings.take(pa.array(np.arange(1, len(strings), 2))))
-    row = tokens.row[0::2]
-    key = row * len(plan.attributes) + attribute
-    if len(key) > 1 and not (key[1:] > key[:-1]).all():
-        order = np.argsort(key, kind="stable")
-        row, attribute, raw, key = row[order], attribute[order], raw[order], key[order]
-        if (key[1:] == key[:-1]).any():
-            raise Irregular
     if plan.ignored.any():
         used = ~plan.ignored[attribute]
         row, attribute, raw = row[used], attribute[used], raw[used]
-    nominal = plan.is_nominal[attribute]
-    if nominal.any():
-        plain = nominal & plan.identity[attribute]
-        values, known = raw[plain], ~np.isnan(raw[plain])
-        ok = (values >= 0) & (values < plan.num_categories[attribute[plain]]) & (values == np.floor(values))
-        if not ok[known].all():
-            raise Irregular
-        other = nominal & ~plain
-        for k in np.unique(attribute[other]):
-            here = other & (attribute == k)
-            raw[here] = plan.category(k, raw[here])
-    return _from_triples(n, row, attribute, raw, plan)
+    return _from_triples(n, row, attribute, plan.categories(attribute, raw), plan)
 
 
 def _from_triples(n: int, row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
@@ -604,54 +568,26 @@ def _one_hot(row: np.ndarray, attribute: np.ndarray, raw: np.ndarray, plan: Plan
 def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     """Comma-separated rows, all at once, by Arrow's CSV reader."""
     # A double quote, a brace or a comment inside a row is for the slow path; ' with \ escapes is the reader's.
-    data = pc.binary_join_element_wise(text, pa.scalar(""), pa.scalar("\n"))
-    _, offsets, buffer = data.buffers()
-    raw = np.frombuffer(buffer, np.uint8)
-    for byte in (0x22, 0x25, 0x5C):  # " % \
-        if (raw == byte).any():
-            raise Irregular
-    if not _quotes_in_place(raw):  # the CSV reader takes '1'2 for 12, and '?' for a missing value
-        raise Irregular
+    data = joined(text)
+    if any(mark in data for mark in b'"%\\') or not _quotes_in_place(np.frombuffer(data, np.uint8)):
+        raise Irregular  # the CSV reader takes '1'2 for 12, and '?' for a missing value
     n, width = len(text), len(plan.attributes)
-    names = [str(k) for k in range(width)]
-    words = {
-        str(k) for k in range(width) if plan.is_nominal[k] and not (plan.identity[k] or k in plan.by_value) or plan.ignored[k]
-    }
-    try:
-        table = pyarrow.csv.read_csv(
-            io.BytesIO(buffer),
-            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=max(len(raw), 1) + 1, column_names=names),
-            parse_options=pyarrow.csv.ParseOptions(quote_char="'", ignore_empty_lines=False),
-            convert_options=pyarrow.csv.ConvertOptions(
-                column_types={k: pa.string() if k in words else pa.float64() for k in names},
-                null_values=["?"],
-                strings_can_be_null=False,
-            ),
-        )
-    except pa.ArrowInvalid:
-        raise Irregular from None
+    numeric = [k in plan.by_value or not plan.is_nominal[k] or plan.identity[k] for k in range(width)]
+    types = [pa.float64() if numeric[k] and not plan.ignored[k] else pa.string() for k in range(width)]
+    table = cells(data, types, ",", "'")
     if table.num_rows != n:
         raise Irregular
     matrix = np.zeros((width, n)).T  # filled column by column
-    for k in range(width):
-        if plan.ignored[k]:
-            continue
-        column = table.column(k).combine_chunks()
-        if str(k) in words:
+    for k in np.flatnonzero(~plan.ignored):
+        column = table.column(int(k))
+        if not numeric[k]:
             column = pc.utf8_trim_whitespace(column)
-            categories = pc.index_in(column, pa.array(plan.attributes[k].categories))
-            bad = pc.and_(pc.is_null(categories), pc.not_equal(column, "?"))
-            if pc.any(bad).as_py():
+            known = pc.index_in(column, pa.array(plan.attributes[k].categories))
+            if pc.any(pc.and_(pc.is_null(known), pc.not_equal(column, "?"))).as_py():
                 raise Irregular
-            matrix[:, k] = categories.to_numpy(zero_copy_only=False)
-            continue
-        values = column.to_numpy(zero_copy_only=False)
-        if column.null_count == 0:
-            if not np.isfinite(values).all():
-                raise Irregular
-        elif not np.isfinite(values[np.asarray(column.is_valid())]).all():
-            raise Irregular
-        matrix[:, k] = plan.category(k, values) if plan.is_nominal[k] else values
+            matrix[:, k] = known.to_numpy()
+        else:
+            matrix[:, k] = plan.categories(np.full(n, k), finite(column)) if plan.is_nominal[k] else finite(column)
     return _from_matrix(matrix, plan)
 
 
@@ -697,82 +633,71 @@ def _from_matrix(matrix: np.ndarray, plan: Plan) -> tuple[Vectors, Vectors]:
 
 _FIELD_END = re.compile(r"[,'\"%]|\Z")
 _PAIR_END = re.compile(r"[,'\"}]|\Z")
-_INDEX = re.compile(r"[^\s,'\"}]+")
+_INDEX = re.compile(r"([^\s,'\"}]+)\s+")
 
 
 def _slow(lines: Lines, at: np.ndarray, plan: Plan, is_sparse: bool) -> tuple[Vectors, Vectors]:
     """Rows one by one: quotes, comments, and the exact place of whatever is wrong."""
-    rows, attributes, raw = [], [], []
+    found: list[tuple[int, int, float]] = []
     for position, source in enumerate(at):
         where = lines.at(source)
-        pairs = (_slow_sparse if is_sparse else _slow_dense)(lines.line(source), where, plan)
-        for k, value in pairs:
-            rows.append(position)
-            attributes.append(k)
-            raw.append(value)
-    row, attribute, values = np.array(rows, np.int64), np.array(attributes, np.int64), np.array(raw, np.float64)
+        values = _slow_row(lines.line(source), where, plan, is_sparse)
+        found += [(position, k, _slow_value(k, *v, where, plan)) for k, v in values.items() if not plan.ignored[k]]
+    row, attribute, raw = np.array(found, np.float64).reshape(-1, 3).T
+    row, attribute = row.astype(np.int64), attribute.astype(np.int64)
     if is_sparse:
-        return _from_triples(len(at), row, attribute, values, plan)
+        return _from_triples(len(at), row, attribute, raw, plan)
     matrix = np.zeros((len(at), len(plan.attributes)))
-    matrix[row, attribute] = values
+    matrix[row, attribute] = raw
     return _from_matrix(matrix, plan)
 
 
-def _slow_dense(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
-    at = 0
-    values: list[tuple[str, bool]] = []
+def _slow_row(line: str, where: str, plan: Plan, is_sparse: bool) -> dict[int, tuple[str, bool]]:
+    """The text of each attribute of a row, and whether it is quoted."""
+    found: dict[int, tuple[str, bool]] = {}
+    at, n = int(is_sparse), len(plan.attributes)
+    end, marks = (_PAIR_END, (",", "}")) if is_sparse else (_FIELD_END, ("", ",", "%"))
     while True:
-        text, quoted, stop = _piece(line, at, _FIELD_END)
-        mark = line[stop : stop + 1]
-        if mark not in ("", ",", "%"):
-            raise DataError(f"{where}: value {len(values) + 1} cannot be read at {line[at : at + 20]!r}; close its quote")
-        values.append((text, quoted))
-        at = stop + 1
+        start = at = _after_space(line, at)
+        k = len(found)
+        if is_sparse:
+            if line[at : at + 1] == ",":  # white space for Weka
+                at += 1
+                continue
+            if line[at : at + 1] == "}":
+                break
+            match = _INDEX.match(line, at)
+            if not match:
+                raise _no_pair(line, start, where)
+            k, at = _index(match[1], where, n), match.end()
+            if k in found:
+                raise DataError(f"{where}: index {k} is given twice; keep one")
+        text, quoted, at = _piece(line, at, end)
+        mark = line[at : at + 1]
+        if mark not in marks:
+            if is_sparse:
+                raise _no_pair(line, start, where)
+            raise DataError(f"{where}: value {k + 1} cannot be read at {line[start : start + 20]!r}; close its quote")
+        found[k] = text, quoted
         if mark != ",":
             break
-    if len(values) != len(plan.attributes):
-        raise DataError(f"{where}: {len(values)} values for {len(plan.attributes)} attributes; complete or remove the line")
-    return [(k, _slow_value(k, *v, where, plan)) for k, v in enumerate(values) if not plan.ignored[k]]
-
-
-def _slow_sparse(line: str, where: str, plan: Plan) -> list[tuple[int, float]]:
-    pairs, at, seen = [], 1, set()
-    while True:
-        at = _after_space(line, at)
-        if line[at : at + 1] == ",":  # white space for Weka
-            at += 1
-            continue
-        if line[at : at + 1] == "}":
-            at += 1
-            break
-        match = _INDEX.match(line, at)
-        behind = _after_space(line, match.end()) if match else at
-        if not match or behind == match.end():
-            raise _no_pair(line, at, where)
-        text, quoted, stop = _piece(line, behind, _PAIR_END)
-        mark = line[stop : stop + 1]
-        if mark not in (",", "}"):
-            raise _no_pair(line, at, where)
-        try:
-            index = number(match[0])
-        except ValueError:
-            index = -1.0
-        k = int(index)
-        if k != index or not 0 <= k < len(plan.attributes):
-            last = len(plan.attributes) - 1
-            raise DataError(f"{where}: index {match[0][:40]!r} is none of 0..{last}; correct or remove the line")
-        if k in seen:
-            raise DataError(f"{where}: index {k} is given twice; keep one")
-        seen.add(k)
-        if not plan.ignored[k]:
-            pairs.append((k, _slow_value(k, text, quoted, where, plan)))
-        at = stop + 1
-        if mark == "}":
-            break
-    rest = line[at:].strip()
-    if rest and rest[0] != "%":
+        at += 1
+    rest = line[at + 1 :].strip()
+    if is_sparse and rest and rest[0] != "%":
         raise DataError(f"{where}: {rest[:20]!r} after the closing brace; remove it")
-    return pairs
+    if not is_sparse and len(found) != n:
+        raise DataError(f"{where}: {len(found)} values for {n} attributes; complete or remove the line")
+    return found
+
+
+def _index(text: str, where: str, n: int) -> int:
+    try:
+        index = number(text)
+    except ValueError:
+        index = -1.0
+    if int(index) != index or not 0 <= index < n:
+        raise DataError(f"{where}: index {text[:40]!r} is none of 0..{n - 1}; correct or remove the line")
+    return int(index)
 
 
 def _no_pair(line: str, at: int, where: str) -> DataError:
@@ -791,7 +716,7 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
             value = float(a.categories.index(text))
         else:
             try:
-                value = float(plan.category(k, np.array([number(text)]))[0])
+                value = float(plan.categories(np.array([k]), np.array([number(text)]))[0])
             except (ValueError, Irregular):
                 raise DataError(
                     f"{where}: attribute {a.name!r} has no category {text[:40]!r}; correct the value or declare it in the "

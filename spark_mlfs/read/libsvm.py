@@ -7,11 +7,12 @@ sparse vectors; a stored zero is dropped. A label that is repeated in a row is o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -20,7 +21,7 @@ from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .errors import first_repeated, reading
 from .lines import Lines, open_text, parse, small_text
-from .tokens import Irregular, Tokens, number, numbers, table_of
+from .tokens import Irregular, finite, number, pairs, whole
 from .vectors import Vectors
 
 MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
@@ -58,7 +59,7 @@ def libsvm(
         read = partial(_read, label_base=label_base, feature_base=feature_base, num_labels=num_labels, num_features=num_features)
         sized = parse(files, partial(_extent, read=read))
         with reading():
-            (largest,) = sized.mapInArrow(_sizes, "features int, labels int").agg(F.max("features"), F.max("labels")).collect()
+            (largest,) = sized.agg(*(F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS))).collect()
         num_features = num_features or largest[0]
         num_labels = num_labels or largest[1]
         for what, size in (("feature", num_features), ("label", num_labels)):
@@ -108,9 +109,6 @@ def _names(
 
 Triples = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # label row, label, feature row, index, value
 
-_SEPARATORS = table_of(b" \t\r\n,:")
-_COMMA, _COLON, _HASH = 0x2C, 0x3A, 0x23
-
 
 def _parse(lines: Lines, num_features: int, num_labels: int, **bases: int) -> tuple[np.ndarray, Vectors, Vectors]:
     label_row, label, row, index, value = _read(lines, num_features=num_features, num_labels=num_labels, **bases)
@@ -126,100 +124,59 @@ def _extent(lines: Lines, read: partial[Triples]) -> tuple[np.ndarray, Vectors, 
     """One row per batch whose vectors are as long as the largest index and label of the batch; no values."""
     _, label, _, index, _ = read(lines)
     nothing = np.empty(0, np.int64)
-    return (
-        np.array([0]),
-        vectors.sparse(1, int(index.max(initial=-1)) + 1, nothing, nothing, np.empty(0)),
-        vectors.sparse(1, int(label.max(initial=-1)) + 1, nothing, nothing, np.empty(0)),
+    features, labels = (
+        vectors.sparse(1, int(found.max(initial=-1)) + 1, nothing, nothing, np.empty(0)) for found in (index, label)
     )
-
-
-def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    features = labels = 0
-    for batch in batches:
-        features = max(features, vectors.from_arrow(batch.column(1)).size)
-        labels = max(labels, vectors.from_arrow(batch.column(2)).size)
-    yield pa.RecordBatch.from_arrays([pa.array([features], pa.int32()), pa.array([labels], pa.int32())], ["features", "labels"])
+    return np.array([0]), features, labels
 
 
 def _read(lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None) -> Triples:
+    sizes = num_labels or MAX_LABELS, num_features or MAX_FEATURES
     try:
-        triples = _fast(lines.text)
+        label_row, label, row, index, value = _fast(lines.text)
+        for found, base, size in zip((label, index), (label_base, feature_base), sizes, strict=True):
+            if len(found) and not (base <= found.min() and found.max() < base + size):
+                raise Irregular
     except Irregular:
-        triples = _slow(lines, label_base, feature_base, num_features, num_labels)
-    label_row, label, row, index, value = triples
+        label_row, label, row, index, value = _slow(lines, label_base, feature_base, num_features, num_labels)
     label, index = label - label_base, index - feature_base
-    for numbers_, size in ((label, num_labels or MAX_LABELS), (index, num_features or MAX_FEATURES)):
-        if len(numbers_) and (numbers_.min() < 0 or numbers_.max() >= size):
-            _slow(lines, label_base, feature_base, num_features, num_labels)  # names the line
-    if _repeated(row, index) is not None:
-        _slow(lines, label_base, feature_base, num_features, num_labels)
-    once = _repeated(label_row, label)
-    if once is not None:
-        label_row, label = label_row[once], label[once]
+    key = row * sizes[1] + index
+    if not (key[1:] > key[:-1]).all() and len(np.unique(key)) < len(key):
+        _slow(lines, label_base, feature_base, num_features, num_labels)  # names the line
+    key = label_row * sizes[0] + label
+    if not (key[1:] > key[:-1]).all():
+        label_row, label = np.divmod(np.unique(key), sizes[0])
     return label_row, label, row, index, value
 
 
-def _repeated(rows: np.ndarray, numbers_: np.ndarray) -> np.ndarray | None:
-    """Where each (row, number) is for the first time; None where none is repeated."""
-    key = rows * (int(numbers_.max(initial=0)) + 1) + numbers_
-    if len(key) < 2 or (key[1:] > key[:-1]).all():
-        return None
-    once = np.unique(key, return_index=True)[1]
-    return np.sort(once) if len(once) < len(key) else None
+_BETWEEN = bytes.maketrans(b" \t", b"\n\n")
 
 
 def _fast(text: pa.Array) -> Triples:
-    """All rows at once: tokens and what follows each of them."""
-    tokens = Tokens(text, _SEPARATORS)
-    if (tokens.data == _HASH).any() or (tokens.per_row == 0).any():
-        raise Irregular
-    after = tokens.data[tokens.ends]  # the byte that ends the token: , or : or white space
-    comma, colon = after == _COMMA, after == _COLON
-    # A mark stands between two tokens without space, so every , and : ends a token and the next starts right after it.
-    if (tokens.data == _COMMA).sum() != comma.sum() or (tokens.data == _COLON).sum() != colon.sum():
-        raise Irregular
-    marked = np.flatnonzero(comma | colon)
-    if len(marked) and (marked[-1] + 1 >= len(tokens) or (tokens.starts[marked + 1] != tokens.ends[marked] + 1).any()):
-        raise Irregular
-    row = tokens.row
-    count = np.where(colon[tokens.first], 0, 1 + np.bincount(row[comma], minlength=len(text)))  # labels of each row
-    position = tokens.position - np.repeat(count, tokens.per_row)
-    is_label = position < 0
-    is_index, is_value = (position >= 0) & (position % 2 == 0), (position > 0) & (position % 2 == 1)
-    if not np.array_equal(comma, position < -1) or not np.array_equal(colon, is_index) or is_index.sum() != is_value.sum():
-        raise Irregular
-    strings = tokens.strings()
-
-    def chosen(flags: np.ndarray, whole: bool) -> np.ndarray:
-        values = numbers(strings.filter(pa.array(flags)))
-        if not whole:
-            if np.isnan(values).any():
-                raise Irregular
-            return values
-        with np.errstate(invalid="ignore"):
-            as_int = values.astype(np.int64)
-        if np.isnan(values).any() or not (as_int == values).all():
-            raise Irregular
-        return as_int
-
-    return row[is_label], chosen(is_label, True), row[is_index], chosen(is_index, True), chosen(is_value, False)
+    """All rows at once."""
+    split = pc.ascii_split_whitespace(text, max_splits=1)
+    head, rest = (pc.list_element(pc.list_slice(split, k, k + 1, return_fixed_size_list=True), 0) for k in (0, 1))
+    unlabelled = pc.match_substring(head, ":")
+    labels = pc.split_pattern(head.filter(pc.invert(unlabelled)), ",")
+    label_row = np.repeat(np.flatnonzero(~np.asarray(unlabelled)), labels.value_lengths())
+    try:
+        label = whole(finite(pc.cast(labels.flatten(), pa.float64())))
+    except pa.ArrowInvalid:
+        raise Irregular from None
+    return label_row, label, *pairs(pc.if_else(unlabelled, text, rest.fill_null("")), ":", _BETWEEN)
 
 
 def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None) -> Triples:
     """Row by row, with the place of whatever is wrong."""
-    label_rows, labels, rows, indices, values = [], [], [], [], []
+    labels: list[tuple[int, int]] = []
+    features: list[tuple[int, int, float]] = []
     for position in range(len(lines.text)):
         where = lines.at(position)
         words = lines.line(position).partition("#")[0].split()
-        seen: set[int] = set()
         if words and ":" not in words[0]:
-            for text in words.pop(0).split(","):
-                label = _whole(text, "label", where, label_base, num_labels)
-                if label not in seen:
-                    seen.add(label)
-                    label_rows.append(position)
-                    labels.append(label)
-        seen = set()
+            texts = words.pop(0).split(",")
+            labels += [(position, _whole(text, "label", where, label_base, num_labels)) for text in texts]
+        seen: set[int] = set()
         for word in words:
             index_text, colon, value_text = word.partition(":")
             if not colon:
@@ -229,19 +186,12 @@ def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | 
                 raise DataError(f"{where}: feature index {index} is given twice; keep one")
             seen.add(index)
             try:
-                value = number(value_text)
+                features.append((position, index, number(value_text)))
             except ValueError:
                 raise DataError(f"{where}: {word[:40]!r}: the value is not a finite number; correct it") from None
-            rows.append(position)
-            indices.append(index)
-            values.append(value)
-    return (
-        np.array(label_rows, np.int64),
-        np.array(labels, np.int64),
-        np.array(rows, np.int64),
-        np.array(indices, np.int64),
-        np.array(values, np.float64),
-    )
+    label_row, label = np.array(labels, np.int64).reshape(-1, 2).T
+    row, index, value = np.array(features, np.float64).reshape(-1, 3).T
+    return label_row, label, row.astype(np.int64), index.astype(np.int64), value
 
 
 def _whole(text: str, what: str, where: str, base: int, size: int | None) -> int:

@@ -1,10 +1,13 @@
-"""Numbers out of the bytes of many lines at once."""
+"""Numbers out of the bytes of many lines at once, by Arrow's reader of CSV."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 
 from .lines import raw_bytes
 
@@ -13,68 +16,65 @@ class Irregular(Exception):
     """The batch is not of the plain form the fast path reads: read it line by line, which also finds the errors."""
 
 
-def table_of(separators: bytes) -> np.ndarray:
-    """Lookup of 256 flags: True for the bytes that end a token."""
-    flags = np.zeros(256, bool)
-    flags[np.frombuffer(separators, np.uint8)] = True
-    return flags
+def joined(lines: pa.Array, end: str = "\n") -> bytes:
+    """Return the lines one after the other, each with its `end`."""
+    data, offsets = raw_bytes(pc.binary_join_element_wise(lines, pa.scalar(""), pa.scalar(end)))
+    return data[int(offsets[0]) : int(offsets[-1])].tobytes()
 
 
-class Tokens:
-    """Maximal runs of bytes that are no separator, in all lines of a batch; the line end is always one.
-
-    `data` the bytes, `offsets` where each line starts in them, `starts` and `ends` of each token, `per_row` the tokens of
-    each line and `first` the number of each line's first token.
-    """
-
-    def __init__(self, lines: pa.Array, separators: np.ndarray):
-        # Lines lie end to end in Arrow; a byte between keeps the tokens of two lines apart.
-        ended = pc.binary_join_element_wise(lines, pa.scalar(""), pa.scalar("\n"))
-        data, offsets = raw_bytes(ended)
-        self.data = data[int(offsets[0]) : int(offsets[-1])]
-        self.offsets = (offsets - offsets[0]).astype(np.int64)
-        inside = np.zeros(len(self.data) + 2, bool)
-        np.logical_not(separators[self.data], out=inside[1:-1])
-        edges = np.flatnonzero(inside[1:] != inside[:-1])
-        self.inside = inside[1:-1]
-        self.starts, self.ends = edges[0::2], edges[1::2]
-        self.first = np.searchsorted(self.starts, self.offsets)
-        self.per_row = np.diff(self.first)
-        self.first = self.first[:-1]
-
-    def __len__(self) -> int:
-        return len(self.starts)
-
-    @property
-    def row(self) -> np.ndarray:
-        return np.repeat(np.arange(len(self.per_row)), self.per_row)
-
-    @property
-    def position(self) -> np.ndarray:
-        """Number of each token within its line."""
-        return np.arange(len(self)) - np.repeat(self.first, self.per_row)
-
-    def strings(self) -> pa.Array:
-        """The tokens as an Arrow string column."""
-        offsets = np.zeros(len(self) + 1, np.int32)
-        np.cumsum(self.ends - self.starts, out=offsets[1:])
-        return pa.Array.from_buffers(pa.string(), len(self), [None, pa.py_buffer(offsets), pa.py_buffer(self.data[self.inside])])
-
-
-def numbers(strings: pa.Array) -> np.ndarray:
-    """Strings as float64, exactly; ``?`` is NaN. Raises `Irregular` where one is no finite number."""
-    unknown = pc.equal(strings, "?")
-    missing = np.asarray(unknown) if pc.any(unknown).as_py() else None
-    if missing is not None:
-        strings = pc.if_else(unknown, pa.scalar(None, pa.string()), strings)
+def cells(data: bytes, types: Sequence[pa.DataType], delimiter: str, quote: str | bool = False) -> pa.Table:
+    """Return the columns of lines of cells, ``?`` being null. Raises `Irregular` where they are not of these types."""
+    names = [str(k) for k in range(len(types))]
     try:
-        values = pc.cast(strings, pa.float64()).to_numpy(zero_copy_only=False).copy()  # Arrow's is read-only
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(data),
+            read_options=pyarrow.csv.ReadOptions(use_threads=False, block_size=len(data) + 2, column_names=names),
+            parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=quote),
+            convert_options=pyarrow.csv.ConvertOptions(
+                column_types=dict(zip(names, types, strict=True)), null_values=["?"], strings_can_be_null=False
+            ),
+        )
     except pa.ArrowInvalid:
         raise Irregular from None
-    finite = np.isfinite(values)
-    if not (finite.all() if missing is None else (finite | missing).all()):
+
+
+def finite(column: pa.ChunkedArray | pa.Array) -> np.ndarray:
+    """Return a column of numbers, NaN for null. Raises `Irregular` where one is not finite."""
+    values = np.asarray(column)
+    if np.isfinite(values).sum() + column.null_count != len(values):
         raise Irregular
     return values
+
+
+def whole(values: np.ndarray) -> np.ndarray:
+    """Return whole numbers as int64. Raises `Irregular` where one is none."""
+    with np.errstate(invalid="ignore"):
+        as_int = values.astype(np.int64)
+    if not (as_int == values).all():
+        raise Irregular
+    return as_int
+
+
+def pairs(lines: pa.Array, delimiter: str, table: bytes, dropped: bytes = b"") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return row, index and value of every ``index<delimiter>value`` of the lines; `table` makes what stands between pairs a
+    newline and other white space a blank. Raises `Irregular`."""
+    data = joined(lines, "\r").translate(table, dropped)  # \r ends a row, \n a pair: both end a line of the CSV
+    while b"  " in data:
+        data = data.replace(b"  ", b" ")
+    for end in (b"\n", b"\r"):
+        data = data.replace(end + b" ", end).replace(b" " + end, end)
+    data = data.lstrip(b" ")
+    raw = np.frombuffer(data, np.uint8)
+    ends, marks = np.flatnonzero(raw == 0x0D), np.flatnonzero(raw == ord(delimiter))
+    if len(ends) != len(lines):
+        raise Irregular
+    if not data.strip():
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0)
+    found = cells(data, [pa.float64(), pa.float64()], delimiter)
+    if found.num_rows != len(marks):
+        raise Irregular
+    row = np.repeat(np.arange(len(lines)), np.diff(np.searchsorted(marks, ends), prepend=0))
+    return row, whole(finite(found.column(0))), finite(found.column(1))
 
 
 def number(text: str) -> float:

@@ -163,6 +163,10 @@ def test_libsvm_rows(rows, plan):
         assert "f.arff:" in str(error) and len(str(error)) < 500
         return
     assert np.isfinite(features.values).all() and (labels.values == 1).all()
+    with mock.patch.object(svm, "_fast", side_effect=Irregular):
+        _, *slowly = svm._parse(batch, label_base=label_base, feature_base=feature_base, **sizes)
+    for fast, slow in zip((features, labels), slowly, strict=True):
+        assert all(np.array_equal(getattr(fast, part), getattr(slow, part)) for part in ("lengths", "indices", "values"))
     for vectors in (features, labels):
         assert len(np.unique(vectors.rows * (1 << 25) + vectors.indices)) == len(vectors.indices)
         assert not len(vectors.indices) or (vectors.indices.min() >= 0 and vectors.indices.max() < vectors.size)
