@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from .errors import NotInstalledError, worker_errors
 
@@ -151,14 +151,14 @@ def register(cls: type[Entry]) -> type[Entry]:
 def selector_class(method: str) -> type[SelectorEstimator]:
     """The estimator class of a method, also of one of your own: ``register(MyMethod)``, then
     ``selector_class("my-method")(numTopFeatures=10)``. `ParameterError` lists the methods where there is none of this name."""
-    return _module("ml.selectors").SELECTORS.of(method)
+    return cast("type[SelectorEstimator]", _module("ml.selectors").SELECTORS.of(method))
 
 
 def extractor_class(extractor: str) -> type[ExtractorEstimator]:
     """The estimator class of an extractor, as `selector_class` of a method."""
-    return _module("ml.extractors").ESTIMATORS.of(extractor)
+    return cast("type[ExtractorEstimator]", _module("ml.extractors").ESTIMATORS.of(extractor))
 
 
 def classifier_class(classifier: str) -> type[ClassifierEstimator]:
     """The estimator class of a classifier, as `selector_class` of a method."""
-    return _module("ml.classifiers").ESTIMATORS.of(classifier)
+    return cast("type[ClassifierEstimator]", _module("ml.classifiers").ESTIMATORS.of(classifier))

@@ -77,7 +77,7 @@ class Integer:
         value = int(value)
         if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
             raise ValueError
-        return value
+        return int(value)
 
     def __str__(self) -> str:
         return "a whole number" + _range(self.low, self.high)

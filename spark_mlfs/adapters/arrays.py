@@ -174,6 +174,7 @@ def selected(held: InMemoryDataset, request: pipeline.Request, memory_bytes: int
 def learned(held: InMemoryDataset, fit: Fit[Any], memory_bytes: int | None = None) -> State:
     """The state that an extractor or a classifier learns of rows of this process."""
     memory = memory_of(memory_bytes)
+    state: State
     with said_in_python():
         state, _, _ = pipeline.compute(held, fit, driver_bytes=memory, worker_bytes=memory)
     return state

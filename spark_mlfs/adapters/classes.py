@@ -120,12 +120,12 @@ class EstimatorClasses(Mapping[str, type]):
         """The base class of an entry's."""
         return self.weighted if getattr(self.registry[name], "weighted", False) else self.base
 
-    def of(self, name: str) -> type:
+    def of(self, name: str) -> Any:
         """The class of an entry; `ParameterError` lists the names where there is none of this one."""
         self.registry.create(name)
         return self[name]
 
-    def named(self, class_name: str) -> type:
+    def named(self, class_name: str) -> Any:
         """The class of that name; `AttributeError` where no entry has it."""
         if class_name.endswith(self.suffix):
             for name in self.registry:
@@ -133,7 +133,7 @@ class EstimatorClasses(Mapping[str, type]):
                     return self[name]
         raise AttributeError(f"there is no {self.registry.kind} with a class {class_name!r}")
 
-    def __getitem__(self, name: str) -> type:
+    def __getitem__(self, name: str) -> Any:
         entry, class_name, module = self.registry[name], self.class_name(name), self.module
         known = vars(module).get(class_name)
         if known is not None and known.entry is entry:

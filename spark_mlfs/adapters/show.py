@@ -26,7 +26,7 @@ def _shares(values: np.ndarray) -> list[int]:
     return [round(100 * (value - low) / ((high - low) or 1)) for value in values]
 
 
-def _marks(first: pd.DataFrame, gains: Sequence[float]) -> np.ndarray:
+def _marks(first: pd.DataFrame, gains: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return the score of each feature at its pick; NaN where it picked no more, or picks none."""
     return first["score"].to_numpy(float) if len(gains) else np.full(len(first), np.nan)
 
@@ -60,7 +60,7 @@ def table(title: str, kept: pd.DataFrame, gains: Sequence[float]) -> str:
     )
 
 
-def plot(title: str, kept: pd.DataFrame, gains: Sequence[float], most: int = 30, ax: Any = None) -> Any:
+def plot(title: str, kept: pd.DataFrame, gains: Sequence[float] | np.ndarray, most: int = 30, ax: Any = None) -> Any:
     """The relevance of the first `most` kept features as bars on matplotlib's axes `ax`, new ones if None are given, and the
     scores of picks as marks; returns the axes. `ParameterError` where matplotlib is not installed."""
     try:

@@ -28,7 +28,8 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
     """Which are the `count` largest of each row, the first ones of those that tie for the last place."""
     last = scores.shape[1] - count
     least = np.partition(scores, last, axis=1)[:, last : last + 1]
-    chosen = scores > least
+    chosen: np.ndarray = scores > least
     ties = scores == least
     ties &= np.cumsum(ties, axis=1, dtype=np.int32) <= count - chosen.sum(axis=1, keepdims=True)
-    return chosen | ties
+    chosen |= ties
+    return chosen

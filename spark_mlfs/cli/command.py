@@ -152,7 +152,8 @@ def main(argv: Sequence[str] | None = None) -> int:
                 args.parser.print_help(sys.stderr)
                 return USER_ERROR
             args.argv = argv
-            return args.run(args)
+            code: int = args.run(args)
+            return code
     except SystemExit as done:  # --help, --version
         return int(done.code or 0)
     except KeyboardInterrupt as error:

@@ -15,7 +15,7 @@ whole section, since the options and parameters of one are not those of the othe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from .. import params
 from ..blocks.grades import SETTINGS as GRADING
@@ -23,7 +23,7 @@ from ..blocks.grades import Grades
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError, renamed
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Choice, Integer
+from ..params import Choice, Integer, Number
 from ..pipeline import Request
 from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
@@ -119,7 +119,8 @@ def _field(setting: Setting) -> tuple[Any, Any]:
     doc = f"{p.doc} (mode {either(setting.modes)})" if setting.modes[0] in RULES else p.doc
     if isinstance(kind, Choice):
         return Literal[kind.options] | None, Field(None, description=doc)
-    bounds = {"gt" if getattr(kind, "above", False) else "ge": kind.low, "le": kind.high}
+    assert isinstance(kind, (Integer, Number))
+    bounds: dict[str, Any] = {"gt" if getattr(kind, "above", False) else "ge": kind.low, "le": kind.high}
     return (int if isinstance(kind, Integer) else float) | None, Field(None, description=doc, **bounds)
 
 
@@ -137,11 +138,15 @@ class Selection(Section, further=_SELECTION):
     """How many features to keep: a number or a share of them, not both; or the rule that says which are worth keeping. Its keys
     are those of `select.modes.KEYS`, and `mode`, one of its rules."""
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
     def rule(self, width: int, seed: int) -> Rule | None:
         """Which of `width` features are worth keeping, if that is asked."""
         if self.mode is None:
             return None
-        level = getattr(self, level_setting(self.mode).key)
+        level = getattr(self, str(level_setting(self.mode).key))
         combination = self.combination or SETTINGS["combination"].parameter.default
         return Rule(self.mode, LEVELS[self.mode] if level is None else level, self.count(width), combination, seed)
 
@@ -155,7 +160,7 @@ class Selection(Section, further=_SELECTION):
         if self.num_top_features > width:
             count = self.num_top_features
             raise ParameterError(f"num_top_features = {count} but the data have {width} features; give at most {width}")
-        return self.num_top_features
+        return int(self.num_top_features)
 
 
 class RunSettings(Section):
@@ -280,7 +285,7 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
 
     def mode(layer: Mapping[str, Any], default: str | None = None) -> str | None:
         if layer.get("mode") is not None:
-            return layer["mode"]
+            return cast(str, layer["mode"])
         for rate, modes in RATES.items():
             if layer.get(rate) is not None:
                 return default if default in modes else modes[0]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SAMPLE = 2000  # rows that are looked at
 # what of a profile grows with the rows
-COUNTED = ("nonzero", "positive", "unknown", "unlabelled", "labelled", "size", "stored", "feature_label_pairs")
+COUNTED: tuple[str, ...] = ("nonzero", "positive", "unknown", "unlabelled", "labelled", "size", "stored", "feature_label_pairs")
 COUNTED += ("feature_unknown_pairs", "unlabelled_stored")
 
 
@@ -82,7 +82,7 @@ def forecast(sample: Profile, rows: int, config: RunConfig, width: int, labels: 
         requests = [Request.of_filter(screen, requests[0].extras)]
     engine = SizingEngine(profile)
     known = list({s.key(): s for s in Solve(tuple(requests)).needs(engine)}.values())
-    states = {}
+    states: dict[str, int] = {}
     for statistic in known:
         states[type(statistic).__name__] = max(states.get(type(statistic).__name__, 0), engine._held(statistic))
     together = engine.bytes_in_one_process(known, [engine._held(s) for s in known])

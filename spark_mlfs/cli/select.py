@@ -303,7 +303,7 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
         width = requests[0].width(packed.feature_names)
         kept, rule = config.selection.count(width, requests[0].budgeted), config.selection.rule(width, config.run.seed)
         requests = [request.keeping(kept, rule) for request in requests]
-        budgets = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
+        budgets: dict[str, Any] = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
         with stages.stage("statistics and solve"):
             cells = pipeline.rank(packed, requests, progress=stages.report, **budgets)
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
@@ -343,7 +343,7 @@ def _fit_pipeline(
     data, source = config.data, None
     if data.format in (*FORMATS, "text"):
         format = data.options.get("source", "table") if data.format == "text" else data.format
-        source = open_table(spark, data.path, format, data.options.get("reader_options"))
+        source = open_table(spark, data.path, format, data.options.get("reader_options"))  # type: ignore[arg-type]
     chosen = config.classifier
     return fit_pipeline(frame, model, chosen.name or "", chosen.checked(), source, data.format or "", data.options, stages.report)
 
@@ -378,7 +378,8 @@ def _write(
     if config.method.grid:
         manifest["grid"] = _write_grid(target, list(config.method.grid), ranked)
     if pipeline is not None:
-        manifest["classifier"] = pipeline.stages[-1].summary
+        last: Any = pipeline.stages[-1]
+        manifest["classifier"] = last.summary
     if config.run.report:
         target.text("report.html", page(result, manifest, kept, ranked.portrait))
     target.text(MANIFEST, as_json(manifest))

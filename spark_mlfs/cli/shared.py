@@ -180,13 +180,14 @@ def pairs(items: Sequence[str], flag: str) -> dict[str, Any]:
     """``key=value`` arguments as a dict; a key given several times has the list of its values."""
     out: dict[str, Any] = {}
     for item in items:
-        key, separator, value = item.partition("=")
+        key, separator, text = item.partition("=")
         if not separator or not key.strip():
             raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
         key = key.strip()
         if key in out:
-            value = [*(out[key] if isinstance(out[key], list) else [out[key]]), value]
-        out[key] = value
+            out[key] = [*(out[key] if isinstance(out[key], list) else [out[key]]), text]
+        else:
+            out[key] = text
     return out
 
 

@@ -232,15 +232,16 @@ def _load_corpus(
     from .. import read
     from ..read.tables import FORMATS, open_table
 
+    given: Any = path
     further = reader_options_of(model, format, options)
     if format in FORMATS and path is not None and "features" in options:
-        path, format = open_table(spark, path, format, further.pop("reader_options", None)), "table"
-        path, further = _of_columns(path, model, further)
+        given, format = open_table(spark, path, format, further.pop("reader_options", None)), "table"
+        given, further = _of_columns(given, model, further)
     content = "text" if format == "text" else "features" if format in FORMATS else ""
     if content not in options or "labels" in options or path is None:
-        return read.load(spark, path, format, **further), True
+        return read.load(spark, given, format, **further), True
     source = further.pop("source", "table") if format == "text" else format
-    table = path if format == "table" else open_table(spark, path, source, further.pop("reader_options", None))
+    table: Any = given if format == "table" else open_table(spark, given, source, further.pop("reader_options", None))
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
     table = table.withColumn(nothing, F.array().cast("array<string>"))
     # a pattern must not catch the column that stands in for the labels: the reader leaves label columns out
@@ -305,12 +306,12 @@ def _as_columns(reduced: DataFrame, features: list[str], labelled: bool, label_n
     from ..schema import ID, LABELS
 
     names = [ID, *features]
-    arrays = reduced.withColumn("_x", vector_to_array(_SELECTED))
+    arrays = reduced.withColumn("_x", vector_to_array(F.col(_SELECTED)))
     columns = [F.col(ID)] + [F.col("_x")[i].alias(name) for i, name in enumerate(features)]
     if labelled and isinstance(reduced.schema[LABELS].dataType, VectorUDT):
         if label_names is None:
             raise ParameterError("the labels have no names to make columns of; give --as vector")
-        arrays = arrays.withColumn("_y", vector_to_array(LABELS))
+        arrays = arrays.withColumn("_y", vector_to_array(F.col(LABELS)))
         known = [F.when(~F.isnan(F.col("_y")[j]), F.col("_y")[j].cast("int")) for j in range(len(label_names))]
         columns += [value.alias(name) for value, name in zip(known, label_names, strict=True)]
         names += label_names

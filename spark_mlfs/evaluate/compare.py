@@ -191,11 +191,11 @@ def open_data(spark: SparkSession, data: DataSet, seed: int = 0) -> tuple[DataFr
     """The frame of a data set, cut to its number of rows, and the split it came with."""
     if data.options.get("weight") is not None:
         raise ParameterError("evaluate and compare take no row weights; leave the option weight out, or rank with select")
-    paths = [path for path in (data.path, data.test_path) if path is not None] or [None]
+    paths: list[Any] = [path for path in (data.path, data.test_path) if path is not None] or [None]
     parts = [read.load(spark, path, data.format or "", **data.options) for path in paths]
     if data.rows is not None:
         parts = [_sampled(part, data.rows, seed) for part in parts]
-    return (parts[0], None) if data.test_path is None else marked(*parts, ID)
+    return (parts[0], None) if data.test_path is None else marked(parts[0], parts[1], ID)
 
 
 def _sampled(frame: DataFrame, rows: int, seed: int) -> DataFrame:
@@ -275,7 +275,7 @@ class _Describe:
 def describe(packed: Packed, name: str, split: Split | None = None, **budgets: int) -> dict[str, Any]:
     """Sizes and label statistics of a data set; with the `split` it came with, which labels no training row has."""
     profile = packed.profile
-    (about_labels, counts), _, _ = compute(packed, _Describe(profile.q, split), **budgets)
+    (about_labels, counts), _, _ = compute(packed, _Describe(profile.q, split), None, **budgets)
     return {
         "name": name,
         "rows": profile.n,

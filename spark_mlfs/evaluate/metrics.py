@@ -116,7 +116,8 @@ class Sums:
         step = max(1, CELLS // q)
         total: Sums | None = None
         for first in range(0, max(n, 1), step):
-            part = _sums(*(_dense(a[first : first + step]) for a in arrays), kind)
+            t, p, s = (_dense(a[first : first + step]) for a in arrays)
+            part = _sums(t, p, s, kind)
             total = part if total is None else total + part
         assert total is not None
         return total
@@ -320,7 +321,7 @@ def evaluate_frame(
 class Batches:
     """Worker side of `sums_of`."""
 
-    vectors: tuple[bool, bool, bool]
+    vectors: tuple[bool, ...]
     names: tuple[str, str, str]
     kind: str
 
@@ -331,7 +332,8 @@ class Batches:
                 continue
             truth = self._matrix(batch.column(0), 0)
             known = ~np.isnan(truth).any(axis=1)
-            part = Sums.of(truth[known], *(self._matrix(batch.column(i), i)[known] for i in (1, 2)), self.kind)
+            predicted, scores = (self._matrix(batch.column(i), i)[known] for i in (1, 2))
+            part = Sums.of(truth[known], predicted, scores, self.kind)
             total = part if total is None else total + part
         if total is not None:
             yield pa.RecordBatch.from_arrays([binary_array(total.encode())], names=["sums"])
@@ -354,7 +356,7 @@ class Batches:
         return column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(n, int(lengths[0]))
 
 
-class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, DefaultParamsReadable, DefaultParamsWritable):
+class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, DefaultParamsReadable[Any], DefaultParamsWritable):
     """Evaluates predicted labels and scores, for `CrossValidator` and by hand.
 
     metricName : one of hammingLoss, rankingLoss, oneError, coverage, averagePrecision (default), microF1, macroF1, subsetAccuracy

@@ -140,7 +140,7 @@ class Comparison(Section):
             ("method", [*self.method, *self.extractor]),
             ("classifier", self.classifier),
         ):
-            titles = [getattr(e, "title", None) or e.name for e in entries]
+            titles = [getattr(e, "title", None) or getattr(e, "name", "") for e in entries]
             if twice := next((t for t in titles if titles.count(t) > 1), None):
                 raise ParameterError(f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title")
 
@@ -179,13 +179,13 @@ class Comparison(Section):
         out = []
         for entry in self.method:
             out.append(Candidate(entry.title or entry.name, tuple(requests_of(entry, self.protocol.seed))))
-        for entry in self.extractor:
-            if entry.name not in EXTRACTORS:
-                raise ParameterError(f"there is no extractor {entry.name!r}; extractors are {', '.join(EXTRACTORS)}")
-            parameters = EXTRACTORS[entry.name].parameters
-            values = params.seeded(parameters, entry.parameters, self.protocol.seed)
-            checked = params.check(parameters, values, f"extractor {entry.name!r}")
-            out.append(Candidate(entry.title or entry.name, extractor=(entry.name, checked)))
+        for made in self.extractor:
+            if made.name not in EXTRACTORS:
+                raise ParameterError(f"there is no extractor {made.name!r}; extractors are {', '.join(EXTRACTORS)}")
+            parameters = EXTRACTORS[made.name].parameters
+            values = params.seeded(parameters, made.parameters, self.protocol.seed)
+            checked = params.check(parameters, values, f"extractor {made.name!r}")
+            out.append(Candidate(made.title or made.name, extractor=(made.name, checked)))
         if self.protocol.all_features:
             if any(c.title == ALL_FEATURES for c in out):
                 raise ParameterError(f"[[method]]: the title {ALL_FEATURES!r} is taken")

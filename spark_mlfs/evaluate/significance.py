@@ -128,7 +128,7 @@ def nemenyi(mean_ranks: Sequence[float], data_sets: int) -> np.ndarray:
     return np.clip(p, 0.0, 1.0)
 
 
-def cliques(mean_ranks: Sequence[float], difference: float) -> list[list[int]]:
+def cliques(mean_ranks: Sequence[float] | np.ndarray, difference: float) -> list[list[int]]:
     """The largest groups of methods whose mean ranks all differ by less than `difference`, best first; a method that differs from
     all others is in none. The bars of a critical difference diagram."""
     r = np.asarray(mean_ranks, np.float64)

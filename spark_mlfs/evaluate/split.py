@@ -146,7 +146,7 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
             if fold[row] < 0:
                 deal(row, wanted[:, label])
     for row in np.flatnonzero(fold < 0):
-        deal(row, size)
+        deal(int(row), size)
     by_id = np.empty(len(order), np.int16)
     by_id[order] = fold
     return Listed(unique, by_id)
@@ -187,12 +187,11 @@ def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) ->
         states = [decode(bytes(row.state)) for row in at_once(gathered).collect()]
     hashes = np.concatenate([s["hashes"] for s in states])
     order = np.argsort(hashes)
-    return [
-        ByLabelset(
-            hashes[order], *(np.concatenate([s[f"{name} {i}"] for s in states])[order] for name in ("ends", "order")), draw
-        )
-        for i, draw in enumerate(draws)
-    ]
+
+    def together(name: str) -> np.ndarray:
+        return np.concatenate([s[name] for s in states])[order]
+
+    return [ByLabelset(hashes[order], together(f"ends {i}"), together(f"order {i}"), draw) for i, draw in enumerate(draws)]
 
 
 @dataclass(frozen=True)
@@ -295,7 +294,7 @@ def with_test_column(frame: DataFrame, split: Split, row_id: str = "id", column:
     def tested(ids: pd.Series) -> pd.Series:
         return pd.Series(split.of(ids.to_numpy()))
 
-    return frame.withColumn(column, F.pandas_udf(tested, "boolean")(F.col(row_id).cast("bigint")))
+    return frame.withColumn(column, F.pandas_udf(tested, "boolean")(F.col(row_id).cast("bigint")))  # type: ignore[attr-defined]
 
 
 def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Packed:
@@ -368,7 +367,7 @@ def noisy(packed: Packed, amount: float = 0.15, seed: int = 0, **budgets: int) -
 
     if not 0 < amount < 100:
         raise ParameterError(f"amount must be above 0 (0.15 is 15 % of a feature's standard deviation), not {amount}")
-    scale, _, _ = pipeline.compute(packed, _spread, **budgets)
+    scale, _, _ = pipeline.compute(packed, _spread, None, **budgets)
     wide = np.zeros(packed.profile.d)
     wide[packed.profile.varying] = amount * scale
     return mapped(packed, AddNoise(wide, seed), "the rows with noise")

@@ -68,7 +68,8 @@ def nogueira(selected: Any, alpha: float = 0.05) -> Stability:
     mean = float(sizes.mean())
     chance = mean / d * (1 - mean / d)
     if not chance > 0:
-        return Stability(*[float("nan")] * 4, m, d, mean)
+        nan = float("nan")
+        return Stability(nan, nan, nan, nan, m, d, mean)
     value = 1 - m / (m - 1) * float((p * (1 - p)).mean()) / chance
     phi = z @ p / d - sizes * mean / d**2 + value / 2 * (2 * sizes * mean / d**2 - sizes / d - mean / d + 1)
     phi /= chance

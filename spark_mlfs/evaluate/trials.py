@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -199,7 +200,7 @@ class LocalRows:
 class SparkRows:
     """Rows on the cluster, divided and profiled by one job a part. `tested`: the groups of rows that `pool` must leave out."""
 
-    def __init__(self, packed: Packed, budgets: Budgets, pool: GramPool | None = None, tested: frozenset = frozenset()):
+    def __init__(self, packed: Packed, budgets: Budgets, pool: GramPool | None = None, tested: frozenset[Any] = frozenset()):
         self.packed, self.budgets, self.pool, self.tested = packed, budgets, pool, tested
         self._engines: list[SparkEngine] = []
         self._all_features: SparkEngine | None = None
@@ -266,7 +267,7 @@ class GramPool:
         pool = GramPool(packed, budgets)
         return pool if len(pool.parts) == GROUPS else None
 
-    def preload_gram(self, engine: SparkEngine, tested: frozenset) -> None:
+    def preload_gram(self, engine: SparkEngine, tested: frozenset[Any]) -> None:
         """Lets an engine over the groups not `tested` know its Gram matrix; where other features are constant there, it must
         scan.
         """
@@ -301,7 +302,7 @@ class PredictionSums(Statistic):
         return state
 
     def finish(self, state: State, profile: Profile) -> list[Sums]:
-        return [Sums(*(state[f"{kind} {name}"] for name in ("counts", "shares", "labels")), kind) for kind in self.kinds]
+        return [Sums(state[f"{kind} counts"], state[f"{kind} shares"], state[f"{kind} labels"], kind) for kind in self.kinds]
 
     def state_bytes(self, profile: Profile) -> int:
         return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
@@ -378,7 +379,7 @@ def run_extraction(train: Any, test: Any, candidate: Candidate, design: Design) 
 def _cell(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool) -> dict[str, Any]:
     """Metrics of a classifier on some features; with `labels` the counts of each label, too."""
     sums, fit, predict = judged(train, test, features, judge, kinds)
-    cell = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
+    cell: dict[str, Any] = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
     cell |= {kind: s.metrics() | s.tail() for kind, s in zip(kinds, sums, strict=True)}
     return cell | ({"labels": sums[0].labels.tolist()} if labels else {})
 
@@ -386,7 +387,7 @@ def _cell(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tupl
 def _common(train: Any, test: Any, cells: list[dict[str, Any]]) -> dict[str, Any]:
     """The parts of a trial's result that all kinds of candidates have."""
     rows = [int(train.profile.n), int(test.profile.n)]
-    empty = {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
+    empty: dict[str, Any] = {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
     return {"cells": cells, "features": train.profile.d, "rows": rows, **empty}
 
 
@@ -397,7 +398,8 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
     width = train.profile.d
     sizes = {text: size_of(text, width) for text in design.sizes}
     started = time.perf_counter()
-    choice, choices, size = 0, [], None
+    choice, size = 0, None
+    choices: list[Any] = []
     searched = len(candidate.requests) > 1 or (design.choosing is not None and design.choosing.size)
     if design.choosing is not None and candidate.requests and searched:
         choice, size, choices = choose(train, candidate, design)
@@ -463,7 +465,7 @@ def choose(train: Any, candidate: Candidate, design: Design) -> tuple[int, str |
     mean = values.mean(axis=0)
     worth = sign * (mean if how.size else mean.mean(axis=1, keepdims=True))
     worth = np.where(np.isnan(worth), -np.inf, worth)
-    number, at = np.unravel_index(int(np.argmax(worth)), worth.shape)
+    number, at = (int(place) for place in np.unravel_index(int(np.argmax(worth)), worth.shape))
     tried = [
         {"parameters": {name: request.parameters[name] for name in candidate.grid}, "values": [float(v) for v in row]}
         for request, row in zip(candidate.requests, mean, strict=True)
@@ -521,7 +523,7 @@ def run_trials(
     if left:
         pool = GramPool.over(packed, list(left.values()), budgets)
         for key, trial in left.items():
-            done(key, _result(lambda trial=trial: trial.on_cluster(packed, budgets, pool)))
+            done(key, _result(partial(trial.on_cluster, packed, budgets, pool)))
 
 
 def _run_in_tasks(
@@ -534,7 +536,7 @@ def _run_in_tasks(
         return _result(lambda: run_in_one_task(packed, trial, budgets.driver, budgets.worker)[0], but=WorkerBudgetError)
 
     with ThreadPoolExecutor(parallelism) as threads:
-        waiting: dict[Future, Any] = {}
+        waiting: dict[Future[Any], Any] = {}
         left = list(trials.items())
         try:
             while left or waiting:

@@ -58,8 +58,8 @@ class FilledSums(Statistic):
     graded = True
 
     def key(self) -> Hashable:
-        known = self.weights is not None and self.intercept is not None
-        return "filled sums", (self.weights.tobytes(), self.intercept.tobytes()) if known else None
+        both = (self.weights, self.intercept)
+        return "filled sums", *(None if each is None else each.tobytes() for each in both)
 
     def partial(self, block: Block, profile: Profile) -> State:
         unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS

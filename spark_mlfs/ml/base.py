@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from typing_extensions import Self
 
-Fitted = TypeVar("Fitted", bound=Model)
+Fitted = TypeVar("Fitted", bound="Saved")
 Learned = TypeVar("Learned", bound="StateModel")
 MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
 Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
@@ -45,7 +45,7 @@ class MultiLabelEstimator(
     LabelAccessors,
     FeatureAccessors,
     Estimator[Fitted],
-    DefaultParamsReadable,
+    DefaultParamsReadable[Any],
     MLWritable,
     Generic[Fitted, Checks],
 ):
@@ -64,7 +64,7 @@ class MultiLabelEstimator(
         return Writer(self)
 
     @classmethod
-    def read(cls) -> MLReader:
+    def read(cls) -> MLReader[Any]:  # type: ignore[override]
         return Reader(cls)
 
     # ---- fit ----
@@ -129,7 +129,7 @@ class MultiLabelEstimator(
 # ---- models ----
 
 
-class Saved(Checked, Model, MLReadable, MLWritable):
+class Saved(Checked, Model, MLReadable[Any], MLWritable):
     """A model that saves and loads with `Writer` and `Reader`; `_extra` is what it says of its training."""
 
     _extra: dict[str, Any]
@@ -137,6 +137,11 @@ class Saved(Checked, Model, MLReadable, MLWritable):
     def transform(self, dataset: DataFrame | pd.DataFrame, params: dict[Param[Any], Any] | None = None) -> DataFrame:
         """`dataset` with the output columns; a pandas frame goes through the session."""
         return super().transform(as_spark(dataset), params)
+
+    @property
+    def numFeatures(self) -> int:
+        """Number of features of the training data."""
+        raise NotImplementedError
 
     def fill(self) -> np.ndarray | None:
         """Return (numFeatures,) what stands for a missing value of each feature (`kernels.missing`); None where nothing does."""
@@ -154,7 +159,7 @@ class Saved(Checked, Model, MLReadable, MLWritable):
         return Writer(self)
 
     @classmethod
-    def read(cls) -> MLReader:
+    def read(cls) -> MLReader[Any]:
         return Reader(cls)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from pyspark.ml.param import Param
@@ -107,11 +107,12 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         if cells is None:
             cells = self.cells(dataset)
         if joins:
+            read: Any = cells.read
             if self._blocks is None:
                 self._blocks = training_blocks(dataset.sparkSession, self.state["x"])
-            light = type(predictor)({name: value for name, value in self.state.items() if name != "x"})
+            light = cast(Any, type(predictor))({name: value for name, value in self.state.items() if name != "x"})
             return map_against(
-                dataset, self.getFeaturesCol(), cells.read, self._blocks, light.rows, light.stored, self.state["k"],
+                dataset, self.getFeaturesCol(), read, self._blocks, light.rows, light.stored, self.state["k"],
                 PredictionOfNeighbours(light, columns), outputs,
             )  # fmt: skip
         return map_rows(dataset, cells, PredictionOfRows(predictor, columns), outputs)

@@ -61,7 +61,7 @@ def _declare_method(owner: type, name: str, method: Any, annotations: dict[str, 
 def _declare_former(owner: type, name: str, now: str) -> None:
     """The name that a Param had before, and its getter and setter: what was written or saved with them works."""
 
-    def param(self: Any) -> Param[Any]:
+    def param(self: Any) -> Any:
         renamed(f"{type(self).__name__}: {name}", now)
         return getattr(self, now)
 

@@ -139,7 +139,7 @@ def _made(folder: Path) -> Path:
     return folder
 
 
-class Reader(MLReader):
+class Reader(MLReader[Any]):
     """Loads an estimator or a model that `Writer` saved, of the class asked for or one below it. `ParameterError` says what else
     the path holds and what loads it."""
 
@@ -279,7 +279,8 @@ def load_ranking(
     absent = [name for name in ("rank", "index", "name", "score") if name not in frame.columns]
     if absent:
         raise DataError(f"{path} holds no saved ranking (it has no column {absent[0]!r}): {AGAIN}")
-    ranking = frame.toPandas().sort_values("rank", ignore_index=True)
+    found: Any = frame.toPandas()
+    ranking = found.sort_values("rank", ignore_index=True)
     every, index = np.arange(len(ranking)), np.unique(ranking["index"])
     whole = len(index) == len(ranking) and len(index) and index[0] >= 0 and index[-1] < len(ranking) + excluded
     if not whole or not (ranking["rank"] == every + 1).all():

@@ -3,7 +3,7 @@ SparkContext, which a Connect client before 4.0 has not, and its reader imports 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from pyspark.errors import AnalysisException
 from pyspark.ml import PipelineModel
@@ -19,7 +19,8 @@ from .persistence import AGAIN, attribute
 
 def save_pipeline(spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False) -> None:
     """Saves a pipeline whose stages are Python's own; `PipelineModel.load` and `load_pipeline` read it."""
-    mode, stages = "overwrite" if overwrite else "error", pipeline.stages
+    mode = "overwrite" if overwrite else "error"
+    stages: list[Any] = pipeline.stages
     told = {"stageUids": [stage.uid for stage in stages], "language": "Python"}
     text = DefaultParamsWriter._get_metadata_to_save(pipeline, spark, paramMap=told)
     spark.createDataFrame([(text,)], "value string").coalesce(1).write.mode(mode).text(f"{path}/metadata")
@@ -56,7 +57,7 @@ def load_pipeline(spark: SparkSession, path: str) -> PipelineModel:
                 f"{path}: its stage {named} is not imported from a saved folder, which takes spark_mlfs, pyspark.ml (no stage of "
                 "which holds others) and packages of registered methods: install or import the package it is of, if you trust it"
             )
-        stages.append(load_pipeline(spark, place) if issubclass(kind, PipelineModel) else kind.load(place))
+        stages.append(load_pipeline(spark, place) if issubclass(kind, PipelineModel) else cast(Any, kind).load(place))
     return PipelineModel(stages)._resetUid(saved["uid"])
 
 
@@ -68,7 +69,8 @@ def _place(path: str, number: int, uid: str, count: int) -> str:
 def _metadata(spark: SparkSession, path: str) -> dict[str, Any]:
     try:
         with worker_errors():
-            return from_json(spark.read.text(f"{path}/metadata").first()[0])
+            first: Any = spark.read.text(f"{path}/metadata").first()
+            return cast(dict[str, Any], from_json(first[0]))
     except AnalysisException:
         raise ParameterError(
             f"{path!r} holds nothing that was saved (no metadata to read): give a pipeline's whole folder"

@@ -80,6 +80,7 @@ class FeatureCells:
         if self.positions is not None:
             used = np.zeros(self.width, bool)
             used[self.positions] = True
+        x: Any
         x, problem = read_features(column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None)
         if problem is not None:
             what, row, slot = problem
@@ -171,7 +172,7 @@ def map_rows(
 class RowTask:
     """Worker side of `map_rows`."""
 
-    def __init__(self, function: Callable, lists: dict[str, pa.ListType], read: Reader) -> None:
+    def __init__(self, function: Callable[..., Any], lists: dict[str, pa.ListType], read: Reader) -> None:
         self.function, self.lists, self.read = function, lists, read
         self.seen = 0  # rows of the partition so far
 
@@ -188,7 +189,7 @@ class RowTask:
     def _struct(self, columns: list[pa.Array]) -> pa.StructArray:
         return pa.StructArray.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
 
-    def udf(self, schema: str, ids: int = 0) -> Callable[..., Column]:
+    def udf(self, schema: str, ids: int = 0) -> Any:
         """The task as an iterator of batches, so that what it holds is unpickled once a task; with `ids` = 1 the rows' ids come
         beside their cells. Spark before 4.1 has no UDF of Arrow arrays: there they pass through pandas, value by value."""
         if hasattr(F, "arrow_udf"):
@@ -196,7 +197,7 @@ class RowTask:
             def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
                 return itertools.starmap(self, columns) if ids else map(self, columns)
 
-            batch = tuple[pa.Array, pa.Array] if ids else pa.Array
+            batch: Any = tuple[pa.Array, pa.Array] if ids else pa.Array
             arrays.__annotations__ = {"columns": Iterator[batch], "return": Iterator[pa.Array]}
             return F.arrow_udf(arrays, schema)
 
@@ -206,10 +207,10 @@ class RowTask:
                 yield pd.DataFrame({field.name: computed.field(field.name).to_pandas() for field in computed.type})
 
         # a vector arrives as a struct: one column a field
-        cells = pd.DataFrame if getattr(self.read, "vectors", False) else pd.Series
-        batches = Iterator[tuple[cells, pd.Series] if ids else cells]
+        cells: Any = pd.DataFrame if getattr(self.read, "vectors", False) else pd.Series
+        batches: Any = Iterator[tuple[cells, pd.Series]] if ids else Iterator[cells]
         frames.__annotations__ = {"columns": batches, "return": Iterator[pd.DataFrame]}
-        return F.pandas_udf(frames, schema)
+        return F.pandas_udf(frames, schema)  # type: ignore[attr-defined]
 
 
 def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
@@ -75,7 +75,7 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
             return self.getStabilityThreshold()
         if mode == "knockoffs":
             return self.getFdr() if self.isSet("fdr") else LEVELS["knockoffs"]
-        return self.getOrDefault(mode)
+        return cast(float, self.getOrDefault(mode))
 
     def _meant_before(self, format: int) -> None:
         """Keep the order by index of models saved before there was `order`."""
@@ -184,7 +184,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def _held_to(self, what: str) -> list[str]:
         """Names of the features that were included, in rank order, or excluded, by index."""
-        return self._extra.get("constraints", {}).get(what, [])
+        return cast(list[str], self._extra.get("constraints", {}).get(what, []))
 
     @property
     def selectedFeatures(self) -> list[int]:
@@ -240,7 +240,8 @@ class MultiLabelSelectorModel(Saved, _Selection):
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
         indices = np.array(self.selectedFeatures, np.int64)
-        fill = None if self.fill() is None else self.fill()[indices]
+        fill = self.fill()
+        fill = None if fill is None else fill[indices]
         kind = dataset.schema[column].dataType
         if isinstance(kind, T.ArrayType):
             width = self.numFeatures
@@ -260,7 +261,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
         out = sliced(dataset, column, output, places, width)
         if fill is not None and len(indices):
             out = out.withColumn(output, filled_vector(F.col(output), fill))
-        kept = np.array(self.featureNames, object)[indices]
+        kept = np.array(self.featureNames, object)[indices].tolist()
         return with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
 
     def places(self, dataset: DataFrame) -> tuple[np.ndarray, int]:
@@ -419,7 +420,7 @@ class MultiLabelSelector(SelectorEstimator):
 
     def getMethod(self) -> str:
         """Value of `method`."""
-        return self.getOrDefault("method")
+        return str(self.getOrDefault("method"))
 
     def setMethodParams(self, value: Mapping[str, Any]) -> MultiLabelSelector:
         """Sets `methodParams`."""
@@ -427,7 +428,7 @@ class MultiLabelSelector(SelectorEstimator):
 
     def getMethodParams(self) -> dict[str, Any]:
         """Value of `methodParams`."""
-        return self.getOrDefault("methodParams")
+        return cast(dict[str, Any], self.getOrDefault("methodParams"))
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         return self.getMethod(), self.getMethodParams()

@@ -20,7 +20,7 @@ from html import escape
 from importlib import import_module, metadata
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ParameterError
 
@@ -108,14 +108,14 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
             mlflow.log_metric("gain", float(gain), step=step)
         for path in _files(model, folder, Path(scratch)):
             mlflow.log_artifact(str(path), artifact_path)
-        return run.info.run_id
+        return str(run.info.run_id)
 
 
 def _total(seconds: Any) -> float | None:
     """The seconds of a run, whose stages may be told apart."""
     if isinstance(seconds, Mapping):
         return float(sum(value for name, value in seconds.items() if not name.startswith("of it")))
-    return seconds
+    return cast("float | None", seconds)
 
 
 def _model_of(folder: Path) -> Any:

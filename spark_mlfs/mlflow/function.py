@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mlflow.pyfunc import PythonModel
+from mlflow.pyfunc import PythonModel  # type: ignore[attr-defined]
 
 from .tagger import Steps, tags
 
@@ -15,7 +15,7 @@ class Tagger(PythonModel):
     def __init__(self, steps: Steps, top_n: int | None = None, threshold: float | None = None) -> None:
         self.steps, self.top_n, self.threshold = steps, top_n, threshold
 
-    def predict(self, context, model_input, params: dict[str, Any] | None = None):  # noqa: ANN001, ANN201
+    def predict(self, context, model_input, params: dict[str, Any] | None = None):  # type: ignore[no-untyped-def]
         given = {name: (params or {}).get(name) for name in ("top_n", "threshold")}
         if set(given.values()) == {None}:  # MLflow gives those that a call leaves out as None
             given = {"top_n": self.top_n, "threshold": self.threshold}

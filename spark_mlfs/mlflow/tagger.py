@@ -100,7 +100,8 @@ class Steps:
         wrong_value(x, names)
         if self._predictor is None:
             self._predictor = CLASSIFIERS.create(self.classifier).predictor(self.state)
-        return self._predictor.predict(x)
+        labels, scores = self._predictor.predict(x)
+        return labels, scores
 
     def _features(self, table: Any) -> tuple[Matrix, list[str] | None, list[tuple[str, Any]]]:
         """Return the features of a table, their names, and the steps to come: of named columns those that are needed."""

@@ -253,7 +253,7 @@ def csv_text(frame: Any) -> str:
     escaped = frame.rename(columns=_escaped)
     for name in escaped.columns[[not is_numeric_dtype(kind) for kind in escaped.dtypes]]:
         escaped[name] = escaped[name].map(_escaped)
-    text = escaped.to_csv(index=False, lineterminator="\n")
+    text: str = escaped.to_csv(index=False, lineterminator="\n")
     if "\r" in text:  # which ends a line for most readers, and is not quoted by itself
         text = escaped.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     return text

@@ -135,7 +135,7 @@ def _extent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     rows, missing, largest = 0, np.zeros(0, np.int64), np.zeros(0)
     for batch in batches:
         v = vectors.from_arrow(batch.column(0))
-        rows += int((~v.null).sum())
+        rows += int((~np.asarray(v.null)).sum())
         if v.size > len(missing):
             missing = np.pad(missing, (0, v.size - len(missing)))
             largest = np.pad(largest, (0, v.size - len(largest)))

@@ -53,7 +53,7 @@ def check_page(checked: Checked, names: list[str], trained: Mapping[str, float],
     header = "".join(f"<th{' class=r' if i else ''}>{title}</th>" for i, title in enumerate(titles))
     table = f"<div class=wide><table><thead><tr>{header}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
     few = sorted(range(len(names)), key=lambda j: (-checked.sums.labels[2, j], j))[:MOST_LABELS]
-    own = "".join(
+    figures = "".join(
         f"<details><summary>{escape(names[j])}</summary>{_figures(checked.by_threshold(j), checked.by_count(j))}</details>"
         for j in few
     )
@@ -61,7 +61,7 @@ def check_page(checked: Checked, names: list[str], trained: Mapping[str, float],
     text = (
         "Shares of the rows that have the label, had it in training, and are given it; then what giving it is worth as it is now."
     )
-    parts.append(f"<section><h2>Label by label</h2><p class=soft>{text}</p>{table}{note}{_LEGEND}{own}</section>")
+    parts.append(f"<section><h2>Label by label</h2><p class=soft>{text}</p>{table}{note}{_LEGEND}{figures}</section>")
     return document("Check", head + "".join(parts), _STYLE)
 
 

@@ -72,9 +72,9 @@ def lines(
         kind = colour(places[name])
         if name in spread:
             lows, highs = spread[name]
-            edge = [(a, v) for a, v in zip(across, highs, strict=True) if v == v]
-            edge += [(a, v) for a, v in reversed(list(zip(across, lows, strict=True))) if v == v]
-            band = " ".join(f"{x(a):.2f},{y(v):.2f}" for a, v in edge)
+            around = [(a, v) for a, v in zip(across, highs, strict=True) if v == v]
+            around += [(a, v) for a, v in reversed(list(zip(across, lows, strict=True))) if v == v]
+            band = " ".join(f"{x(a):.2f},{y(v):.2f}" for a, v in around)
             marks.append(f'<polygon class="band {kind}" points="{band}"/>')
         if len(points) == 1:
             at = f"left:{points[0][0]:.2f}%;top:{points[0][1]:.2f}%"

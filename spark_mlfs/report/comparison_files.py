@@ -98,12 +98,12 @@ def _curves(outcome: Outcome, data: str, judge: str) -> Any:
     ax = figure.add_subplot(xlabel="features", ylabel=f"{tables.TITLES[metric]} ({judge})")
     for place, method in enumerate(outcome.methods):
         if method in table:
-            style = {"color": "#" + LIGHT[place % COLOURS], "marker": MARKERS[place % len(MARKERS)], "label": method}
+            style: Any = {"color": "#" + LIGHT[place % COLOURS], "marker": MARKERS[place % len(MARKERS)], "label": method}
             ax.plot(table.index, table[method], linewidth=1.2, markersize=4, **style)
     if whole is not None:
         ax.axhline(whole, color="#1b2330", linewidth=1, linestyle="--", label=ALL_FEATURES)
     ax.set_title(data, fontsize=10, loc="left", parse_math=False)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.xaxis.get_major_locator().set_params(integer=True)  # type: ignore[call-arg]
     ax.spines[["top", "right"]].set_visible(False)
     for text in figure.legend(loc="outside right upper", fontsize=8, frameon=False).get_texts():
         text.set_parse_math(False)

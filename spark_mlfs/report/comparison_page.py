@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -511,7 +511,7 @@ def _labels(outcome: Outcome, plan: Comparison, judge: str, methods: list[str]) 
 
 
 def _data(outcome: Outcome) -> str:
-    columns = [
+    columns: list[tuple[str, str, Callable[[Any], str]]] = [
         ("name", "", str),
         ("rows", "rows", number),
         ("features", "features", number),

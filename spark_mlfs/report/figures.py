@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from html import escape
 
+import numpy as np
+
 from .tables import number
 
 MOST_POINTS = 1500  # of a curve: more cannot be told apart
@@ -28,7 +30,7 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
 
 
 def curve(
-    values: Sequence[float],
+    values: Sequence[float] | np.ndarray,
     x_title: str,
     y_title: str,
     mark: int | None = None,

@@ -332,7 +332,7 @@ def _held_to(result: Result) -> str:
     if resolved is None:
         return ""
     named = resolved.named(result.feature_names)
-    pairs = [(what, _some(named[what])) for what in ("include", "exclude") if what in named]
+    pairs: list[tuple[str, str]] = [(what, _some(named[what])) for what in ("include", "exclude") if what in named]
     pairs += [_group(result, name, members) for name, members in list(named.get("groups", {}).items())[:MOST_NAMES]]
     rows, text, table = candidate_rows(result), "", ""
     if rows:

@@ -171,7 +171,7 @@ def clustered(r: np.ndarray) -> np.ndarray:
 
     distance = np.clip(1 - np.abs((r + r.T) / 2), 0, None)
     np.fill_diagonal(distance, 0)
-    return leaves_list(linkage(squareform(distance, checks=False), "average", optimal_ordering=True))
+    return np.asarray(leaves_list(linkage(squareform(distance, checks=False), "average", optimal_ordering=True)))
 
 
 def _cells(r: np.ndarray, names: Sequence[str], top: float = 1.0) -> str:

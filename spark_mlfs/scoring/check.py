@@ -45,7 +45,7 @@ class Checked:
     left_out: int
     best: dict[int, int] = field(default_factory=dict)
     cells: np.ndarray = field(default_factory=NO_CELLS.copy)
-    ranks: np.ndarray | int = 0
+    ranks: Any = 0  # until there are some
 
     def __add__(self, other: Checked) -> Checked:
         best = dict(self.best)
@@ -97,7 +97,7 @@ def _summed(cells: np.ndarray) -> np.ndarray:
     """Columns of a key and counts: each key once, rising, its counts added up."""
     keys, place = np.unique(cells[0], return_inverse=True)
     out = np.zeros((len(cells), len(keys)), np.int64)
-    np.add.at(out, (slice(None), place), cells)
+    np.add.at(out, (slice(None), place), cells)  # type: ignore[arg-type]
     out[0] = keys
     return out
 
@@ -181,7 +181,7 @@ def truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
                     f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}"
                 )
             return _hot(labels, [F.lit(j if own is None else own.index(name)) for j, name in enumerate(names)])
-    values = vector_to_array(labels) if isinstance(kind, VectorUDT) else F.col(labels).cast("array<double>")
+    values = vector_to_array(F.col(labels)) if isinstance(kind, VectorUDT) else F.col(labels).cast("array<double>")
     if own is None:
         return values
     absent = [name for name in names if name not in own]
@@ -241,8 +241,8 @@ class Batches:
             places = order[:, :RANKS] + self.q * np.arange(min(RANKS, self.q))
             weights = np.ones(places.shape), found[:, :RANKS]
             size = self.q * min(RANKS, self.q)
-            counts = [np.bincount(places.ravel(), w.ravel(), size).astype(np.int64) for w in weights]
-            state.ranks = np.array(counts).reshape(2, -1, self.q)
+            ranks = [np.bincount(places.ravel(), w.ravel(), size).astype(np.int64) for w in weights]
+            state.ranks = np.array(ranks).reshape(2, -1, self.q)
         return state
 
     def _matrix(self, column: pa.Array) -> np.ndarray:
@@ -250,7 +250,8 @@ class Batches:
         if (lengths != self.q).any():
             count = int(lengths[lengths != self.q][0])
             raise DataError(f"labels: a row has {count} of them, the model predicts {self.q}; give the labels it was trained on")
-        return column.flatten().cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(len(column), self.q)
+        values: np.ndarray = column.flatten().cast(pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False)
+        return values.reshape(len(column), self.q)
 
 
 def _labels(chosen: BestLabels, z: np.ndarray, s: np.ndarray) -> np.ndarray:

@@ -55,7 +55,7 @@ HASH_PARTS = 8  # of a table, whose files are not ours to read
 Progress = Callable[[str, int, int], None]
 
 
-class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable, MLWritable):
+class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable[Any], MLWritable):
     """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN, and so does an empty text,
     which is all that a column read from a CSV may hold.
 
@@ -65,13 +65,13 @@ class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable, MLWrit
     @keyword_only
     def __init__(self, *, inputCols: list[str] | None = None, outputCol: str | None = None) -> None:
         super().__init__()
-        self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})
+        self._set(**{k: v for k, v in vars(self)["_input_kwargs"].items() if v is not None})
 
     def write(self) -> MLWriter:
         return Writer(self)
 
     @classmethod
-    def read(cls) -> MLReader:
+    def read(cls) -> MLReader[Any]:
         return Reader(cls)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
@@ -82,7 +82,7 @@ class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable, MLWrit
         return with_names(gathered, self.getOutputCol(), columns)
 
 
-class WordCounter(Transformer, HasInputCol, HasOutputCol, MLReadable, MLWritable):
+class WordCounter(Transformer, HasInputCol, HasOutputCol, MLReadable[Any], MLWritable):
     """How often each word of a vocabulary occurs in a text, as Spark ML's RegexTokenizer, StopWordsRemover and
     CountVectorizerModel count them; where a session has none of these."""
 
@@ -102,13 +102,13 @@ class WordCounter(Transformer, HasInputCol, HasOutputCol, MLReadable, MLWritable
     ) -> None:
         super().__init__()
         self._setDefault(stopWords=[], binary=False)
-        self._set(**{k: v for k, v in self._input_kwargs.items() if v is not None})
+        self._set(**{k: v for k, v in vars(self)["_input_kwargs"].items() if v is not None})
 
     def write(self) -> MLWriter:
         return Writer(self)
 
     @classmethod
-    def read(cls) -> MLReader:
+    def read(cls) -> MLReader[Any]:
         return Reader(cls)
 
     def word_counts(self) -> WordCounts:
@@ -241,7 +241,7 @@ class Scoring:
             if not resumed:  # only now: a command that is refused leaves what an earlier one did
                 journal.start(beside=bool(before))
             if work.fresh:
-                journal.put("_plan", min(work.fresh), work.fresh)
+                journal.put("_plan", min(work.fresh), work.fresh)  # type: ignore[arg-type]
             journal.total = len(todo) + len(journal.parts)
             started = time.perf_counter()
 
@@ -259,7 +259,7 @@ class Scoring:
             with scorer.small_batches(inputs.shown):
                 _side_by_side(spark, one, todo, self._at_a_time, journal, progress)
             entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
-            counts, scores = (sum((Counter(entry.get(kind)) for entry in entries), Counter()) for kind in ("tags", "scores"))
+            counts, scores = (sum((Counter(e.get(kind)) for e in entries), Counter[str]()) for kind in ("tags", "scores"))
             scored = {
                 **stamp(),
                 "rows": sum(entry["rows"] for entry in entries),

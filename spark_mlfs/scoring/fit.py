@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, NumericType
@@ -12,6 +12,9 @@ from ..read.frames import OF_THE_JVM, jvm_within_reach
 from ..read.tables import quoted
 from ..read.words import PATTERN
 from .corpus import ColumnGatherer, Progress, WordCounter
+
+if TYPE_CHECKING:
+    from pyspark.ml import PipelineModel
 
 
 def fit_pipeline(
@@ -23,7 +26,7 @@ def fit_pipeline(
     format: str,
     options: dict[str, Any],
     progress: Progress | None = None,
-) -> Any:
+) -> PipelineModel:
     """A classifier fitted on the selected features of the canonical `frame`, in one PipelineModel with the selection and
     whatever makes features of the columns of the user's own table: counting the words of a text, gathering numeric columns."""
     from pyspark.ml import PipelineModel
@@ -69,8 +72,8 @@ def _column_stages(
         body = quoted(columns_of(source, options["text"], "text")[0])
         no_null = SQLTransformer(statement=f"SELECT *, coalesce({body}, '') AS _text FROM __THIS__")
         stages, tokens = word_stages("_text", options.get("pattern", r"\W+"), options.get("stop_words"))
-        counter = CountVectorizerModel.from_vocabulary(names, inputCol=tokens, outputCol="counts")
-        return [no_null, *stages, counter.setBinary(bool(options.get("binary", False)))], "counts"
+        counted = CountVectorizerModel.from_vocabulary(names, inputCol=tokens, outputCol="counts")
+        return [no_null, *stages, counted.setBinary(bool(options.get("binary", False)))], "counts"
     identity = options.get("id")
     labels = columns_of(source, options["labels"], "labels", [identity] if identity else [])
     columns = columns_of(source, options["features"], "features", [*([identity] if identity else []), *labels])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -42,11 +42,11 @@ class Scorer:
 
     @property
     def classifier(self) -> MultiLabelClassificationModel:
-        return self.stages[-1]
+        return cast(MultiLabelClassificationModel, self.stages[-1])
 
     def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a reader of rows that are no table: missing values are left to the pipeline, if it fills them."""
-        first = next(stage for stage in self.stages if isinstance(stage, Saved))
+        first: Any = next(stage for stage in self.stages if isinstance(stage, Saved))
         return {**options, **({"missing": left_to(first.summary, options.get("missing"))} if format == "arff" else {})}
 
     def columns_read(self) -> list[str]:
@@ -132,7 +132,7 @@ def _text_bytes(frame: DataFrame, columns: Sequence[str]) -> int:
         return 1
     lengths = (F.coalesce(F.octet_length(text), F.lit(0)) for text in texts)
     with reading():
-        row = frame.select(sum(lengths, F.lit(0)).alias("bytes")).limit(LOOKED_AT).agg(F.max("bytes")).first()
+        row = frame.select(sum(lengths, F.lit(0)).alias("bytes")).limit(LOOKED_AT).agg(F.max("bytes")).collect()[0]
     return max(1, int(row[0] or 0))
 
 
@@ -179,7 +179,8 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
     for where in (path.rstrip("/"), path.rstrip("/") + "/pipeline"):
         try:
             with reading():
-                kind = str(from_json(spark.read.text(f"{where}/metadata").first()[0])["class"])
+                first: Any = spark.read.text(f"{where}/metadata").first()
+                kind = str(from_json(first[0])["class"])
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, SparkMlfsError):
                 raise

@@ -73,7 +73,7 @@ class PortraitGrams(Gram):
     shown: tuple[int, ...] = ()
     rows: int = MOST_ROWS
     picks: tuple[int, ...] = ()
-    layout = "rows"  # type: ignore[assignment]
+    layout = "rows"
 
     def key(self) -> Hashable:
         return "portrait", self.blocks, self.shown, self.rows, self.picks

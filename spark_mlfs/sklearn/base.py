@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from .. import params as spec
 from ..adapters.arrays import MEMORY, learned
 from ..adapters.classes import EntryEstimator
-from ..adapters.described import snake
+from ..adapters.described import Spelling, snake
 from ..adapters.fit import Fit
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
 from ..blocks.codec import State
@@ -39,8 +39,8 @@ def _current(cls: type[ArrayEstimator], given: dict[str, Any]) -> dict[str, Any]
 class ArrayEstimator(EntryEstimator, BaseEstimator):
     """Common part of every estimator."""
 
-    _common = (MISSING, MEMORY)
-    _spelled = staticmethod(snake)
+    _common: ClassVar[tuple[spec.Parameter, ...]] = (MISSING, MEMORY)
+    _spelled: ClassVar[Spelling] = staticmethod(snake)
     memory_bytes: int | None
     missing = "error"  # of what was pickled before there was one
     fill_: np.ndarray | None = None
@@ -56,7 +56,8 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
             setattr(self, name, given.get(name, default))
 
     def set_params(self, **params: Any) -> Self:
-        return super().set_params(**(params if self.entry is None else _current(type(self), params)))
+        super().set_params(**(params if self.entry is None else _current(type(self), params)))
+        return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         before = {} if self.entry is None else former_names(self.entry.parameters, str)  # of what was pickled

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _gives_probabilities(estimator: ClassifierOfArrays) -> bool:
-    return estimator.entry().probabilities(estimator._own_parameters())
+    return bool(estimator.entry().probabilities(estimator._own_parameters()))
 
 
 def _gives_decisions(estimator: ClassifierOfArrays) -> bool:
@@ -51,7 +51,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         """Learns from X (n, d) and its labels y, given as to a selector."""
         labels = self._learn(X, y, self._further(X))
         self.single_ = labels.classes is not None
-        self.classes_ = labels.classes if self.single_ else np.arange(len(labels.names))
+        self.classes_: Any = labels.classes if self.single_ else np.arange(len(labels.names))
         return self
 
     def _further(self, X: Any) -> dict[str, Any]:
@@ -69,7 +69,8 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     def _predicted(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         x = self._rows(X)
         with one_thread():
-            return self.entry().predictor(self.state_).predict(x)
+            labels, scores = self.entry().predictor(self.state_).predict(x)
+            return labels, scores
 
     def predict(self, X: Any) -> np.ndarray:
         """(rows, q) 0/1 labels of rows X, or (rows,) classes."""
@@ -79,11 +80,11 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the share of the rows that are predicted whole; y as `fit` takes it. Rows without known tags do not count."""
         if self.single_ or not are_tags(y):
-            return super().score(X, y, sample_weight)
+            return float(super().score(X, y, sample_weight))
         place = {name: j for j, name in enumerate(self.label_names_)}
         known = np.array([isinstance(cell, COLLECTIONS) for cell in y])
         truth = [frozenset(place.get(tag, -1) for tag in cell) if use else None for cell, use in zip(y, known, strict=True)]
-        right = [frozenset(np.flatnonzero(row)) == true for row, true in zip(self.predict(X), truth, strict=True)]
+        right = [frozenset(np.flatnonzero(row).tolist()) == true for row, true in zip(self.predict(X), truth, strict=True)]
         return float(np.average(right, weights=known * (1 if sample_weight is None else np.asarray(sample_weight))))
 
     @available_if(_gives_probabilities)
@@ -91,7 +92,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         """(rows, q) probability of each label; of one class a row they add up to 1."""
         scores = self._predicted(X)[1]
         if not self.single_:
-            return np.clip(scores, np.finfo(float).eps, 1 - np.finfo(float).eps)  # scikit-learn wants them inside (0, 1)
+            return np.asarray(scores.clip(np.finfo(float).eps, 1 - np.finfo(float).eps))  # scikit-learn wants them inside (0, 1)
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
 

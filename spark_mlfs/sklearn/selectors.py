@@ -125,7 +125,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         from sklearn.utils.validation import _check_feature_names_in
 
         check_is_fitted(self)
-        return np.asarray(_check_feature_names_in(self, input_features), object)[self.get_support()]
+        names: np.ndarray = np.asarray(_check_feature_names_in(self, input_features), object)[self.get_support()]
+        return names
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ranking_")

@@ -83,9 +83,7 @@ def stored_two_class_ratio(
     def noise(spread: np.ndarray, of: np.ndarray) -> np.ndarray:
         return np.where(spread <= 4 * np.finfo(float).eps * of, 0.0, spread)
 
-    def ratio(
-        p: np.ndarray, inside: tuple[np.ndarray, np.ndarray], outside: tuple[np.ndarray, np.ndarray], centre: np.ndarray
-    ) -> np.ndarray:
+    def ratio(p: np.ndarray, inside: tuple[Any, Any], outside: tuple[Any, Any], centre: np.ndarray) -> np.ndarray:
         within: Any = 0.0
         between: Any = 0.0
         for size, sums, squares in ((p, *inside), (n - p, *outside)):

@@ -216,8 +216,10 @@ class MomentsNumbers(FeatureShardedStatistic):
     def shards(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         block = concatenate(blocks)
         rows, groups = self.target.groups(block)
-        graded = profile.graded and isinstance(self.target, GRADED)
-        units = self.target.grade_units(block) if graded else np.ones(len(rows), np.int64)
+        units = np.ones(len(rows), np.int64)
+        if profile.graded:
+            assert isinstance(self.target, GRADED)
+            units = self.target.grade_units(block)
         mass = block.masses(profile)
         if isinstance(self.target, Labels):
             rows, groups, units = rows[groups > 0], groups[groups > 0] - 1, units[groups > 0]
