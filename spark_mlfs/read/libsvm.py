@@ -190,8 +190,8 @@ def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | 
             except ValueError:
                 raise DataError(f"{where}: {word[:40]!r}: the value is not a finite number; correct it") from None
     label_row, label = np.array(labels, np.int64).reshape(-1, 2).T
-    row, index, value = np.array(features, np.float64).reshape(-1, 3).T
-    return label_row, label, row.astype(np.int64), index.astype(np.int64), value
+    row, slot, value = np.array(features, np.float64).reshape(-1, 3).T
+    return label_row, label, row.astype(np.int64), slot.astype(np.int64), value
 
 
 def _whole(text: str, what: str, where: str, base: int, size: int | None) -> int:
