@@ -170,7 +170,7 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
     if "URISyntaxException" in text:
         path = text.rpartition("absolute URI: ")[2].split("\n")[0].strip()
         return DataError(f"{path}: {_COLON}")
-    if "Options`" in text and "INVALID_PARAMETER_VALUE" in text or "csv.CSVOptions" in text and "IndexOutOfBounds" in text:
+    if ("Options`" in text and "INVALID_PARAMETER_VALUE" in text) or ("csv.CSVOptions" in text and "IndexOutOfBounds" in text):
         why = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
         return DataError(f"reader_options: Spark refuses one of them{': ' + why[1] if why else ''}; correct it")
     return None

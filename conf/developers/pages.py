@@ -179,7 +179,7 @@ def measure(names: Iterable[str]) -> dict[str, Any]:
         lines: list[dict[str, float] | None] = []
         for held in data:
             line = None
-            if not lines or lines[-1] is not None and lines[-1]["seconds"] < LONGEST:
+            if not lines or (lines[-1] is not None and lines[-1]["seconds"] < LONGEST):
                 started = time.process_time()
                 with one_thread():
                     (result,) = ranked(held, [Request.of(name, {}, PICKS)])

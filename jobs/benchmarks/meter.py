@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime, timezone
 from importlib import metadata
-from typing import Any
+from typing import Any, ClassVar
 
 import psutil
 
@@ -25,7 +25,7 @@ class Meter:
     measure the bare cost) take no part.
     """
 
-    ignored: set[int] = set()
+    ignored: ClassVar[set[int]] = set()
 
     def __init__(self, root: psutil.Process | None = None, every: float = 0.1) -> None:
         self.me = root or psutil.Process()

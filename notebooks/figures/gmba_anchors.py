@@ -11,12 +11,12 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from scipy.stats import spearmanr  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import spearmanr
 
-from spark_mlfs import local_session, pipeline, read  # noqa: E402
-from spark_mlfs.blocks.pack import pack  # noqa: E402
+from spark_mlfs import local_session, pipeline, read
+from spark_mlfs.blocks.pack import pack
 
 COUNTS, SEEDS = (50, 100, 200, 400, 800, 1600), (0, 1, 2)
 SETS = {"emotions": ["emotions.arff.gz"], "yeast": ["yeast.arff.gz"], "scene": ["scene-train.arff.gz", "scene-test.arff.gz"]}

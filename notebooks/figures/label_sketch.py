@@ -11,13 +11,13 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-from scipy.stats import spearmanr  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+from scipy.stats import spearmanr
 
-from spark_mlfs import local_session, pipeline, read  # noqa: E402
-from spark_mlfs.blocks.pack import pack  # noqa: E402
-from spark_mlfs.testing import engine_of, rank_here  # noqa: E402
+from spark_mlfs import local_session, pipeline, read
+from spark_mlfs.blocks.pack import pack
+from spark_mlfs.testing import engine_of, rank_here
 
 WIDTHS = (8, 16, 32, 64, 128, 256, 512)
 METHODS, BEST = {"ridge": {}, "csfs": {"mu": 50.0}}, 50

@@ -11,11 +11,11 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 
-from spark_mlfs import local_session, read  # noqa: E402
+from spark_mlfs import local_session, read
 
 KEPT, CELLS, SIDE = 50, 5, 9
 

@@ -15,15 +15,15 @@ from pathlib import Path
 import matplotlib
 
 matplotlib.use("Agg")
-import matplotlib.pyplot as plt  # noqa: E402
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
 
-from spark_mlfs.evaluate import summary  # noqa: E402
-from spark_mlfs.evaluate.plan import read_comparison  # noqa: E402
-from spark_mlfs.evaluate.significance import critical_difference, friedman  # noqa: E402
-from spark_mlfs.evaluate.trials import ALL_FEATURES  # noqa: E402
-from spark_mlfs.methods import DEFAULT_METHOD  # noqa: E402
+from spark_mlfs.evaluate import summary
+from spark_mlfs.evaluate.plan import read_comparison
+from spark_mlfs.evaluate.significance import critical_difference, friedman
+from spark_mlfs.evaluate.trials import ALL_FEATURES
+from spark_mlfs.methods import DEFAULT_METHOD
 
 HERE = Path(__file__).resolve().parent
 METRICS = {"averagePrecision": "average precision", "microF1": "micro-F1"}

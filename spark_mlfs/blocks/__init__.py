@@ -1,0 +1,1 @@
+"""Rows as blocks of raw buffers, packed once: features, labels, weights and ids, and their profile."""

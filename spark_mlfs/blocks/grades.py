@@ -8,6 +8,7 @@ and with several cuts it becomes as many labels, the cuts of one label side by s
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,7 +56,7 @@ class Grades:
             return None
         if ends is not None and ends[0] >= ends[1]:
             raise ParameterError(f"gradeRange goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}")
-        if cuts is not None and any(a >= b for a, b in zip(cuts[:-1], cuts[1:], strict=True)):
+        if cuts is not None and any(a >= b for a, b in itertools.pairwise(cuts)):
             raise ParameterError(f"labelCuts ascend, not {', '.join(f'{c:g}' for c in cuts)}")
         for cut in cuts or ():
             if ends is not None and not ends[0] < cut <= ends[1]:

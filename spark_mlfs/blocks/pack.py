@@ -10,6 +10,7 @@ thing that is wrong with them.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -108,7 +109,7 @@ class Pack:
             block = block.take(np.flatnonzero(weights))  # a row of weight 0 is none
         pieces = max(1, round(block.nbytes / BLOCK_BYTES))
         cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
-        for a, z in zip(cuts[:-1], cuts[1:], strict=True):
+        for a, z in itertools.pairwise(cuts):
             piece = block if len(cuts) == 2 else block.part(a, z)
             piece, profile = profiled(piece, labels.width, self.named)
             if labels.problem is not None:

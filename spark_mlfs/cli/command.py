@@ -13,6 +13,7 @@ returns the exit code; and a line in `COMMANDS`. `shared` has the arguments and 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -186,7 +187,7 @@ _COLUMN_FLAGS = {"features": "--features", "labels": "--labels-col", "id": "--id
 
 def as_typed(line: str, argv: Sequence[str]) -> str:
     """A message of the library in the words of the command line: the flag in place of the argument that Python takes."""
-    given = {word.partition("=")[0] for flag, word in zip(argv, argv[1:], strict=False) if flag == "--option"}
+    given = {word.partition("=")[0] for flag, word in itertools.pairwise(argv) if flag == "--option"}
     flags = {word.partition("=")[0] for word in argv if word.startswith("--")}
     name = (re.match(r"(\w+)(?==|: )", line) or [""])[0]
     if _COLUMN_FLAGS.get(name) in flags:

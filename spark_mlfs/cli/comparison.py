@@ -229,8 +229,8 @@ def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict
         means.T.map(lambda v: "–" if v != v else f"{v:.4f}").to_string(),
     ]
     if len(outcome.failed):
-        for line in outcome.failed.drop_duplicates(["data", "method"]).itertuples():
-            lines.append(f"not run: {line.method} on {line.data}: {line.error}")
+        failed = outcome.failed.drop_duplicates(["data", "method"]).itertuples()
+        lines += [f"not run: {line.method} on {line.data}: {line.error}" for line in failed]
     again = f", {before} of them in an earlier run" if before else ""
     lines.append(
         f"{len(outcome.trials)} trials{again}; written to {plan.run.output}: comparison.html, cells.csv, manifest.json and more"

@@ -63,11 +63,8 @@ def script(top: argparse.ArgumentParser) -> str:
         flags.append(f"        {command}) words={shlex.quote(' '.join(options))} ;;")
         for action in shown:
             words = list(action.choices or named.get(action.dest, ()))
-            if words and action.option_strings:
-                for flag in action.option_strings:
-                    values.append(f"    {shlex.quote(f'{command} {flag}')}) words={shlex.quote(' '.join(words))} ;;")
-            elif words:
-                values.append(f"    {shlex.quote(f'{command} {command}')}) words={shlex.quote(' '.join(words))} ;;")
+            places = (action.option_strings or [command]) if words else []
+            values += [f"    {shlex.quote(f'{command} {place}')}) words={shlex.quote(' '.join(words))} ;;" for place in places]
     every = shlex.quote(" ".join([*commands.choices, "--help", "--version"]))
     return _SCRIPT.format(values="\n".join(values), commands=every, flags="\n".join(flags))
 

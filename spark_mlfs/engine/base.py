@@ -7,6 +7,7 @@ the same bits.
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import threading
@@ -183,7 +184,7 @@ class Engine:
     def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """Where the features of a statistic are cut; `BudgetError` where the piece of one feature exceeds a worker's share."""
         edges = statistic.edges(self.profile, max(1, min(ENDED_BYTES, self.worker_bytes // SHARDED_SHARES)))
-        ranges = zip(edges[:-1], edges[1:], strict=True)
+        ranges = itertools.pairwise(edges)
         largest = max((statistic.shard_bytes(self.profile, first, last) for first, last in ranges), default=0)
         if largest > self.worker_bytes // 4:
             error = WorkerBudgetError if self.in_one_process else BudgetError

@@ -1,0 +1,1 @@
+"""Metrics, splits, trials and comparisons of methods."""

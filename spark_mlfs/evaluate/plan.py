@@ -176,9 +176,7 @@ class Comparison(Section):
 
     def candidates(self) -> list[Candidate]:
         """The methods, then the extractors, all features last."""
-        out = []
-        for entry in self.method:
-            out.append(Candidate(entry.title or entry.name, tuple(requests_of(entry, self.protocol.seed))))
+        out = [Candidate(m.title or m.name, tuple(requests_of(m, self.protocol.seed))) for m in self.method]
         for made in self.extractor:
             if made.name not in EXTRACTORS:
                 raise ParameterError(f"there is no extractor {made.name!r}; extractors are {', '.join(EXTRACTORS)}")

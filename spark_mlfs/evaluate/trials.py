@@ -134,7 +134,7 @@ def size_of(text: str, width: int) -> int:
         if text.endswith("%"):
             share = float(text[:-1])
             if 0 < share <= 100:
-                return max(1, int(round(width * share / 100)))
+                return max(1, round(width * share / 100))
         elif int(text) >= 1:
             return min(int(text), width)
     except ValueError:

@@ -146,7 +146,7 @@ def graph_forms(phi: np.ndarray, have: np.ndarray, columns: list[np.ndarray]) ->
 
     The graphs are symmetric: their tiles on and above the diagonal suffice. Memory: φ twice, and some tiles.
     """
-    n, D = phi.shape
+    n = phi.shape[0]
     count = len(columns)
     phi = phi[np.argsort(~have, kind="stable")]  # one class after the other: a tile's pairs are of one class, or all of two
     classes = ((0, int(have.sum())), (int(have.sum()), n))

@@ -1,0 +1,1 @@
+"""Counts, sums, distances and informations of arrays: NumPy and SciPy alone, in the tasks."""

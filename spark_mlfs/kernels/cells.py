@@ -101,10 +101,7 @@ def dense_cell_information(
     """(features,) int64 fixed-point n·I(f; groups | cell) from packed codes, as `counts.count_dense` reads them."""
     in_cell, in_pair, owner = pairs.in_cell, pairs.in_pair, pairs.owner
     pair_base, cell_base = pairs.pair * width, pairs.cell * width
-    if pairs.labels:
-        own = _label_terms(logs, in_pair, in_cell[owner]).sum()
-    else:
-        own = logs(in_pair).sum() - logs(in_cell).sum()
+    own = _label_terms(logs, in_pair, in_cell[owner]).sum() if pairs.labels else logs(in_pair).sum() - logs(in_cell).sum()
     out = np.empty(features, np.int64)
     for byte in range(len(codes)):
         packed = codes[byte].astype(np.int64)

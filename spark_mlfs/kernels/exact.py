@@ -27,6 +27,7 @@ six products that are exact as above. Such states are always wide, those of sing
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -428,7 +429,7 @@ def add_words(left: State, right: State) -> State:
     for name, value in right.items():
         out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
     for name in [name.removesuffix(WORDS[0]) for name in out if name.endswith(WORDS[0])]:
-        for lower, upper in zip(WORDS[:-1], WORDS[1:], strict=True):
+        for lower, upper in itertools.pairwise(WORDS):
             if name + upper in out:
                 above = out[name + lower] >> _WORD
                 out[name + lower] = out[name + lower] & _MASK

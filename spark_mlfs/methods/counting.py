@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -177,7 +178,7 @@ class Counting:
         """Counts of the joint values of groups of features: one statistic, or several where one would take too many bytes."""
         wanted = JointCounts(self.coding, self.target, tuple(groups))
         edges = cuts(wanted.bytes_of(self.engine.profile), self._limit)
-        return [replace(wanted, families=wanted.families[a:z]) for a, z in zip(edges[:-1], edges[1:], strict=True)]
+        return [replace(wanted, families=wanted.families[a:z]) for a, z in itertools.pairwise(edges)]
 
     def joint_relevance(self, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
         """(groups,) the relevance of the joint value of each group of features; NaN where it has too many values."""

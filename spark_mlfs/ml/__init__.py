@@ -1,0 +1,1 @@
+"""Estimators and models of pyspark.ml."""

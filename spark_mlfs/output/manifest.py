@@ -33,6 +33,7 @@ def versions(spark_version: str) -> dict[str, str]:
 
 
 def now() -> str:
+    """Return the time in UTC, to the second."""
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 

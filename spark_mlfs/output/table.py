@@ -32,6 +32,7 @@ def parts_of(name: str) -> list[str]:
 
 
 def quoted(parts: Sequence[str]) -> str:
+    """Return a name of several parts as SQL takes it."""
     return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 

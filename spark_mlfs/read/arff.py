@@ -27,6 +27,7 @@ positive. ``?`` in a label is unknown (NaN); ``?`` in a feature follows `missing
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 import xml.etree.ElementTree as ElementTree
@@ -65,6 +66,8 @@ class Attribute:
 
 @dataclass
 class Header:
+    """What stands before @data in a file."""
+
     relation: str
     attributes: list[Attribute]
     file: str
@@ -264,7 +267,7 @@ def labels_of_relation(relation: str) -> int | None:
     """n of MEKA's option ``-C n`` in the text of a relation line (``'name: -C n'``), where it is a word of its own."""
     quoted = _QUOTED.match(relation)
     words = (unquote(quoted[0]) if quoted else relation.partition("%")[0]).replace(":", ": ").split()
-    after = next((b for a, b in zip(words, words[1:], strict=False) if a == "-C"), None)
+    after = next((b for a, b in itertools.pairwise(words) if a == "-C"), None)
     return int(after) if after is not None and re.fullmatch(r"-?[0-9]{1,9}", after) else None
 
 

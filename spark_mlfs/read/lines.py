@@ -10,6 +10,7 @@ rows are read, the reader refuses rather than number the rows wrongly.
 from __future__ import annotations
 
 import difflib
+import itertools
 import posixpath
 import re
 import zlib
@@ -60,6 +61,7 @@ def plain(uri: str) -> str:
 
 
 def escape_glob(path: str) -> str:
+    """Return a path whose signs of patterns stand for themselves."""
     return re.sub(r"([\[\]{}*?\\])", r"\\\1", path)
 
 
@@ -131,6 +133,7 @@ def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, head
 
 
 def is_data_marker(line: str) -> bool:
+    """Return whether a line is @data."""
     return bool(re.match(r"\s*@data(\s|%|$)", line, re.IGNORECASE))
 
 
@@ -195,6 +198,7 @@ def not_text(start: bytes) -> bool:
 
 
 def wide(name: str) -> DataError:
+    """Return the error of a file that is no text of one-byte units."""
     return DataError(f"{name}:1: the file is UTF-16 or binary, not text; convert it (iconv -f UTF-16 -t UTF-8)")
 
 
@@ -328,7 +332,7 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, int, int]]:
         files = batch.column(2)
         change = change | np.asarray(pc.not_equal(files[1:], files[:-1]))
     edges = [0, *(np.flatnonzero(change) + 1).tolist(), batch.num_rows]
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in itertools.pairwise(edges):
         if b > a:
             yield (files[a].as_py() if files is not None else None), int(starts[a]), a, b
 

@@ -26,6 +26,7 @@ POLICIES = (*policies.POLICIES, "keep")
 
 
 def check_policy(missing: str) -> None:
+    """Raise `ParameterError` for a policy that is not known."""
     if missing not in POLICIES:
         raise ParameterError(f"missing={missing!r} is not known: it is one of {', '.join(map(repr, POLICIES))}")
 

@@ -292,7 +292,7 @@ class _Planted:
             plain = values @ self.weights[:, part]
             self.noise_scale[part] = np.rint(noise * plain.std(axis=0) / _BELL_SCALE * 1024)
             score = self._scores(reference, values, part)
-            at = int(round((1 - prevalence) * (len(reference) - 1)))
+            at = round((1 - prevalence) * (len(reference) - 1))
             self.threshold[part] = np.partition(score, at, axis=0)[at]
 
     def relevant_values(self, ids: np.ndarray) -> np.ndarray:

@@ -48,7 +48,7 @@ class FieldInfo:
         return self.default is MISSING and self.default_factory is None
 
 
-def Field(  # noqa: N802
+def Field(
     default: Any = MISSING,
     *,
     default_factory: Callable[[], Any] | None = None,
@@ -127,6 +127,7 @@ class Section:
 
 
 def plain(value: Any, only_given: bool, only_set: bool) -> Any:
+    """Return a value with its sections as dicts."""
     if isinstance(value, Section):
         return value.as_dict(only_given, only_set)
     if isinstance(value, list):
@@ -211,7 +212,7 @@ def _of_scalar(value: Any, kind: type, path: tuple[str | int, ...]) -> Any:
     elif kind is str:
         if isinstance(value, str):
             return value
-    elif isinstance(value, (int, str)) or kind is float and isinstance(value, float) or kind is int and _whole(value):
+    elif isinstance(value, (int, str)) or (kind is float and isinstance(value, float)) or (kind is int and _whole(value)):
         try:
             return kind(value)
         except (ValueError, OverflowError):

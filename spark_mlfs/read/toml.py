@@ -125,7 +125,7 @@ _FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode"
 def _flag(section: str, keys: Sequence[str]) -> str:
     """The flag that gives a key."""
     key = keys[0] if keys else section
-    if key == "name" or key == "folds" and section == "protocol":
+    if key == "name" or (key == "folds" and section == "protocol"):
         key = section
     flag = _FLAGS.get(key, "--" + key.replace("_", "-"))
     return f"{flag} {keys[1]}=" if len(keys) > 1 and flag in ("--grid", "--set", "--option") else flag

@@ -1,0 +1,1 @@
+"""Pages of a run: self-contained HTML with its figures."""

@@ -437,9 +437,10 @@ def _parameters(outcome: Outcome, plan: Comparison) -> str:
             "training set, never on test rows. Colours: the inner folds’ mean, averaged over what is not shown; framed: the "
             "best.</p>"
         )
-        figures = []
-        for s in tables.sensitivity(outcome.choices):
-            figures.append(heat(f"{s.method} on {s.data}", s.rows, s.columns, s.values, tables.LARGER[how.metric]))
+        figures = [
+            heat(f"{s.method} on {s.data}", s.rows, s.columns, s.values, tables.LARGER[how.metric])
+            for s in tables.sensitivity(outcome.choices)
+        ]
         shown, folded = figures[:4], figures[4:]
         out.append(f"<div class=charts>{''.join(shown)}</div>")
         if folded:

@@ -118,12 +118,14 @@ def decimal(value: float) -> str:
 
 
 def seconds(value: float) -> str:
+    """Return a time in words."""
     if value < 60:
         return f"{value:.2f} s" if value < 10 else f"{value:.1f} s"
     return f"{int(value) // 60} min {int(value) % 60} s"
 
 
 def size(value: float) -> str:
+    """Return a number of bytes in words."""
     for unit in ("bytes", "KB", "MB", "GB"):
         if value < 1024 or unit == "GB":
             return f"{value:.0f} {unit}" if unit == "bytes" or value >= 10 else f"{value:.1f} {unit}"

@@ -1,0 +1,1 @@
+"""Tagging, checking and refitting with a saved pipeline."""

@@ -174,13 +174,11 @@ def truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
     kind, own = frame.schema[labels].dataType, attribute_names(frame, labels)
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
         return _hot(labels, [F.lit(name) for name in names])
-    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.IntegralType):
-        if label_source(frame, labels)[0].kind == "ids":
-            if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:
-                raise DataError(
-                    f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}"
-                )
-            return _hot(labels, [F.lit(j if own is None else own.index(name)) for j, name in enumerate(names)])
+    numbers = isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.IntegralType)
+    if numbers and label_source(frame, labels)[0].kind == "ids":
+        if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:
+            raise DataError(f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}")
+        return _hot(labels, [F.lit(j if own is None else own.index(name)) for j, name in enumerate(names)])
     values = vector_to_array(F.col(labels)) if isinstance(kind, VectorUDT) else F.col(labels).cast("array<double>")
     if own is None:
         return values

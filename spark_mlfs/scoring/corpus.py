@@ -15,6 +15,7 @@ output without it is not complete.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -159,7 +160,7 @@ def source(
     else:
         from .. import read
 
-        if format in ("numbers", "planted") or isinstance(path, str) and "*" not in path and Path(path).is_file():
+        if format in ("numbers", "planted") or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
             whole = read.load(spark, path, format, **options)
             name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
             return Source([name], lambda names: whole, whole)
@@ -186,7 +187,7 @@ def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
     """Runs of at least one name as at most `parts` parts, numbered from `first`."""
     count = min(len(names), parts)
     cuts = [len(names) * i // count for i in range(count + 1)] if count else []
-    return {first + i: list(names[a:z]) for i, (a, z) in enumerate(zip(cuts, cuts[1:], strict=False))}
+    return {first + i: list(names[a:z]) for i, (a, z) in enumerate(itertools.pairwise(cuts))}
 
 
 @dataclass(frozen=True)

@@ -286,6 +286,7 @@ MAX_PATTERN = 1000
 
 
 def is_pattern(text: str) -> bool:
+    """Return whether a text has signs of a pattern."""
     return any(sign in text for sign in "*?[")
 
 

@@ -15,6 +15,7 @@ with one id) are in the same half.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -122,7 +123,7 @@ class LabelCorrelations(FeatureShardedStatistic):
 
     def shards(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
         block = _sampled(concatenate(blocks), profile, self.rows)
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in itertools.pairwise(edges):
             moments, some = self._of(profile, first, last)
             yield moments.partial(block, some)
 

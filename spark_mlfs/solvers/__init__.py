@@ -1,0 +1,1 @@
+"""From statistics to scores, on the driver: NumPy and SciPy alone."""

@@ -135,8 +135,5 @@ def expected_form(P: Matrix, steps: int, X: Matrix) -> np.ndarray:
         part = X[:, a : a + COLUMNS]
         part = part.toarray() if sp.issparse(part) else np.ascontiguousarray(part)
         cross[:, a : a + COLUMNS] = X.T @ powers(P, part)
-    if sp.issparse(X):
-        squares = (X.T @ sp.csr_matrix(X.multiply(degree[:, None]))).toarray()
-    else:
-        squares = X.T @ (X * degree[:, None])
+    squares = (X.T @ sp.csr_matrix(X.multiply(degree[:, None]))).toarray() if sp.issparse(X) else X.T @ (X * degree[:, None])
     return squares - 0.5 * (cross + cross.T)

@@ -1,0 +1,1 @@
+"""What is summed over blocks in one scan: exact, in any order."""

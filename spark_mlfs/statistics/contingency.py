@@ -10,6 +10,7 @@ Counts are int64 and exact, whatever the partitioning.
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -322,7 +323,7 @@ def range_tables(
     if not coding.sparse:
         codes = np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1) if len(blocks) > 1 else blocks[0].codes
         assert codes is not None
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in itertools.pairwise(edges):
             yield [
                 count_dense(codes, coding.width, coding.per_byte, rows, groups, size, (int(first), int(last)), mass)
                 for (rows, groups), size, _ in groupings
@@ -334,7 +335,7 @@ def range_tables(
         if everyone:
             rows, groups, size = rows[groups > 0], groups[groups > 0] - 1, size - 1
         known.append((members(rows, groups, n, size, mass), everyone))
-    for first, last in zip(edges[:-1], edges[1:], strict=True):
+    for first, last in itertools.pairwise(edges):
         a, z = int(coding.offsets[first]), int(coding.offsets[last])
         yield [count_slots(columns, a, z, member, everyone, mass) for member, everyone in known]
 

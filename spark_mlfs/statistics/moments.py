@@ -6,6 +6,7 @@ holds 0, else the middle of its range), so that a large mean with a small spread
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -229,7 +230,7 @@ class MomentsNumbers(FeatureShardedStatistic):
         binary = profile.binary[profile.varying]
         coarse, fine = exact.quantised(_stored(block, profile), unit_of(profile))
         whole, rest = (None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine))
-        for first, last in zip(edges[:-1], edges[1:], strict=True):
+        for first, last in itertools.pairwise(edges):
             yield self._piece(whole, rest, int(first), int(last), member, bool(binary[first:last].all()), profile, mass)
 
     def _piece(

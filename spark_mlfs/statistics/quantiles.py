@@ -84,10 +84,9 @@ class CountsBelow(Statistic):
         columns = block.x.tocsc() if block.sparse else None
         zero = to_key(np.zeros(1))
         for index, feature in enumerate(profile.varying):
-            if columns is None:
-                values = block.x[:, feature]
-            else:
-                values = columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
+            values = (
+                block.x[:, feature] if columns is None else columns.data[columns.indptr[feature] : columns.indptr[feature + 1]]
+            )
             keys = np.sort(to_key(values))
             counts[index] = np.searchsorted(keys, self.edges[index], side="left")
             if columns is not None:

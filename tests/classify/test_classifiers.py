@@ -78,7 +78,7 @@ def emotions(data_dir):
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("k, s, scaling", [(3, 1.0, "none"), (7, 0.5, "standard")])
+@pytest.mark.parametrize(("k", "s", "scaling"), [(3, 1.0, "none"), (7, 0.5, "standard")])
 def test_mlknn_equals_the_naive_one(sparse, k, s, scaling):
     x, y = data(sparse=sparse)
     z, _ = data(60, seed=1, sparse=sparse)
@@ -250,7 +250,7 @@ def test_mlknn_on_emotions(spark, emotions):
 
 
 @pytest.mark.parametrize(
-    "name, sparse",
+    ("name", "sparse"),
     [("brknn", True), *(pytest.param("mlknn", s, marks=pytest.mark.slow) for s in (False, True))],
 )
 def test_a_training_set_joined_by_blocks_gives_the_same(spark, monkeypatch, name, sparse):

@@ -18,7 +18,7 @@ def machines(rng, v, q, further=0):
 
 
 @pytest.mark.parametrize("kind", [Machines, MachineChain])
-@pytest.mark.parametrize("v, q", [(24, 4), (300, 6)])
+@pytest.mark.parametrize(("v", "q"), [(24, 4), (300, 6)])
 def test_a_row_is_predicted_alike_in_any_batch(kind, v, q):
     rng = np.random.default_rng(v)
     x, state = rng.normal(size=(500, v + 5)), machines(rng, v, q, q if kind is MachineChain else 0)

@@ -309,7 +309,7 @@ def test_saving_twice_needs_overwrite(fits, kind):
     found = next(fits[key] for key, stage in STAGES.items() if stage.kind == kind)
     for what in ("estimator", "model"):
         made, path = getattr(found, what), getattr(found.paths, what)
-        with pytest.raises(Exception, match="(?i)exist"):
+        with pytest.raises(Exception, match=r"(?i)exist"):
             made.save(path)
         made.write().overwrite().save(path)
         same_params(type(made).load(path), made)
@@ -399,7 +399,7 @@ def test_bad_frames_are_refused(fits, frame, key):
         with pytest.raises(ParameterError) as refusal:
             made.copy({made.getParam(name): value for name, value in given.items()}).fit(frame)
         assert str(refusal.value) == says
-    with pytest.raises(ParameterError, match="labels column 'id' is bigint.*array<string> tags"):
+    with pytest.raises(ParameterError, match=r"labels column 'id' is bigint.*array<string> tags"):
         made.copy({made.labelsCol: "id"}).fit(frame)
     model = found.model
     for column, says in (
@@ -449,7 +449,7 @@ def test_rows_that_do_not_fit_a_model_are_refused(spark, fits, kind):
     column = found.model.getOrDefault(stage.outputs[0])
 
     def answer(frame):
-        with pytest.raises(Exception) as refusal:
+        with pytest.raises(Exception) as refusal:  # noqa: PT011 (each session has its own)
             found.model.transform(frame).select(column).collect()
         return str(refusal.value)
 

@@ -323,7 +323,7 @@ def test_sizes():
 
 
 def test_a_marked_split_needs_marked_rows(spark, data):
-    *_, packed = data
+    *_, _packed = data
     from spark_mlfs.blocks.folds import Marked, Split
 
     ids, x, y = rows(2, 40)

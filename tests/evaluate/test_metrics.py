@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import itertools
 
 import numpy as np
 import pytest
@@ -75,7 +76,7 @@ def test_batches_add_up_to_the_same_bits():
     for kind in ("standard", "msfs-2022"):
         at_once = Sums.of(truth, predicted, scores, kind)
         for cuts in ([0, 7, 7, 200], list(range(201))):
-            parts = [Sums.of(truth[a:z], predicted[a:z], scores[a:z], kind) for a, z in zip(cuts[:-1], cuts[1:], strict=True)]
+            parts = [Sums.of(truth[a:z], predicted[a:z], scores[a:z], kind) for a, z in itertools.pairwise(cuts)]
             total = parts[-1]
             for part in parts[-2::-1]:
                 total = Sums.decode(part.encode()) + total
@@ -187,7 +188,7 @@ def test_what_is_wrong_with_a_frame_is_told(spark):
 
     with pytest.raises(DataError, match="'prediction' is null"):
         evaluate_frame(frame.withColumn("prediction", F.lit(None).cast("array<double>")))
-    with pytest.raises(DataError, match="predicted label is 0.5"):
+    with pytest.raises(DataError, match=r"predicted label is 0.5"):
         evaluate_frame(frame.withColumn("prediction", F.array(*[F.lit(0.5)] * 4)))
     with pytest.raises(DataError, match="one shape"):
         evaluate_frame(frame.withColumn("prediction", F.array(*[F.lit(0.0)] * 3)))

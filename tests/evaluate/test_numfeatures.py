@@ -204,12 +204,12 @@ def test_passing_at_other_levels():
     assert passing("stability", 0.6, np.array([0.6, 0.59, np.nan])).tolist() == [True, False, False]
     assert not passing("knockoffs", 0.1, np.arange(1.0, 10.0)).any()  # nine: (1 + 0)/9 is above 0.1
     assert passing("knockoffs", 0.1, np.arange(1.0, 11.0)).all()
-    with pytest.raises(ParameterError, match="above 0.5"):
+    with pytest.raises(ParameterError, match=r"above 0.5"):
         error_bound(3, 0.5, 10)
 
 
 def test_rules_that_cannot_be_are_refused_before_any_work():
-    with pytest.raises(ParameterError, match="not jmi: give .*ridge.*csfs|not jmi: give .*csfs"):
+    with pytest.raises(ParameterError, match=r"not jmi: give .*ridge.*csfs|not jmi: give .*csfs"):
         pipeline.Request.of("jmi", rule=Rule("knockoffs", 0.1))
     for mode in ("knockoffs", "stability"):
         with pytest.raises(ParameterError, match="leave the screen out"):
@@ -220,7 +220,7 @@ def test_rules_that_cannot_be_are_refused_before_any_work():
     x, y, ids = data(n=50)
     engine = engine_of(x, y, ids)
     engine.in_one_process = False
-    with pytest.raises(ParameterError, match="in one task.*ridge"):
+    with pytest.raises(ParameterError, match=r"in one task.*ridge"):
         Rule("stability", 0.6, 5).outcome(engine, METHODS.create("jmi"), pipeline.Request.of("jmi").parameters)
 
 
@@ -264,7 +264,7 @@ def test_one_answer_whatever_the_partitioning(frame):
         for one, other in zip(by_partitioning[0], results, strict=True):
             pd.testing.assert_frame_equal(one.ranking, other.ranking, check_exact=True)
             assert one.evidence.facts == other.evidence.facts
-    tests, copies, halves_ = by_partitioning[0]
+    tests, _copies, _halves = by_partitioning[0]
     assert len(tests.scores.path.picks) == tests.evidence.kept == len(tests.kept)  # no more picks than features that passed
     for result in by_partitioning[0]:
         direct = evidence(x, y, ids, result.request.method, result.request.extras[0])
@@ -354,11 +354,11 @@ def test_nothing_passes(spark, frame):
 
 
 def test_wrong_params_are_told(frame):
-    with pytest.raises(ParameterError, match="selection_mode must be one of .*'knockoffs', 'stability'"):
+    with pytest.raises(ParameterError, match=r"selection_mode must be one of .*'knockoffs', 'stability'"):
         spark_mlfs.JMISelector(selectionMode="holm")
     with pytest.raises(ParameterError, match="fdr must be a number from above 0 to 1"):
         spark_mlfs.JMISelector(fdr=0)
-    with pytest.raises(ParameterError, match="stability_threshold must be a number from above 0.5 to 1"):
+    with pytest.raises(ParameterError, match=r"stability_threshold must be a number from above 0.5 to 1"):
         spark_mlfs.JMISelector(stabilityThreshold=0.5)
-    with pytest.raises(ParameterError, match="knockoffs need .* not jmi"):
+    with pytest.raises(ParameterError, match=r"knockoffs need .* not jmi"):
         spark_mlfs.JMISelector(selectionMode="knockoffs").fit(frame)

@@ -209,10 +209,10 @@ def test_training_rows_are_profiled_on_their_own(spark, data):
 
 
 def test_too_few_rows_are_told(spark):
-    ids, x, y = example(n=4)
+    ids, x, _y = example(n=4)
     packed = pack(frame_of(spark, ids, x, np.array([[1.0, 0], [0, 1], [1, 1], [0, 0]])), row_id="id")
     empty = next(s for s in Protocol.of("60-fold").splits() if not s.of(ids).any())
-    with pytest.raises(DataError, match="the test rows of fold .* of 60 are 0; give fewer folds"):
+    with pytest.raises(DataError, match=r"the test rows of fold .* of 60 are 0; give fewer folds"):
         held_out(packed, empty)
     packed.release()
 

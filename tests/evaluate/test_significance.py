@@ -64,13 +64,13 @@ def test_the_msfs_papers_critical_difference():
 
 
 # Demšar 2006, Table 5
-@pytest.mark.parametrize("k, five, ten", [(2, 1.960, 1.645), (5, 2.728, 2.459), (10, 3.164, 2.920)])
+@pytest.mark.parametrize(("k", "five", "ten"), [(2, 1.960, 1.645), (5, 2.728, 2.459), (10, 3.164, 2.920)])
 def test_nemenyi_quantiles_are_the_published_ones(k, five, ten):
     assert nemenyi_quantile(k) == pytest.approx(five, abs=1e-3)
     assert nemenyi_quantile(k, 0.1) == pytest.approx(ten, abs=1e-3)
 
 
-@pytest.mark.parametrize("k, five, ten", [(2, 1.960, 1.645), (5, 2.498, 2.241), (10, 2.773, 2.539)])
+@pytest.mark.parametrize(("k", "five", "ten"), [(2, 1.960, 1.645), (5, 2.498, 2.241), (10, 2.773, 2.539)])
 def test_bonferroni_dunn_quantiles_are_the_published_ones(k, five, ten):
     assert bonferroni_dunn_quantile(k) == pytest.approx(five, abs=1e-3)
     assert bonferroni_dunn_quantile(k, 0.1) == pytest.approx(ten, abs=1e-3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -303,12 +305,12 @@ def test_what_cannot_be_learned_from_is_told():
 
 def test_what_does_not_fit_is_told():
     x, y = data(300)
-    with pytest.raises(BudgetError, match="cluster centres of 8 features.*lower ratio"):
+    with pytest.raises(BudgetError, match=r"cluster centres of 8 features.*lower ratio"):
         EXTRACTORS.create("lift").fit(
             engine_of(x, y, driver_bytes=8000), {"ratio": 1.0, "max_iter": 5, "seed": 0, "scaling": "none"}
         )
     p = params.check(EXTRACTORS["lift-rsm"].parameters, {"ratio": 0.5}, "lift-rsm")
-    with pytest.raises(BudgetError, match="lift-rsm: 300 rows.*lower ratio"):
+    with pytest.raises(BudgetError, match=r"lift-rsm: 300 rows.*lower ratio"):
         EXTRACTORS.create("lift-rsm").fit(engine_of(x, y, driver_bytes=200_000), p)
 
 
@@ -381,7 +383,7 @@ def test_ranking_loss_counts_ties():
 def test_the_search_finds_what_matters_and_never_gets_worse():
     target = np.random.default_rng(1).random(30) < 0.3
     best, trace = mlnb.search(lambda population: (population != target).sum(axis=1).astype(float), 30, 20, 60, 0)
-    assert all(b <= a for a, b in zip(trace, trace[1:], strict=False)) and trace[-1] <= 3
+    assert all(b <= a for a, b in itertools.pairwise(trace)) and trace[-1] <= 3
     assert (best != target).sum() == trace[-1]
     state, _ = fitted("mlnb", *data(), share=0.6, generations=5)
     assert len(state["loss"]) == 6 and state["projection"].shape == (8, len(state["components"]))
@@ -482,7 +484,7 @@ def test_label_specific_machines_see_their_own_features(spark, name):
     z, scores = np.array([r.z.toArray() for r in out]), np.array([r.rawPrediction.toArray() for r in out])
     slices = model.stages[0].label_slices()
     assert slices[0] == 0 and slices[-1] == z.shape[1] and len(slices) == 4
-    for label, (a, b) in enumerate(zip(slices, slices[1:], strict=False)):
+    for label, (a, b) in enumerate(itertools.pairwise(slices)):
         theirs = LinearSVC(random_state=0, tol=1e-8, max_iter=10_000).fit(z[:, a:b], y[:, label])
         np.testing.assert_allclose(scores[:, label], theirs.decision_function(z[:, a:b]), rtol=1e-4, atol=1e-5)
     with pytest.raises(ParameterError, match="LIFTExtractor"):

@@ -103,6 +103,6 @@ CASES = [(f, loss) for f in FAMILIES for loss in (*IN_A_STAGE, *(() if f.startsw
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family, loss", CASES, ids=lambda word: word.replace(" ", "-"))
+@pytest.mark.parametrize(("family", "loss"), CASES, ids=lambda word: word.replace(" ", "-"))
 def test_a_loss_changes_nothing(family, loss):
     check(lossy(([family], [loss], None)), [family], [loss])

@@ -57,7 +57,7 @@ FIRST, SECOND = [[1, 2, 7], [2, 5, 5]], [[2, 9, 7], [8, 2]]  # blocks of two par
 
 
 def test_ids_fit_rows_that_lie_in_other_blocks_when_they_are_read_again():
-    expected = sorted(with_unique_ids(rows_of(sum(FIRST + SECOND, [])), False).ids.tolist())
+    expected = sorted(with_unique_ids(rows_of([id for ids in FIRST + SECOND for id in ids]), False).ids.tolist())
     known = shared_of(FIRST, SECOND)
     after = [[5], [7, 5, 2, 2], [1]]  # the rows of the first partition
     found = renumbered(DuplicateIds(known), batches_of(0, after)) + renumbered(DuplicateIds(known), batches_of(1, SECOND))

@@ -945,7 +945,7 @@ def test_several_csv_files_of_one_header_are_read(spark, tmp_path):
         warnings.simplefilter("ignore", DataNotice)
         assert table(spark, str(tmp_path / "d"), ["a", "b"], ["y"], "csv").count() == 20
     put(tmp_path, {"e/1.csv": CSV, "e/2.csv": CSV.replace("k,a,b,y", "K,a,b,y")})
-    with pytest.raises(DataError, match="e/2.csv: its header|e/1.csv: its header"):
+    with pytest.raises(DataError, match=r"e/2.csv: its header|e/1.csv: its header"):
         table(spark, str(tmp_path / "e"), ["a", "b"], ["y"], "csv")
     told = {"enforceSchema": "true"}
     assert open_table(spark, str(tmp_path / "e"), "csv", told).count() == 40
@@ -983,8 +983,6 @@ def scorer(spark, tmp_path_factory) -> Path:
             "--labels-col",
             "y.1",
             "y`2",
-        ]
-        + [
             "--id",
             "`doc.id`",
             "--method",

@@ -206,7 +206,7 @@ def test_a_folder_that_cannot_hold_a_lock_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     journal = Journal.beside(None, str(tmp_path / "file" / "out"), "scoring", {})
     with (
-        pytest.raises(ParameterError, match="cannot write the output .*file/out: (Not a directory|File exists)"),
+        pytest.raises(ParameterError, match=r"cannot write the output .*file/out: (Not a directory|File exists)"),
         journal.running(),
     ):
         pass
@@ -295,7 +295,7 @@ def test_a_refused_command_leaves_what_an_earlier_one_did(tmp_path):
     with journal_in(tmp_path).running() as journal:
         journal.start()
         journal.done(0, {"rows": 5})
-    with pytest.raises(DataError, match="^mistyped$"), journal_in(tmp_path, {"a": 2}).running() as other:
+    with pytest.raises(DataError, match=r"^mistyped$"), journal_in(tmp_path, {"a": 2}).running() as other:
         assert not other.open()
         raise DataError("mistyped")  # before it starts
     again = journal_in(tmp_path)
@@ -340,12 +340,12 @@ def test_a_full_disk_leaves_nothing(tmp_path, little_room, write):
 
 
 def test_a_full_disk_keeps_what_is_done(tmp_path, little_room):
-    with pytest.raises(PlatformError, match="cannot be written: .*; 1 of 2 parts are done and kept"):
-        with journal_in(tmp_path).running() as journal:
-            journal.start()
-            journal.total = 2
-            journal.done(0, {"rows": 1})
-            journal.done(1, {"inputs": ["x" * 100000]})
+    told = r"cannot be written: .*; 1 of 2 parts are done and kept"
+    with pytest.raises(PlatformError, match=told), journal_in(tmp_path).running() as journal:
+        journal.start()
+        journal.total = 2
+        journal.done(0, {"rows": 1})
+        journal.done(1, {"inputs": ["x" * 100000]})
     assert journal_in(tmp_path).open() and not list(journal.folder.rglob(".*.writing"))
 
 
@@ -473,7 +473,7 @@ def test_an_action_of_the_users_own_ends_in_the_librarys_line(spark, tmp_path, f
     content, options, line = WRONG_ROWS[format]
     (tmp_path / f"d.{format}").write_text(content)
     frame = load(spark, str(tmp_path / f"d.{format}"), format, **options)
-    with pytest.raises(Exception) as raised:
+    with pytest.raises(Exception) as raised:  # noqa: PT011 (each session has its own)
         frame.count()
     assert not isinstance(raised.value, DataError)
     with pytest.raises(DataError, match=line) as told, worker_errors():
@@ -496,7 +496,7 @@ def test_too_little_memory_for_workers_names_its_setting(spark):
         raise MemoryError
         yield from batches
 
-    with pytest.raises(PlatformError, match="spark.executor.pyspark.memory says; set it higher"), worker_errors():
+    with pytest.raises(PlatformError, match=r"spark.executor.pyspark.memory says; set it higher"), worker_errors():
         spark.range(3).mapInArrow(greedy, "id long").collect()
     loading = "An exception was thrown from the Python worker:\nImportError: _csv.so: failed to map segment from shared object"
     assert "pyspark.memory" in str(from_worker(RuntimeError(loading)))

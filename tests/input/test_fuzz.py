@@ -214,7 +214,7 @@ def test_label_xml(text, encoding):
 @FUZZ
 @given(st.binary(max_size=200))
 def test_label_xml_of_any_bytes(content):
-    with pytest.raises(SparkMlfsError, match="^l.xml: "):
+    with pytest.raises(SparkMlfsError, match=r"^l.xml: "):
         label_names_of_xml(content, "l.xml")
 
 
@@ -402,7 +402,7 @@ def test_header_of_a_saved_state(name, spec, kind):
 @FUZZ
 @given(st.binary(max_size=200))
 def test_any_bytes_as_a_saved_state(content):
-    with pytest.raises(SparkMlfsError, match="^a state is damaged: "):
+    with pytest.raises(SparkMlfsError, match=r"^a state is damaged: "):
         decode(content)
 
 

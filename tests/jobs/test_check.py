@@ -122,7 +122,7 @@ def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     assert (s.max(axis=1) < remedy["threshold"]).mean() <= 0.1
     mended = json.loads(run(*flags(home, "--threshold", told[2]))[1])
     assert mended["rows_without_a_tag"] <= 15 and "remedy" not in mended
-    code, said, err = run(*flags(home, "--top-n", 2))
+    _code, said, err = run(*flags(home, "--top-n", 2))
     assert json.loads(said)["rows_without_a_tag"] == 0 and err == ""
     top = np.zeros(s.shape)
     np.put_along_axis(top, np.argsort(-s, axis=1, kind="stable")[:, :2], 1, axis=1)
@@ -261,5 +261,5 @@ def test_many_rows_with_a_tag_are_told(run, home):
         "62 % of the rows get the tag 'a', which 26 % had in training: give a higher --threshold"
     )
     assert overtagged({"a": 45}, 100, {"a": 0.26}) is None and overtagged({"a": 62}, 100, {}) is None
-    code, said, err = run(*flags(home, "--threshold", 0.01))
+    _code, said, err = run(*flags(home, "--threshold", 0.01))
     assert json.loads(said)["too_many"] in err and "labels are given so often" in err

@@ -85,8 +85,17 @@ def selection(spark, data_dir, tmp_path_factory) -> Path:
             "arff",
             "--option",
             f"labels={emotions / 'emotions.xml'}",
+            "--method",
+            "jmi",
+            "--set",
+            "label_coding=br",
+            "--set",
+            "num_bins=4",
+            "--num-top-features",
+            "12",
+            "--output",
+            str(out),
         ]
-        + ["--method", "jmi", "--set", "label_coding=br", "--set", "num_bins=4", "--num-top-features", "12", "--output", str(out)]
     )
     assert code == 0
     return out

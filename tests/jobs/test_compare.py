@@ -265,7 +265,7 @@ options = {{ features = ["a", "b"], labels = ["u", "v"] }}
 
 
 @pytest.mark.parametrize(
-    "text, line",
+    ("text", "line"),
     [
         (None, "second.csv: no such file"),
         ("a,b,u\n1,2,0\n2,1,1\n", "second: labels: no column 'v'"),
@@ -397,7 +397,7 @@ def test_what_a_method_includes_and_excludes(run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "old, new, told",
+    ("old", "new", "told"),
     [
         ('name = "mim"', 'name = "mimm"', "did you mean 'mim'"),
         ("alpha = [0.1, 1000.0]", "alhpa = [0.1]", "alpha"),

@@ -116,7 +116,7 @@ def test_mistakes_in_the_file(file, old, new, parts):
 
 
 def test_missing_file():
-    with pytest.raises(ParameterError, match="nowhere.toml: no such configuration file"):
+    with pytest.raises(ParameterError, match=r"nowhere.toml: no such configuration file"):
         configure("nowhere.toml", {})
 
 
@@ -124,7 +124,7 @@ def test_mistaken_flags_are_named_as_flags():
     flags = {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": {"num_top_features": "0"}}
     with pytest.raises(ParameterError, match="--num-top-features must be greater than or equal to 1, not '0'"):
         configure(None, flags)
-    with pytest.raises(ParameterError, match="num-top-features.*percentile.*not both"):
+    with pytest.raises(ParameterError, match=r"num-top-features.*percentile.*not both"):
         configure(None, {**flags, "selection": {"num_top_features": "2", "percentile": "0.1"}})
 
 

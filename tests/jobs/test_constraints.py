@@ -55,7 +55,7 @@ def test_groups_and_costs_from_files(run, refused, tmp_path):
     costs.write_text("feature,price\nrelevant_0,1\n")
     assert "needs the columns 'name' and 'cost'" in refused(*PLANTED, "--costs", costs, "--output", folder)
     costs.write_text("name,cost\n*,2\nrelevant_2,0.5\n")
-    code, out, err = run(*PLANTED, "--groups", groups, "--costs", costs, "--budget", 7, "--output", folder)
+    code, _out, err = run(*PLANTED, "--groups", groups, "--costs", costs, "--budget", 7, "--output", folder)
     assert code == 0, err
     ranking, manifest = pd.read_csv(folder / "ranking.csv"), json.loads((folder / "manifest.json").read_text())
     kept = ranking.head(manifest["selection"]["kept"])

@@ -29,7 +29,9 @@ def test_rows_depend_on_seed_and_number_alone(spark, kind):
     assert set(rows(20, 3)) < set(rows(60, 3)) and rows(20, 3) != rows(20, 4)
 
 
-@pytest.mark.parametrize("kind, config, column", [("documents", "text-tags", "body"), ("embeddings", "embeddings", "embedding")])
+@pytest.mark.parametrize(
+    ("kind", "config", "column"), [("documents", "text-tags", "body"), ("embeddings", "embeddings", "embedding")]
+)
 def test_from_raw_to_scored(spark, tmp_path, kind, config, column):
     ran("sample", kind, "--rows", 1500, "--output", tmp_path / "train")
     ran("sample", kind, "--rows", 2000, "--without-tags", "--output", tmp_path / "new")

@@ -42,7 +42,7 @@ def test_grades_of_a_table(run, refused, tmp_path):
     )
 
     weights = {"stars.1": 3}
-    code, out, err = run(*read, "--method", "ridge", "--graded-labels", "--grade-range", 1, 5, "--set", "label_weights=stars.1=3")
+    code, _, err = run(*read, "--method", "ridge", "--graded-labels", "--grade-range", 1, 5, "--set", "label_weights=stars.1=3")
     assert code == 0, err
     labels = pd.DataFrame(stars, columns=[f"stars.{j}" for j in range(4)])
     rated = {"graded_labels": True, "grade_range": [1, 5]}
@@ -63,7 +63,7 @@ def test_grades_of_a_table(run, refused, tmp_path):
         f'[data]\npath = "{table}"\nformat = "parquet"\ngraded_labels = true\nlabel_cuts = [3, 4]\n[data.options]\n'
         'features = "f.*"\nlabels = "stars.*"\n[method]\nname = "mim"\nparameters = { label_weights = { "stars.1>=4" = 2.0 } }\n'
     )
-    code, out, err = run("select", "--config", config, "--output", tmp_path / "cut", "--no-report")
+    code, _out, err = run("select", "--config", config, "--output", tmp_path / "cut", "--no-report")
     assert code == 0, err
     cut = spark_mlfs.rank(x, labels, "mim", k=None, graded_labels=True, label_cuts=[3, 4], label_weights={"stars.1>=4": 2.0})
     assert list(pd.read_csv(tmp_path / "cut" / "ranking.csv")["index"]) == list(cut["index"])

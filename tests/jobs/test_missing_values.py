@@ -203,5 +203,5 @@ def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
     alone = BRSVMClassifier(idCol="id").fit(frame)  # without a selection: the classifier fills
     raw, want = ([r.rawPrediction.toArray() for r in alone.transform(f).orderBy("doc").collect()] for f in (rows, whole))
     np.testing.assert_allclose(np.array(raw), np.array(want), rtol=1e-12)
-    with pytest.raises(DataError, match="fill it first|is missing"):
+    with pytest.raises(DataError, match=r"fill it first|is missing"):
         BRSVMClassifier(idCol="doc", featuresCol="features", labelsCol="y").fit(rows)

@@ -39,7 +39,7 @@ def test_every_face_has_every_mode_and_setting():
         assert setting.key is None or getattr(select, setting.key) is None
     for mode in MODES:
         assert MultiLabelSelector(selectionMode=mode).getSelectionMode() == mode
-    with pytest.raises(ParameterError, match="numTopFeatures.*stability"):
+    with pytest.raises(ParameterError, match=r"numTopFeatures.*stability"):
         MultiLabelSelector(selectionMode="holm")
 
 

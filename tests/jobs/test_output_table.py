@@ -125,7 +125,7 @@ def test_names_in_back_ticks():
 
 
 def test_a_schema_that_is_not_there(spark):
-    with pytest.raises(ParameterError, match="the table nowhere.t cannot be written: .*nowhere"):
+    with pytest.raises(ParameterError, match=r"the table nowhere.t cannot be written: .*nowhere"):
         OutputTable("nowhere.t").check(spark)
 
 

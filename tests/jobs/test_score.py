@@ -262,7 +262,7 @@ def test_numeric_columns_from_csv(spark, run, tmp_path):
         "--method", "mim", "--num-top-features", 4, "--classifier", "cc", "--output", tmp_path / "selection",
     )  # fmt: skip
     assert code == 0, err
-    code, said, err = run(
+    code, _said, err = run(
         "score", "--model", tmp_path / "selection", "--data", tmp_path / "train", "--format", "csv", "--id", "key",
         "--output", tmp_path / "out",
     )  # fmt: skip
@@ -305,7 +305,7 @@ def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(spark, corpus
         report(self, *progress)
 
     monkeypatch.setattr(Stages, "report", second)
-    code, said, err = run(*base, "--parallelism", 1, "--output", out)
+    code, _said, err = run(*base, "--parallelism", 1, "--output", out)
     assert code == 0, err
     assert len(told) == 2 and all(f"another run writes the output {out}: " in line and "started " in line for line in told)
     found, count = scored(spark, out)

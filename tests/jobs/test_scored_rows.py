@@ -135,7 +135,7 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
     known = ["cat", "dog", "soup", "it", "the", "x_1"]
     bodies = [" ".join(rng.choice([*known, "other"], rng.integers(0, 30))) for _ in range(1500)]
     rows = [(i, f"{b}!" if i % 2 else b.upper(), [t for t in ("cat", "soup") if t in b]) for i, b in enumerate(bodies)]
-    rows += rows[:700] + [(9000, None, ["cat"]), (9001, "", []), (9002, "\u0130t", ["soup"])]
+    rows += [*rows[:700], (9000, None, ["cat"]), (9001, "", []), (9002, "İt", ["soup"])]
     rows = [(i, *row[1:]) for i, row in enumerate(rows)]
     table = spark.createDataFrame(rows, "doc bigint, `the.body` string, topics array<string>").repartition(3)
     counter = WordCounter(inputCol="the.body", outputCol="counts", vocabulary=known, stopWords=["the"], binary=binary)

@@ -139,7 +139,7 @@ def test_a_file_of_another_kind_is_refused_by_evaluate(refused):
 # ---- what there is ----
 
 
-@pytest.mark.parametrize("registry, name", [(r, n) for r in (METHODS, EXTRACTORS, CLASSIFIERS) for n in r])
+@pytest.mark.parametrize(("registry", "name"), [(r, n) for r in (METHODS, EXTRACTORS, CLASSIFIERS) for n in r])
 def test_all_about_one(capsys, registry, name):
     assert cli.main(["methods", name]) == 0
     text = capsys.readouterr().out
@@ -167,7 +167,7 @@ def test_no_such_name(capsys):
 
 
 @pytest.mark.parametrize(
-    "line, offered",
+    ("line", "offered"),
     [
         ("sel", ["select"]),
         ("select --meth", ["--method"]),
@@ -189,7 +189,7 @@ def test_the_shell_completes(tmp_path, line, offered):
 
 
 @pytest.mark.parametrize(
-    "arguments, line",
+    ("arguments", "line"),
     [
         (("select", "--data", "absent.csv", *TABLE, "--output", "x"), r"absent.csv: no such file; give a path"),
         (("select", "--data", "{data}", *TABLE, "--option", "labls=y", "--output", "x"), r"option 'labls' is not known"),

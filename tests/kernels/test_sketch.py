@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -19,7 +21,7 @@ def test_every_label_has_one_sign_in_each_range(q, width):
     R, s = matrix(q, width), entries(width)
     assert R.shape == (q, width) and set(np.unique(R)) <= {-1, 0, 1}
     edges = np.arange(s + 1) * width // s
-    for a, z in zip(edges[:-1], edges[1:], strict=True):
+    for a, z in itertools.pairwise(edges):
         assert (np.abs(R[:, a:z]).sum(axis=1) == 1).all()
 
 

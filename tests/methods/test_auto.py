@@ -58,7 +58,7 @@ def bent(seed=3):
 
 def test_takes_what_predicts_best_and_ranks_as_that_does():
     x, y = bent()
-    order, values, scores = rank_here(engine_of(x, y), Request.of("auto", {"methods": "fisher,mim", "judge": "mlknn"}, 2))
+    order, _values, scores = rank_here(engine_of(x, y), Request.of("auto", {"methods": "fisher,mim", "judge": "mlknn"}, 2))
     assert scores.details["chosen_method"] == "mim"
     assert list(order) == list(rank_here(engine_of(x, y), Request.of("mim", {}, 2))[0])
     tried = {line["method"]: line for line in scores.details["tried"]}
@@ -99,7 +99,7 @@ def test_folds_in_which_nothing_varies_are_left_out():
             assert rows < 5 and "name a method" in str(error)
 
 
-@pytest.mark.parametrize("methods, word", [("mim,auto", "own methods"), ("mmi", "did you mean 'mim'"), (" , ", "commas")])
+@pytest.mark.parametrize(("methods", "word"), [("mim,auto", "own methods"), ("mmi", "did you mean 'mim'"), (" , ", "commas")])
 def test_names_are_checked_before_any_row_is_read(methods, word):
     with pytest.raises(ParameterError, match=word):
         Request.of("auto", {"methods": methods})

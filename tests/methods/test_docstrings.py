@@ -23,7 +23,7 @@ ALL = [(registry, name) for registry in (METHODS, EXTRACTORS, CLASSIFIERS) for n
 KINDS = ("DataError", "BudgetError", "ParameterError")
 SECTIONS = ("Symbols", "Raises", "Source", "Deviations")
 
-everyone = pytest.mark.parametrize("registry, name", ALL, ids=[name for _, name in ALL])
+everyone = pytest.mark.parametrize(("registry", "name"), ALL, ids=[name for _, name in ALL])
 
 
 def documentation(registry, name):
@@ -32,7 +32,7 @@ def documentation(registry, name):
     starts = {section: re.search(rf"^{section}:\s", text, re.M) for section in SECTIONS}
     missing = [section for section, start in starts.items() if start is None]
     assert not missing, f"{name} has no {', '.join(missing)}"
-    ends = sorted(start.start() for start in starts.values()) + [len(text)]
+    ends = [*sorted(start.start() for start in starts.values()), len(text)]
     return text, {s: text[m.end() : next(e for e in ends if e > m.start())].strip() for s, m in starts.items()}
 
 
@@ -45,7 +45,7 @@ def test_the_sections_come_in_order_and_say_something(registry, name):
 
 @everyone
 def test_a_formula_is_set_apart(registry, name):
-    text, sections = documentation(registry, name)
+    text, _sections = documentation(registry, name)
     before = text[: text.index("\nSymbols:")]
     formulas = [line for line in before.splitlines() if re.match(r" {4}\S", line) and re.search(r"[=≥∑Σ‖⟨ŷ]|min |max ", line)]
     assert formulas
@@ -133,7 +133,7 @@ WAYS += [(METHODS, "ppt-cmi", {"estimator": "knn"}), (METHODS, "relieff", {"mode
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("registry, name, changes", WAYS, ids=["-".join([n, *map(str, c.values())]) for _, n, c in WAYS])
+@pytest.mark.parametrize(("registry", "name", "changes"), WAYS, ids=["-".join([n, *map(str, c.values())]) for _, n, c in WAYS])
 def test_errors_are_the_documented_ones(registry, name, changes, case):
     """Without a fully known row, a label that takes both values, or memory there is an answer or one clear line."""
     error = run(registry, name, engine(**CASES[case]), **changes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -83,12 +85,12 @@ def test_joint_methods_against_naive_ones():
     np.testing.assert_allclose(scores(x, y, "csfs"), norms(oracle.csfs(z, y, 1.0)[0].T), rtol=1e-3, atol=1e-6)
     found = scores(x, y, "mssl", method_params={"k": 3})
     np.testing.assert_allclose(found, norms(oracle.mssl(z, y, 0.1, 1.0, 3).T), rtol=1e-3, atol=1e-6)
-    W, b = oracle.rfs_nie(z, y, 1.0, 400, 1e-8)[-1]
+    W, _b = oracle.rfs_nie(z, y, 1.0, 400, 1e-8)[-1]
     np.testing.assert_allclose(scores(x, y, "rfs"), norms(W.T), rtol=1e-3, atol=1e-5)
-    _, W, _, B = oracle.mifs(z, y, np.zeros((len(x), len(x))), 1.0, 0.0, 1.0, 2, 500)
+    _, W, _, _ = oracle.mifs(z, y, np.zeros((len(x), len(x))), 1.0, 0.0, 1.0, 2, 500)
     np.testing.assert_allclose(scores(x, y, "mifs", beta=0.0, c=2), norms(W.T), rtol=1e-3, atol=1e-6)
     laplacian, _ = oracle.heat_laplacian(z, 5)
-    _, W, _, B = oracle.mifs(z, y, laplacian, 1.0, 0.1, 1.0, 2, 500)
+    _, W, _, _B = oracle.mifs(z, y, laplacian, 1.0, 0.1, 1.0, 2, 500)
     np.testing.assert_allclose(scores(x, y, "mifs", c=2), norms(W.T), rtol=1e-3, atol=1e-6)
 
 
@@ -99,7 +101,7 @@ def test_omfs_factorises_grades(many):
     x, y = x[:, [0, 1, 2, 3, 5, 7, 8]], y if many else np.rint(2 * y) / 2
     assert (len(np.unique(y, axis=0)) > 0.9 * len(y)) == many
     z = standard(x)
-    U, S, Vt = np.linalg.svd(y, full_matrices=False)
+    U, S, _Vt = np.linalg.svd(y, full_matrices=False)
     for own, V in (({"factorizer": "svd"}, U[:, :2] * S[:2]), ({}, oracle.nmf(y, 2, 3000)[0])):
         wanted = norms(oracle.omfs(z, V, 0.8).T)
         np.testing.assert_allclose(scores(x, y, "omfs", **own), wanted, rtol=1e-3, atol=1e-5)
@@ -387,7 +389,7 @@ def test_distinct_rows_of_grades():
         kinds, counts = np.unique(wanted, axis=0, return_counts=True)
         for cut in ([0, 200], [0, 60, 200], [0, 30, 61, 140, 200]):
             statistic, state = LabelsetSums(by=by), None
-            for a, z in zip(cut[:-1], cut[1:], strict=True):
+            for a, z in itertools.pairwise(cut):
                 part = block.part(a, z)
                 if a == 0 and z <= 60:
                     part.grades = None
@@ -478,7 +480,7 @@ def test_stability_and_cross_validation():
 
 
 @pytest.mark.parametrize(
-    "value, told",
+    ("value", "told"),
     [
         (1.5, "row 3 of Y: label 1 is 1.5; grades are from 0 to 1: correct it, or say in grade_range what"),
         (-0.25, "row 3 of Y: label 1 is -0.25; grades are from 0 to 1"),
@@ -505,7 +507,7 @@ def test_settings_that_make_no_sense():
     ):
         with pytest.raises(ParameterError, match=told):
             spark_mlfs.rank(x, y, "ridge", **more)
-    with pytest.raises(DataError, match="row . of Y: label . is 0.*graded_labels=True"):
+    with pytest.raises(DataError, match=r"row . of Y: label . is 0.*graded_labels=True"):
         spark_mlfs.rank(x, y, "ridge")
     stars = {"grade_range": [1, 5]}
     for more in ({"grade_range": [-1, 1]}, stars, {"label_cuts": [0]}, stars | {"label_cuts": [3]}):
@@ -513,7 +515,7 @@ def test_settings_that_make_no_sense():
             spark_mlfs.rank(x, sp.csr_matrix(y), "ridge", graded_labels=True, **more)
     with pytest.raises(DataError, match="lists of tags, which have no grades"):
         spark_mlfs.rank(x, [["a"]] * len(x), "ridge", graded_labels=True)
-    with pytest.raises(DataError, match="label 0 is 0; grades are from 1 to 5 .grade_range.: correct it, or make it unknown"):
+    with pytest.raises(DataError, match=r"label 0 is 0; grades are from 1 to 5 .grade_range.: correct it, or make it unknown"):
         spark_mlfs.rank(x, np.zeros((len(x), 2)), "ridge", graded_labels=True, grade_range=[1, 5])
 
 
@@ -557,9 +559,9 @@ def test_on_spark(spark):
     model = spark_mlfs.RidgeSelector(gradedLabels=True, gradeRange=[1, 5], numTopFeatures=4).fit(stars)
     assert model.selectedFeatures == list(spark_mlfs.rank(x, np.rint(4 * y) / 4, "ridge", k=4, graded_labels=True)["index"])
     assert model.summary["graded"] and "graded" not in cut.summary
-    with pytest.raises(DataError, match="label . is .*grades are from 0 to 1: .*--grade-range"):
+    with pytest.raises(DataError, match=r"label . is .*grades are from 0 to 1: .*--grade-range"):
         spark_mlfs.RidgeSelector(gradedLabels=True).fit(stars)
-    with pytest.raises(DataError, match="label . is 0.*0, 1 or unknown .null or NaN., with gradedLabels"):
+    with pytest.raises(DataError, match=r"label . is 0.*0, 1 or unknown .null or NaN., with gradedLabels"):
         spark_mlfs.RidgeSelector().fit(frame)
     with pytest.raises(ParameterError, match="relieff takes labels of 0 and 1, not grades: give labelCuts"):
         spark_mlfs.ReliefFSelector(gradedLabels=True).fit(frame)

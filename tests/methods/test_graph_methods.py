@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -45,7 +47,7 @@ def test_spec(rows, name, criterion, small):
 
 @BOTH
 @pytest.mark.parametrize("name", SETS)
-@pytest.mark.parametrize("k, s_min, lam", [(3, 1.0, 1.0), (2, 0.5, 0.3)])
+@pytest.mark.parametrize(("k", "s_min", "lam"), [(3, 1.0, 1.0), (2, 0.5, 0.3)])
 def test_gmba_closed_and_paper(rows, name, k, s_min, lam, small):
     data = rows(name)
     keep = varying(data.x)
@@ -99,7 +101,7 @@ def test_gmba_convex_reaches_the_minimum(rows, name):
     naive = Gmba(standardise(data.x), data.y)
     got, result = data.scores("gmba", mode="convex")
     trace = result.scores.objective
-    assert all(b <= a for a, b in zip(trace, trace[1:], strict=False))
+    assert all(b <= a for a, b in itertools.pairwise(trace))
     _, value, bound = naive.minimise()
     assert naive.objective(got[keep]) <= value * (1 + 1e-4) and trace[-1] >= bound * (1 - 1e-6)
     assert trace[-1] == pytest.approx(naive.objective(got[keep]), rel=1e-9)
@@ -141,7 +143,7 @@ def test_sampled_anchors_are_exactly_as_many_and_keyed_by_row(rows, method):
 
 
 @pytest.mark.parametrize(
-    "method, parameters",
+    ("method", "parameters"),
     [("spec", {}), ("gmba", {"mode": "closed"}), ("gmba", {"mode": "convex"}), ("relieff", {}), ("relieff", {"mode": "hamming"})],
 )
 def test_planted_features_come_first(frame_of, method, parameters):

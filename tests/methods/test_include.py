@@ -188,7 +188,7 @@ def test_on_a_real_set_as_many_jobs_and_the_same_answer_job_by_job(spark, data_d
     """emotions with a third of its rows twice: in this process, in one task, and job by job."""
     from pyspark.ml.linalg import Vectors
 
-    x, y, names, _ = load("emotions", data_dir)
+    x, y, _names, _ = load("emotions", data_dir)
     rng = np.random.default_rng(0)
     rows = np.concatenate([np.arange(200), rng.choice(200, 100)])
     x, y = x[rows], y[rows].astype(float)

@@ -193,7 +193,7 @@ def test_the_links_of_corrected_counts():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("fp, fn", [(0, 0.2), (0.3, 0.3), (0.05, 0.1)])
+@pytest.mark.parametrize(("fp", "fn"), [(0, 0.2), (0.3, 0.3), (0.05, 0.1)])
 def test_jmi_of_corrected_counts_is_that_of_the_joint_value(fp, fn, sparse):
     """Few rows, so that corrected counts of joint cells are clipped: I((f, s); Y_l) from scratch, cell by cell."""
     rng = np.random.default_rng(3)

@@ -436,10 +436,7 @@ def test_behind_a_screen(rows, method, parameters):
     result = run(data.packed, method, 6, screen="chi2:20", **parameters)
     survivors = np.sort(run(data.packed, "chi2").ranking["index"][:20])
     alone = pipeline.score(engine_of(data.x[:, survivors], data.y), pipeline.Request.of(method, parameters, 6))
-    if alone.path is None:
-        order = survivors[np.argsort(-alone.values, kind="stable")][:6]
-    else:
-        order = survivors[alone.path.picks]
+    order = survivors[np.argsort(-alone.values, kind="stable")][:6] if alone.path is None else survivors[alone.path.picks]
     assert list(result.ranking["index"][:6]) == list(order)
 
 

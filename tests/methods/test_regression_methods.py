@@ -58,7 +58,7 @@ def test_ridge(rows, name, alpha, small):
 
 @pytest.mark.parametrize("name", [*SETS, "yeast"])
 @pytest.mark.parametrize("group", [False, True])
-@pytest.mark.parametrize("method, rho", [("lasso", 1.0), ("elastic-net", 0.5)])
+@pytest.mark.parametrize(("method", "rho"), [("lasso", 1.0), ("elastic-net", 0.5)])
 def test_lasso_and_elastic_net_equal_scikit_learn(rows, name, method, rho, group):
     X, Y, keep = of(rows(name))
     more = {} if method == "lasso" else {"rho": rho}
@@ -188,7 +188,7 @@ def test_csfs_fills_in_unknown_labels(rows, frame_of, sparse, whole, small):
 def test_omfs(rows, name, small):
     X, Y, keep = of(rows(name))
     c = -(-3 * Y.shape[1] // 10)
-    U, S, Vt = np.linalg.svd(Y, full_matrices=False)
+    U, S, _Vt = np.linalg.svd(Y, full_matrices=False)
     got, result = rows(name).scores("omfs", small, factorizer="svd", gamma=2.0)
     agrees(got[keep], norms(oracle.omfs(X, U[:, :c] * S[:c], 2.0)), 1e-3)
     falls(result.scores)
@@ -252,7 +252,7 @@ def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of
 
 @BOTH
 @pytest.mark.parametrize("name", ["planted", "planted-sparse", "flags"])
-@pytest.mark.parametrize("beta, constraint", [(0.2, "orthonormal"), (0.0, "orthonormal"), (0.2, "none")])
+@pytest.mark.parametrize(("beta", "constraint"), [(0.2, "orthonormal"), (0.0, "orthonormal"), (0.2, "none")])
 def test_mifs(rows, name, beta, constraint, small):
     X, Y, keep = of(rows(name))
     c = -(-3 * Y.shape[1] // 10)
@@ -282,7 +282,7 @@ def test_lasso_of_a_large_alpha_selects_nothing(rows):
 
 
 def test_deepfs_finds_planted_features(rows):
-    got, result = rows("planted").scores("deepfs", epochs=60, lam=0.3)
+    got, _result = rows("planted").scores("deepfs", epochs=60, lam=0.3)
     assert set(np.argsort(-got)[:4]) == {0, 1, 2, 3}
     again, _ = rows("planted").scores("deepfs", small=False, epochs=60, lam=0.3)
     np.testing.assert_array_equal(got, again)
@@ -363,7 +363,9 @@ def test_a_screen_runs_first(rows):
         pipeline.Request.of("ridge", screen="jmi:20")
 
 
-@pytest.mark.parametrize("method, parameters", [("ridge", {"alpha": 30.0}), ("lasso", {"alpha": 0.02}), ("csfs", {"mu": 5.0})])
+@pytest.mark.parametrize(
+    ("method", "parameters"), [("ridge", {"alpha": 30.0}), ("lasso", {"alpha": 0.02}), ("csfs", {"mu": 5.0})]
+)
 def test_the_loss_of_a_grid_is_that_of_the_folds(rows, method, parameters):
     """Against a fit on the rows of four folds and a prediction of the fifth's."""
     from spark_mlfs.blocks.rowhash import GROUPS, group_of

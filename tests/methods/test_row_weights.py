@@ -79,7 +79,7 @@ def test_unknown_labels_and_other_parameters():
         assert_same(ranked(x, y, w, methods, **more), ranked(x[copies], y[copies], None, methods, **more))
 
 
-@pytest.mark.parametrize("rows, kind", [(240, "dense"), (240, "thin"), (26, "dense"), (26, "thin"), (14, "dense")])
+@pytest.mark.parametrize(("rows", "kind"), [(240, "dense"), (240, "thin"), (26, "dense"), (26, "thin"), (14, "dense")])
 def test_rfs_reaches_the_optimum_of_the_weighted_sum(rows, kind):
     """Of many rows by scans and then Newton steps, of few by these alone: a row of weight w is w rows, to the bit where so many
     are solved the same way, else to the solver's tolerance; and fractions have the minimum of Nie's n x n form. Rows repeat, some
@@ -185,7 +185,7 @@ def test_the_profile_of_weights_in_any_order():
 
 
 @pytest.mark.parametrize(
-    "row, value, told",
+    ("row", "value", "told"),
     [(3, -1, "row 3 of sample_weight: its weight is -1"), (0, np.nan, "row 0.*missing"), (5, np.inf, "row 5.*is inf")],
 )
 def test_wrong_weights_are_named(row, value, told):
@@ -200,7 +200,7 @@ def test_weights_that_cannot_be_summed_are_refused():
     x, y = example()
     w = np.ones(len(x))
     w[0] = float(MOST)
-    with pytest.raises(DataError, match="too far apart.*2\\^52"):
+    with pytest.raises(DataError, match=r"too far apart.*2\^52"):
         spark_mlfs.rank(x, y, "mim", sample_weight=w)
     for wrong in (np.zeros(len(x)), np.ones(3), np.ones((len(x), 2))):
         with pytest.raises(DataError, match="weight"):
@@ -244,7 +244,7 @@ def test_on_spark(spark):
     model = OnSpark(weightCol="w", idCol="id", numTopFeatures=4).fit(frame)
     assert model.selectedFeatures == list(here["jmi"][0]["index"][:4]) and model.summary["weight"] == w.sum()
     assert model.summary["scans"] == OnSpark(idCol="id", numTopFeatures=4).fit(frame).summary["scans"]
-    with pytest.raises(ParameterError, match="relieff takes no row weights.*weightCol"):
+    with pytest.raises(ParameterError, match=r"relieff takes no row weights.*weightCol"):
         Neighbours(weightCol="w").fit(frame)
     for value, told in ((F.lit(None).cast("double"), "null"), (F.lit(-0.5), "-0.5")):
         wrong = frame.withColumn("w", F.when(F.col("id") == 17, value).otherwise(F.col("w")))

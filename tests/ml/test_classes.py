@@ -70,7 +70,7 @@ def test_a_class_is_a_line_of_the_source():
 @pytest.mark.parametrize("face", ["ml", "sklearn"])
 def test_editors_read_every_parameter(key, face):
     """Of `__init__` and `setParams`, typed and with its default; a Param, a getter and a setter of its own and of common ones."""
-    made, name = OWN[key]
+    made, _name = OWN[key]
     classes = STUBS[face, key.split()[0][:-1]]
     cls = getattr(spark_mlfs if face == "ml" else spark_mlfs.sklearn, made.__name__)
     node = classes[cls.__name__]
@@ -123,7 +123,7 @@ def test_types_are_those_of_the_constraints(key):
         elif isinstance(constraint, Numbers):
             words = (str,) if constraint.words else ()
             named = (dict[str, float],) if constraint.named else ()
-            assert hint == typing.Union[(*words, *named, Sequence[float])]  # noqa: UP007
+            assert hint == typing.Union[(*words, *named, Sequence[float])]
         else:
             kinds = {Integer: int, Number: float, Flag: bool, Text: str}
             assert hint is next(made for kind, made in kinds.items() if isinstance(constraint, kind))
@@ -183,7 +183,7 @@ def test_a_method_of_another_package_gets_the_same_class(registered):
     estimator = made(numBins=7).setTwoWords("x")
     again = pickle.loads(pickle.dumps(estimator))
     assert type(again) is made and again.getNumBins() == 7 and again.getTwoWords() == "x" and again.uid == estimator.uid
-    with pytest.raises(ParameterError, match="BorrowedSelector has no param 'numBin'; it takes: .*twoWords"):
+    with pytest.raises(ParameterError, match=r"BorrowedSelector has no param 'numBin'; it takes: .*twoWords"):
         made(numBin=7)
     assert type("Mine", (made,), {})(numBins=3).getNumBins() == 3
 

@@ -85,7 +85,7 @@ def golden(face: str) -> dict[str, dict[str, list[str]]]:
 GOLDEN = {(face, name): parts for face in FACES for name, parts in golden(face).items()}
 
 
-@pytest.mark.parametrize("face, name", GOLDEN)
+@pytest.mark.parametrize(("face", "name"), GOLDEN)
 def test_users_see_what_they_saw(face, name):
     cls = classes(face)[name]
     assert cls.__name__ == cls.__qualname__ == name and cls.__module__.startswith(f"spark_mlfs.{face}.")
@@ -95,7 +95,7 @@ def test_users_see_what_they_saw(face, name):
         assert kept == lines, f"{name}: {what}"  # nothing is gone, and the order is the same
 
 
-@pytest.mark.parametrize("face, name", GOLDEN)
+@pytest.mark.parametrize(("face", "name"), GOLDEN)
 def test_a_docstring_names_every_parameter(face, name):
     """With its default and what it means."""
     cls = classes(face)[name]

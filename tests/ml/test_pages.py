@@ -14,7 +14,7 @@ import spark_mlfs
 from spark_mlfs.methods import METHODS
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "conf" / "developers"))
-import pages  # noqa: E402
+import pages
 
 COSTS = json.loads((pages.FOLDER / "costs.json").read_text())
 

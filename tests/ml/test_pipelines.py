@@ -51,7 +51,7 @@ def test_each_reads_what_the_other_writes(spark, fitted, tmp_path):
     for found in (PipelineModel.load(ours), load_pipeline(spark, theirs), load_pipeline(spark, ours)):
         assert found.uid == model.uid and [s.uid for s in found.stages] == [s.uid for s in model.stages]
         assert scores(found, frame) == want
-    with pytest.raises(Exception, match="(?i)already.exists"):
+    with pytest.raises(Exception, match=r"(?i)already.exists"):
         save_pipeline(spark, model, ours)
     save_pipeline(spark, model, ours, overwrite=True)
     assert scores(load_pipeline(spark, ours), frame) == want
@@ -59,7 +59,7 @@ def test_each_reads_what_the_other_writes(spark, fitted, tmp_path):
 
 def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeypatch):
     """As on a Connect client of Spark 3.5: `select` saves and `score` loads without pyspark's writer and reader of pipelines."""
-    frame, model = fitted
+    _frame, model = fitted
     for module in (pipelines, folder):
         monkeypatch.setattr(module, "jvm_within_reach", lambda: False)
 
@@ -100,7 +100,7 @@ def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch
     *without, stages = found("without")
     assert without == with_jvm and "WordCounter" in stages and "CountVectorizerModel" not in stages
     for wrong in ({"stop_words": "english"}, {"pattern": " "}):
-        with pytest.raises(ParameterError, match="a Connect client before 4.0 has none of the JVM's classes"):
+        with pytest.raises(ParameterError, match=r"a Connect client before 4.0 has none of the JVM's classes"):
             spark_mlfs.read.text(spark, frame, text="body", labels="tags", id="doc", **wrong)
 
 
@@ -109,7 +109,7 @@ def test_what_is_of_the_jvm_is_one_line(spark, tmp_path, monkeypatch):
     monkeypatch.setattr(pipelines, "jvm_within_reach", lambda: False)
     path = f"file://{tmp_path}/saved"
     PipelineModel([SQLTransformer(statement="SELECT * FROM __THIS__")]).write().save(path)
-    with pytest.raises(ParameterError, match="a Connect client before 4.0 has none of the JVM's classes; load it with a client"):
+    with pytest.raises(ParameterError, match=r"a Connect client before 4.0 has none of the JVM's classes; load it with a client"):
         load_pipeline(spark, path)
     with pytest.raises(ParameterError, match="holds nothing that was saved"):
         load_pipeline(spark, f"{path}/nothing")

@@ -69,7 +69,7 @@ def test_public_classes_are_saved_by_their_public_names(fitted, frame, tmp_path)
 
 
 @pytest.mark.parametrize(
-    "number, old",
+    ("number", "old"),
     [(0, "spark_mlfs.estimator"), (0, "spark_mlfs.ml.selectors"), (1, "spark_mlfs.extractors"), (2, "spark_mlfs.classifiers")],
 )
 def test_paths_from_before_a_move_load(spark, fitted, tmp_path, number, old):

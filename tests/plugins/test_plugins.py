@@ -146,7 +146,7 @@ def test_register(installed):
 
         with pytest.raises(ParameterError, match="already"):
             spark_mlfs.register(Other)
-        with pytest.raises(ParameterError, match="no 'name'|is no method"):
+        with pytest.raises(ParameterError, match=r"no 'name'|is no method"):
             spark_mlfs.register(type("Nothing", (), {}))
     finally:
         METHODS.forget("presence-twice")

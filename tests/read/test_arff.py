@@ -118,7 +118,7 @@ def test_names_with_quotes_and_case(spark, data_dir):
 
 def test_quirks_load(spark, data_dir):
     q = data_dir / "quirks"
-    x, y, names, labels = matrices(arff(spark, str(q / "meka.arff")))
+    x, y, _, labels = matrices(arff(spark, str(q / "meka.arff")))
     assert x.shape == (14, 4) and labels == ["play", "dontplay", "playmaybe"]
     assert x[0].tolist() == [0, 85, 85, 1] and x[13].tolist() == [2, 71, 91, 0] and y[13].tolist() == [0, 1, 0]
     assert np.array_equal(x, matrices(arff(spark, str(q / "weather.arff")))[0])
@@ -126,9 +126,9 @@ def test_quirks_load(spark, data_dir):
     hot, _, hot_names, _ = matrices(arff(spark, str(q / "weather.arff"), nominal="onehot"))
     assert hot_names == ["outlook=sunny", "outlook=overcast", "outlook=rainy", "temperature", "humidity", "windy"]
     assert hot[2].tolist() == [0, 1, 0, 83, 86, 1]
-    x, y, names, labels = matrices(arff(spark, str(q / "foodtruck.arff")))
+    x, y, _, labels = matrices(arff(spark, str(q / "foodtruck.arff")))
     assert x.shape == (407, 21) and y.shape == (407, 12) and x[0, 1] == 3 and x[0, 20] == 2
-    x, y, names, labels = matrices(arff(spark, str(q / "Music-test.arff.gz")))
+    x, y, _names, labels = matrices(arff(spark, str(q / "Music-test.arff.gz")))
     assert x.shape == (101, 71) and y.shape == (101, 6)
 
 
@@ -290,7 +290,7 @@ def test_arguments(spark, data_dir, tmp_path):
         arff(spark, [emotions, emotions])
     with pytest.raises(ParameterError, match="formats are arff, libsvm"):
         load(spark, emotions, "weka")
-    with pytest.raises(ParameterError, match="'label' is not known.*labels, nominal, missing"):
+    with pytest.raises(ParameterError, match=r"'label' is not known.*labels, nominal, missing"):
         load(spark, emotions, "arff", label=3)
 
 

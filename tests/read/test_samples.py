@@ -111,7 +111,7 @@ def digest(batches):
 
 
 @pytest.mark.parametrize(
-    "density, expected", [(None, "56e44e6370fabdf9ba584e03559dbe9f"), (0.05, "ab2e7d33b867e6d2584b29ca74539504")]
+    ("density", "expected"), [(None, "56e44e6370fabdf9ba584e03559dbe9f"), (0.05, "ab2e7d33b867e6d2584b29ca74539504")]
 )
 def test_a_planted_set_stays_what_it_was(density, expected):
     """Published figures were made of these rows: a change of the generator is a change of the data."""

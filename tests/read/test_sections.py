@@ -27,7 +27,7 @@ class Outer(Section):
 
 
 @pytest.mark.parametrize(
-    "key, given, taken",
+    ("key", "given", "taken"),
     [
         ("share", "0.25", 0.25), ("share", 0.5, 0.5), ("share", None, None),
         ("path", "x", "x"), ("path", ["x", "y"], ["x", "y"]),
@@ -45,7 +45,7 @@ def test_what_a_key_takes(key, given, taken):
 
 
 @pytest.mark.parametrize(
-    "values, path, words",
+    ("values", "path", "words"),
     [
         ({}, ("name",), "is missing"),
         ({"name": 3}, ("name",), "must be a text"),

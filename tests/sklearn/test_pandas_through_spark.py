@@ -50,5 +50,5 @@ def test_what_is_not_taken(spark):
         selector.fit(pd.DataFrame(X))
     for data in (polars.DataFrame({"a": [1]}), X, {"a": [1]}):
         for read in (spark_mlfs.read.table, spark_mlfs.read.text):
-            with pytest.raises(ParameterError, match="spark_mlfs.rank"):
+            with pytest.raises(ParameterError, match=r"spark_mlfs.rank"):
                 read(spark, data, "a", "b")

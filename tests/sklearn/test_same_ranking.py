@@ -93,7 +93,7 @@ LEARNERS = [(registry, classes, name) for registry, classes in ((EXTRACTORS, EXT
             for name in registry]  # fmt: skip
 
 
-@pytest.mark.parametrize("registry, classes, name", LEARNERS, ids=[name for _, _, name in LEARNERS])
+@pytest.mark.parametrize(("registry", "classes", "name"), LEARNERS, ids=[name for _, _, name in LEARNERS])
 def test_extractors_and_classifiers_learn_the_same(spark, registry, classes: EstimatorClasses, name):
     x, y = example()
     x, y = np.concatenate([x, x[:100]]), np.concatenate([y, y[:100]])

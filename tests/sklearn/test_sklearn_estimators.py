@@ -42,13 +42,13 @@ def checks():
             yield pytest.param(estimator, check, id=f"{name}-{getattr(check, 'func', check).__name__}", marks=marks)
 
 
-@pytest.mark.parametrize("estimator, check", list(checks()))
+@pytest.mark.parametrize(("estimator", "check"), list(checks()))
 @pytest.mark.filterwarnings("ignore")
 def test_rules_of_scikit_learn(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("classes, name", CLASSES, ids=[name for _, name in CLASSES])
+@pytest.mark.parametrize(("classes", "name"), CLASSES, ids=[name for _, name in CLASSES])
 def test_every_entry_has_a_class_with_its_parameters(classes, name):
     """Named, with defaults and documented, in the written source; clone keeps every value, and names go out."""
     entry, cls = classes.registry[name], classes[name]
@@ -171,7 +171,7 @@ def test_an_entry_from_outside_has_a_class():
 
 
 @pytest.mark.parametrize(
-    "values, what",
+    ("values", "what"),
     [
         ({"method": "jmy"}, "there is no method 'jmy'; did you mean 'jmi'"),
         ({"method_params": {"bins": 3}}, "method 'scls' has no parameter 'bins'"),

@@ -218,7 +218,7 @@ def test_what_cannot_be_used_is_one_line(case):
 
 
 @pytest.mark.parametrize(
-    "values, what",
+    ("values", "what"),
     [
         ({"method": "jmii"}, "did you mean 'jmi'?"),
         ({"bins": 3}, "method 'scls' has no parameter 'bins'; did you mean 'num_bins'?"),
@@ -234,7 +234,7 @@ def test_wrong_parameters_are_one_line(values, what):
 
 def test_a_spark_frame_is_told_what_to_call(spark):
     frame = spark.createDataFrame([(1.0,)], ["a"])
-    with pytest.raises(DataError, match="spark_mlfs.JMISelector"):
+    with pytest.raises(DataError, match=r"spark_mlfs.JMISelector"):
         spark_mlfs.rank(frame, Y)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def test_gradients_are_the_slopes_of_the_loss(hidden, noisy):
     X, Y = rng.normal(size=(9, 6)), (rng.random((9, 3)) < 0.5).astype(float)
     widths = [6, *hidden, 3]
     parameters = [rng.normal(0, 0.3, 6)]
-    for a, b in zip(widths[:-1], widths[1:], strict=True):
+    for a, b in itertools.pairwise(widths):
         parameters += [rng.normal(size=(a, b)), rng.normal(size=b)]
     noise = rng.random(X.shape) if noisy else None
     _, gradients = loss_and_gradients(parameters, X, Y, 0.3, noise)

@@ -219,7 +219,7 @@ def test_csfs_with_unlabelled_rows(unknown, mu):
 
 
 def test_warm_start_and_a_penalty_that_keeps_nothing(case):
-    X, _, gram = case
+    _X, _, gram = case
     near = l21.csfs(gram, 30.0).weights
     assert agree(l21.csfs(gram, 15.0, start=near).weights, l21.csfs(gram, 15.0).weights, 1e-5)
     top = 2 * np.linalg.norm(gram.C, axis=1).max()
@@ -240,7 +240,7 @@ def test_a_row_that_shrank_too_far_comes_back():
     strongest = int(np.argmax(np.linalg.norm(W, axis=1)))
     dropped[strongest] *= 1e-12
     before = state.objective(dropped, np.linalg.norm(dropped, axis=1))
-    back, norms, after = state.bring_back(dropped, np.linalg.norm(dropped, axis=1))
+    _back, norms, after = state.bring_back(dropped, np.linalg.norm(dropped, axis=1))
     assert norms[strongest] > 1e-3 and after < before
     assert state.bring_back(W, np.linalg.norm(W, axis=1)) is None
 

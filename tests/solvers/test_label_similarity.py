@@ -35,7 +35,7 @@ def test_equals_exact_fractions_row_by_row(Y, jaccard):
 @settings(max_examples=60, deadline=None)
 @given(label_matrices)
 def test_symmetric_in_0_1_and_1_only_for_equal_labelsets(Y):
-    table, codes, _ = similarity_of(Y)
+    table, _codes, _ = similarity_of(Y)
     s = table.dense()
     assert (s == s.T).all() and (s >= 0).all() and (s <= 1).all()
     some = np.asarray(table.members.sum(axis=1)).ravel() > 0

@@ -94,9 +94,9 @@ def same_per_anchor(ours, naive, weights=None, tolerance=1e-11):
     close(gradient, sum(g for g, _ in got.values()), 1e-10)
 
 
-@pytest.mark.parametrize("size, tile", [(10**9, 1000), (23, 10), (7, 2)])
+@pytest.mark.parametrize(("size", "tile"), [(10**9, 1000), (23, 10), (7, 2)])
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("k, s_min, lam", [(3, 1.0, 1.0), (1, 1.0, 0.5), (2, 0.4, 2.0)])
+@pytest.mark.parametrize(("k", "s_min", "lam"), [(3, 1.0, 1.0), (1, 1.0, 0.5), (2, 0.4, 2.0)])
 def test_gradient_and_loss_of_every_anchor(size, tile, sparse, k, s_min, lam):
     X, Y = planted(40)
     X[30:35] = X[:5]
@@ -286,8 +286,5 @@ def test_planted_features_come_first(mode):
     X = rng.normal(size=(200, 8))
     X[:, :2] += 4 * Y
     ours = InBlocks(standardise(X), Y, tile=512)
-    if mode == "closed":
-        scores = margin.closed(ours.evaluate(np.ones(8))[1])
-    else:
-        scores = margin.convex(ours.evaluate, 8).weights
+    scores = margin.closed(ours.evaluate(np.ones(8))[1]) if mode == "closed" else margin.convex(ours.evaluate, 8).weights
     assert set(np.argsort(-scores)[:2]) == {0, 1}

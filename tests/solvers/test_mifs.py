@@ -46,7 +46,7 @@ def test_iterates_equal_the_naive_ones(constraint, beta, steps):
     ours = heat_laplacian(neighbours, squared)
     np.testing.assert_allclose(ours.toarray(), L, atol=1e-12)
     got = mifs(gram, 0.7, beta, 1.5, 3, constraint, X, Y, ours, tol=0, max_iter=steps)
-    trace, W, V, B = oracle.mifs(X, Y, L, 0.7, beta, 1.5, 3, steps, constraint)
+    trace, W, _V, B = oracle.mifs(X, Y, L, 0.7, beta, 1.5, 3, steps, constraint)
     size = np.linalg.norm(B, axis=1)
     assert agree(got.weights, W * size, 1e-8) and falls(got.objective)
     np.testing.assert_allclose(got.objective, trace, rtol=1e-8)
@@ -83,7 +83,7 @@ def test_real_sets_converge(name, data_dir):
     got = mifs(gram, X=operator, Y=Y, laplacian=L)
     assert got.converged and falls(got.objective)
     if n < 700:
-        trace, W, _, _ = oracle.mifs(X, Y, L.toarray(), 1.0, 0.1, 1.0, 2, 25)
+        trace, _W, _, _ = oracle.mifs(X, Y, L.toarray(), 1.0, 0.1, 1.0, 2, 25)
         np.testing.assert_allclose(got.objective[:25], trace, rtol=1e-8)
 
 

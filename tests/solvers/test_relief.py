@@ -74,7 +74,7 @@ def hamming(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
     return relief.hamming_scores(total)
 
 
-BOTH = pytest.mark.parametrize("kernel, naive", [(pairwise, oracle.pairwise), (hamming, oracle.hamming)])
+BOTH = pytest.mark.parametrize(("kernel", "naive"), [(pairwise, oracle.pairwise), (hamming, oracle.hamming)])
 
 
 def planted(n=90, d=8, q=4, seed=0):
@@ -86,7 +86,7 @@ def planted(n=90, d=8, q=4, seed=0):
 
 
 @BOTH
-@pytest.mark.parametrize("size, tile", [(10**9, 1000), (37, 16), (5, 3)])
+@pytest.mark.parametrize(("size", "tile"), [(10**9, 1000), (37, 16), (5, 3)])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_equals_the_loops_for_any_blocks(kernel, naive, size, tile, sparse):
     X, Y = planted(60)
@@ -143,7 +143,7 @@ def test_planted_features_come_first(kernel, naive):
 
 
 def test_pair_sizes_and_filter():
-    X, Y = planted(50, q=5)
+    _X, Y = planted(50, q=5)
     Y[:, 4] = 0
     Y[:3, 4] = 1
     members, _, counts = labelset_codes(Y)

@@ -55,7 +55,7 @@ def test_phi3_takes_whole_eigenspaces_within_labelsets_too(seed, k):
 @given(st.integers(0, 10**6), st.sampled_from(CRITERIA), st.sampled_from([0.05, 0.3, 0.7]))
 def test_small_graphs_with_isolated_rows(seed, criterion, rate):
     X, Y = planted(25, 4, 4, seed, rate)
-    members, codes, counts = labelset_codes(Y)
+    members, _codes, counts = labelset_codes(Y)
     degree = LabelsetSimilarity(members, Y.sum(axis=0)).degrees(counts)
     if not degree.any():
         with pytest.raises(DataError, match="no edge"):

@@ -8,6 +8,7 @@ larger than it announced. All of it to the bit. A class without an example here 
 from __future__ import annotations
 
 import importlib
+import itertools
 import pkgutil
 from dataclasses import fields, replace
 from functools import cache
@@ -400,7 +401,7 @@ def blocks_of(statistic, block, profile):
         fold = group_of(block.ids) * folds // 60
         return [block.take(part) for f in np.unique(fold) for part in np.array_split(np.flatnonzero(fold == f), 2) if len(part)]
     cuts = np.linspace(0, block.n, PARTS + 1).astype(int)
-    return [block.part(a, z) for a, z in zip(cuts[:-1], cuts[1:], strict=True)]
+    return [block.part(a, z) for a, z in itertools.pairwise(cuts)]
 
 
 BY_RESULT = (sample.SampledRows, neighbours.RowsById, lift.FirstRows)  # rows held in any order; the result puts them in theirs
@@ -510,7 +511,7 @@ def test_what_a_profile_bounds(name):
     """The numbers that sizes follow from, of the rows together and merged from parts, against the matrices."""
     block, profile = case(name)
     cuts = np.linspace(0, block.n, PARTS + 1).astype(int)
-    parts = [profile_block(block.part(a, z), WIDTH[name]) for a, z in zip(cuts[:-1], cuts[1:], strict=True)]
+    parts = [profile_block(block.part(a, z), WIDTH[name]) for a, z in itertools.pairwise(cuts)]
     merged = parts[0]
     for part in parts[1:]:
         merged = Profile.decode(bytes(merged.merge(part).encode()))
@@ -562,7 +563,7 @@ def test_sizes_are_announced_tightly():
             assert size <= statistic.state_bytes(profile) <= 15 * size + 4096, (name, statistic.key()[0])
 
 
-@pytest.mark.parametrize("kind, name", [(kind, name) for kind, (names, _) in EXAMPLES.items() for name in names])
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (names, _) in EXAMPLES.items() for name in names])
 def test_laws(kind, name):
     block = case(name)[0]
     found = EXAMPLES[kind][1](name)

@@ -3,6 +3,7 @@ the features and the rows are cut, and no process holds more than its share."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -113,7 +114,7 @@ def test_a_feature_alone_has_the_bits_it_has_among_others():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("method, given", RUNS, ids=lambda v: str(v))
+@pytest.mark.parametrize(("method", "given"), RUNS, ids=lambda v: str(v))
 def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch):
     whole = scores(engine(kind), method, given)
     for budget in (1 << 30, 1 << 19):
@@ -149,7 +150,7 @@ def test_stored_counts_against_full_tables(kind):
 
 
 @pytest.mark.parametrize("kind", ["binary", "counts", "signed", "unknown"])
-@pytest.mark.parametrize("method, given", MOMENTS, ids=lambda v: str(v))
+@pytest.mark.parametrize(("method", "given"), MOMENTS, ids=lambda v: str(v))
 def test_moments_of_stored_values_against_dense_ones(kind, method, given, monkeypatch):
     one = scores(engine(kind), method, given).values
     assert moments.thin(engine(kind).profile)
@@ -180,7 +181,7 @@ def heavy_block(kind, graded, weighted, dense=False):
     return block
 
 
-@pytest.mark.parametrize("graded, weighted", [(True, False), (True, True), (False, True)])
+@pytest.mark.parametrize(("graded", "weighted"), [(True, False), (True, True), (False, True)])
 @pytest.mark.parametrize("kind", ["binary", "counts", "signed"])
 def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monkeypatch):
     """Grades and weights beyond int64: as dense tables of the same have them, to the bit wherever rows and features are cut."""
@@ -199,10 +200,10 @@ def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monk
         if not statistic.sharded:
             continue
         for cuts_ in ((0, 100, 101, 450, block.n), tuple(range(0, block.n + 1, 50))):
-            parts = [block.part(a, z) for a, z in zip(cuts_[:-1], cuts_[1:], strict=True)]
+            parts = [block.part(a, z) for a, z in itertools.pairwise(cuts_)]
             edges = np.arange(0, held.num_features + 1, 5)
             pieces = [[*statistic.shards([part], held.profile, edges)] for part in parts]
-            for i, (a, z) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+            for i, (a, z) in enumerate(itertools.pairwise(edges)):
                 state = pieces[0][i]
                 for other in pieces[1:]:
                     assert len(encode(compact(other[i]))) <= statistic.shard_bytes(held.profile, a, z)
@@ -227,7 +228,7 @@ def test_two_words_hold_what_leaves_int64():
     assert (above.astype(object) * (1 << 40) + low.astype(object) == exact_).all()
 
 
-@pytest.mark.parametrize("method, given", HEAVY[:2], ids=lambda v: str(v))
+@pytest.mark.parametrize(("method", "given"), HEAVY[:2], ids=lambda v: str(v))
 def test_grades_of_sparse_wide_rows_take_no_table_of_features_and_labels(method, given):
     """2000 features by 5000 labels: 800 MB as a table; the driver takes 8 MB, a worker 16 MB."""
     rng = np.random.default_rng(1)

@@ -44,7 +44,7 @@ KINDS = {
 @pytest.mark.parametrize("correction", ["none", "miller-madow"])
 @pytest.mark.parametrize("crowded", [False, True])
 def test_informations_of_stored_counts(kind, correction, crowded):
-    block, x, y = rows(KINDS[kind], crowded=crowded)
+    block, _x, y = rows(KINDS[kind], crowded=crowded)
     profile = profile_block(block, y.shape[1])
     coding = plan_coding(profile, 4, "width")
     assert coding.sparse

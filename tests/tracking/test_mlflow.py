@@ -7,6 +7,7 @@ import os
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -77,7 +78,7 @@ def test_a_selection_is_logged(fitted, store):
     assert sorted(os.listdir(folder)) == ["ranking.csv", "ranking.parquet", "report.html", "summary.json"]
     assert pd.read_csv(f"{folder}/ranking.csv")["name"].tolist() == model.ranking["name"].tolist()
     pd.testing.assert_frame_equal(pd.read_parquet(f"{folder}/ranking.parquet"), model.ranking)
-    report = open(f"{folder}/report.html", encoding="utf-8").read()
+    report = Path(folder, "report.html").read_text(encoding="utf-8")
     assert all(f"<td>{name}</td>" in report for name in model.selectedFeatureNames)
 
 
@@ -173,11 +174,11 @@ def test_what_a_tagger_refuses(spark, fitted):
     by_place = pd.DataFrame(table.to_numpy())
     assert steps.predict(by_place)[1].tobytes() == steps.predict(table)[1].tobytes()
     for cells in ([[1.0] * 12, [1.0] * 11], [[1.0] * 12, None], [["a"] * 12] * 2, [[[1.0]], [[1.0, 2.0]]]):
-        with pytest.raises(DataError, match="^the cells of 'x' are not arrays of 12 numbers each$"):
+        with pytest.raises(DataError, match=r"^the cells of 'x' are not arrays of 12 numbers each$"):
             steps.predict(pd.DataFrame({"x": cells}))
     with pytest.raises(ParameterError, match="ends with a classifier"):
         Steps.of([pipeline.stages[0]])
-    with pytest.raises(ParameterError, match="not SQLTransformer; log the pipeline with spark_mlfs.mlflow.log_model"):
+    with pytest.raises(ParameterError, match=r"not SQLTransformer; log the pipeline with spark_mlfs.mlflow.log_model"):
         Steps.of([SQLTransformer(statement="SELECT * FROM __THIS__"), *pipeline.stages])
 
 
