@@ -15,7 +15,8 @@ whole section, since the options and parameters of one are not those of the othe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Literal, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
 
 from .. import params
 from ..blocks.grades import SETTINGS as GRADING
@@ -23,7 +24,7 @@ from ..blocks.grades import Grades
 from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError, renamed
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Choice, Integer, Number
+from ..params import Choice, Integer, Parameter
 from ..pipeline import Request
 from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
@@ -36,12 +37,12 @@ from .shared import mapping_in, names_in
 DEFAULT_FEATURES = SETTINGS["num_top_features"].parameter.default
 
 
-class DataChoice(Data):
+class DataChoice(Data, further=GRADING):
     """Data to read, and whether its labels are grades."""
 
-    graded_labels: bool = Field(False, description="labels are grades, numbers from 0 to 1 or in grade_range")
-    grade_range: list[float] | None = Field(None, description="what grades go from and to")
-    label_cuts: list[float] | None = Field(None, description="a label is positive where its grade is at least this")
+    graded_labels: bool
+    grade_range: list[float] | None
+    label_cuts: list[float] | None
 
     def grades(self) -> Grades | None:
         """How labels that are grades are read; `ParameterError` where that makes no sense, or the format has none."""
@@ -54,14 +55,27 @@ class DataChoice(Data):
         return grades
 
 
+class _Divisor:
+    """A number of folds."""
+
+    def accept(self, value: Any) -> int:
+        folds = Integer(0, 60).accept(value)
+        if folds == 1 or (folds and 60 % folds):
+            raise ValueError
+        return folds
+
+    def __str__(self) -> str:
+        return "0 or a divisor of 60 from 2"
+
+
 class MethodChoice(Section):
     """Method to rank with."""
 
     name: str = Field(DEFAULT_METHOD, description="name of a method")
-    parameters: dict[str, Any] = Field(default_factory=dict, description="the method's own parameters")
+    parameters: dict[str, Any] = Field({}, description="the method's own parameters")
     screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
-    grid: dict[str, list[Any]] = Field(default_factory=dict, description="values of the method's parameters to try")
-    folds: Literal[0, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60] = Field(5, description="folds that the grid is judged by")
+    grid: dict[str, list[Any]] = Field({}, description="values of the method's parameters to try")
+    folds: int = Field(5, _Divisor(), "folds that the grid is judged by")
 
 
 class Held(Section):
@@ -103,7 +117,7 @@ class ClassifierChoice(Section):
     """Classifier of the selected features; none: no pipeline is fitted."""
 
     name: str | None = Field(None, description="name of a classifier")
-    parameters: dict[str, Any] = Field(default_factory=dict, description="the classifier's own parameters")
+    parameters: dict[str, Any] = Field({}, description="the classifier's own parameters")
 
     def checked(self) -> dict[str, Any]:
         """Every parameter of the classifier; `ParameterError` for a wrong name or value."""
@@ -113,25 +127,18 @@ class ClassifierChoice(Section):
         return params.check(classifier.parameters, self.parameters, f"classifier {classifier.name!r}")
 
 
-def _field(setting: Setting) -> tuple[Any, Any]:
-    """A setting as a field of [selection]: type and bounds of its parameter; None where the file and the flags leave it out."""
-    p, kind = setting.parameter, setting.parameter.constraint
+def _key(setting: Setting) -> Parameter:
+    """A setting as a key of [selection]; None where the file and the flags leave it out."""
+    p = setting.parameter
     doc = f"{p.doc} (mode {either(setting.modes)})" if setting.modes[0] in RULES else p.doc
-    if isinstance(kind, Choice):
-        return Literal[kind.options] | None, Field(None, description=doc)
-    assert isinstance(kind, (Integer, Number))
-    bounds: dict[str, Any] = {"gt" if getattr(kind, "above", False) else "ge": kind.low, "le": kind.high}
-    return (int if isinstance(kind, Integer) else float) | None, Field(None, description=doc, **bounds)
+    return replace(p, name=setting.key or p.name, default=None, doc=doc)
 
 
-_SELECTION = {
-    "mode": (Literal[RULES] | None, Field(None, description="rule instead of a number")),
-    "order": (
-        Literal["rank", "index"] | None,
-        Field(None, description="order of the kept features: as ranked, or as in the data"),
-    ),
-    **{key: _field(setting) for key, setting in KEYS.items()},
-}
+_SELECTION = (
+    Parameter("mode", None, Choice(RULES), "rule instead of a number"),
+    Parameter("order", None, Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data"),
+    *map(_key, KEYS.values()),
+)
 
 
 class Selection(Section, further=_SELECTION):
@@ -172,19 +179,19 @@ class RunSettings(Section):
     overwrite: bool = Field(False, description="replace the output of an earlier run")
     seed: int = Field(0, description="seed of a method that draws at random")
     report: bool = Field(True, description="write report.html")
-    driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20, description="largest statistic the driver takes, in bytes")
-    worker_bytes: int = Field(WORKER_BYTES, ge=1 << 20, description="rows and statistics one worker process holds, in bytes")
+    driver_bytes: int = Field(DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes")
+    worker_bytes: int = Field(WORKER_BYTES, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
 
 
 class RunConfig(Section):
     """A run of `select`."""
 
-    data: DataChoice = Field(default_factory=DataChoice)
-    method: MethodChoice = Field(default_factory=MethodChoice)
-    selection: Selection = Field(default_factory=Selection)
-    constraints: Held = Field(default_factory=Held)
-    classifier: ClassifierChoice = Field(default_factory=ClassifierChoice)
-    run: RunSettings = Field(default_factory=RunSettings)
+    data: DataChoice = DataChoice()
+    method: MethodChoice = MethodChoice()
+    selection: Selection = Selection()
+    constraints: Held = Held()
+    classifier: ClassifierChoice = ClassifierChoice()
+    run: RunSettings = RunSettings()
 
     def request(self) -> Request:
         """The checked method and parameters; the run's seed goes to a method that takes one and has none of its own."""

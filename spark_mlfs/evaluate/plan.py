@@ -24,6 +24,7 @@ from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..methods import METHODS
+from ..params import Integer, Number
 from ..pipeline import Request
 from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
@@ -44,7 +45,7 @@ class DataSet(Data):
 
     name: str = Field(description="what it is called in tables")
     test_path: str | list[str] | None = Field(None, description="test rows, where the data come divided; same format and options")
-    rows: int | None = Field(None, ge=2, description="so many rows at most, those of the smallest seeded hash of their ids")
+    rows: int | None = Field(None, Integer(2), "so many rows at most, those of the smallest seeded hash of their ids")
     screen: str | None = Field(None, description="filter in front of every method that has none of its own, such as chi2:1000")
 
 
@@ -53,11 +54,11 @@ class MethodEntry(Section):
 
     name: str = Field(description="name of a method")
     title: str | None = Field(None, description="what it is called in tables; the name if nothing is said")
-    parameters: dict[str, Any] = Field(default_factory=dict)
-    grid: dict[str, list[Any]] = Field(default_factory=dict, description="values that the inner folds choose from")
+    parameters: dict[str, Any] = Field({})
+    grid: dict[str, list[Any]] = Field({}, description="values that the inner folds choose from")
     screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
-    include: list[str | int] = Field(default_factory=list, description="features that rank first in every split")
-    exclude: list[str | int] = Field(default_factory=list, description="features that the method does not see")
+    include: list[str | int] = Field([], description="features that rank first in every split")
+    exclude: list[str | int] = Field([], description="features that the method does not see")
 
 
 class ExtractorEntry(Section):
@@ -65,7 +66,7 @@ class ExtractorEntry(Section):
 
     name: str = Field(description="name of an extractor")
     title: str | None = None
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    parameters: dict[str, Any] = Field({})
 
 
 class ClassifierEntry(Section):
@@ -73,7 +74,7 @@ class ClassifierEntry(Section):
 
     name: str = Field("mlknn", description="name of a classifier")
     title: str | None = None
-    parameters: dict[str, Any] = Field(default_factory=dict)
+    parameters: dict[str, Any] = Field({})
 
 
 class Choose(Section):
@@ -81,8 +82,8 @@ class Choose(Section):
 
     metric: str = "averagePrecision"
     metrics: str = "standard"
-    folds: int = Field(3, ge=2, le=30)
-    sizes: list[int | str] = Field(default_factory=list, description="the sizes it is judged at; those of the protocol")
+    folds: int = Field(3, Integer(2, 30))
+    sizes: list[int | str] = Field([], description="the sizes it is judged at; those of the protocol")
     size: bool = Field(False, description="choose the number of features, too")
 
 
@@ -90,10 +91,10 @@ class ProtocolEntry(Section):
     """How the rows are divided and what is measured."""
 
     folds: str = Field("5-fold", description="5-fold, 10x5-fold, 30x50/50, stratified 5-fold, files")
-    sizes: list[int | str] = Field(default_factory=lambda: list(SIZES), description="numbers of features, or shares such as 10%")
-    metrics: list[str] = Field(default_factory=lambda: ["standard"])
-    choose: Choose = Field(default_factory=Choose)
-    noise: float = Field(0.0, ge=0, lt=100, description="Gaussian noise, as a share of each feature's standard deviation")
+    sizes: list[int | str] = Field([*SIZES], description="numbers of features, or shares such as 10%")
+    metrics: list[str] = Field(["standard"])
+    choose: Choose = Choose()
+    noise: float = Field(0.0, Number(0, 100), "Gaussian noise, as a share of each feature's standard deviation")
     seed: int = 0
     all_features: bool = True
 
@@ -103,11 +104,11 @@ class Run(Section):
 
     output: str | None = None
     overwrite: bool = False
-    parallelism: int | None = Field(None, ge=1, description="trials at a time; as many as this machine has cores, at most 8")
-    driver_bytes: int = Field(DRIVER_BYTES, ge=1 << 20, description="largest statistic the driver takes, in bytes")
-    worker_bytes: int = Field(WORKER_BYTES, ge=1 << 20, description="rows and statistics one worker process holds, in bytes")
-    figures: list[str] = Field(default_factory=list, description="formats of figures as files: pdf, svg, png")
-    tables: list[str] = Field(default_factory=list, description="formats of tables as files: latex")
+    parallelism: int | None = Field(None, Integer(1), "trials at a time; as many as this machine has cores, at most 8")
+    driver_bytes: int = Field(DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes")
+    worker_bytes: int = Field(WORKER_BYTES, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
+    figures: list[str] = Field([], description="formats of figures as files: pdf, svg, png")
+    tables: list[str] = Field([], description="formats of tables as files: latex")
 
 
 class Comparison(Section):
@@ -116,12 +117,12 @@ class Comparison(Section):
     title: str = "Comparison"
     notes: str = Field("", description="what the page says at the top, and paragraph by paragraph at the end")
     published: str | None = Field(None, description="CSV with columns data, method, metrics, metric, value[, spread]")
-    data: list[DataSet] = Field(min_length=1)
-    method: list[MethodEntry] = Field(default_factory=list)
-    extractor: list[ExtractorEntry] = Field(default_factory=list)
-    classifier: list[ClassifierEntry] = Field(default_factory=lambda: [ClassifierEntry()])
-    protocol: ProtocolEntry = Field(default_factory=ProtocolEntry)
-    run: Run = Field(default_factory=Run)
+    data: list[DataSet] = Field([])
+    method: list[MethodEntry] = Field([])
+    extractor: list[ExtractorEntry] = Field([])
+    classifier: list[ClassifierEntry] = Field([ClassifierEntry()])
+    protocol: ProtocolEntry = ProtocolEntry()
+    run: Run = Run()
 
     def checked(self, where: str | None = None) -> Comparison:
         """The same with every name, parameter and size checked; `ParameterError` saying what is wrong."""
@@ -145,6 +146,8 @@ class Comparison(Section):
                 raise ParameterError(f"{at}two entries of [[{kind}]] are both called {twice!r}; give one of them another title")
 
     def _check_data(self, at: str) -> None:
+        if not self.data:
+            raise ParameterError(f"{at}[[data]] is missing: give a data set")
         for entry in self.data:
             if entry.format not in READERS:
                 raise ParameterError(f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}")

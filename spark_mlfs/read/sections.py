@@ -1,111 +1,76 @@
-"""Sections of a configuration as classes: annotated fields with defaults and bounds, checked when values are given.
+"""Sections of a configuration as classes: their keys are parameters, checked when values are given.
 
     class Run(Section):
         output: str | None = None
-        seed: int = Field(0, ge=0, description="…")
+        seed: int = Field(0, Integer(0), "…")
 
-Types: str, int, float, bool, None, `Any`, `Literal`, lists and dicts of these, unions, and other sections. The text of a flag
-becomes the number, or the truth value, that a field takes. A comparison or a run has some fifty keys: this page does what they
-need, and a cluster keeps the version of pydantic that it has.
+A key takes what the constraint of its type accepts, one of those of `params`, or its own. Types are lists, dicts and unions, too,
+and other sections. None is taken where it is the default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
+from dataclasses import replace
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+from ..params import Choice, Flag, Integer, Number, Parameter, Text, shown
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 MISSING: Any = object()
-SCALARS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
-BOUNDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
-    "ge": ("greater than or equal to", lambda value, bound: value >= bound),
-    "gt": ("greater than", lambda value, bound: value > bound),
-    "le": ("less than or equal to", lambda value, bound: value <= bound),
-    "lt": ("less than", lambda value, bound: value < bound),
-}
+SCALARS = {str: Text("a text"), int: Integer(), float: Number(), bool: Flag()}
 
 
-@dataclass(frozen=True)
-class FieldInfo:
-    """A key of a section: its default or what makes it, what it says, its bounds; `annotation` is its type."""
-
-    default: Any = MISSING
-    default_factory: Callable[[], Any] | None = None
-    description: str = ""
-    min_length: int = 0
-    bounds: tuple[tuple[str, float], ...] = ()
-    annotation: Any = None
-
-    def value(self) -> Any:
-        return self.default if self.default_factory is None else self.default_factory()
-
-    @property
-    def required(self) -> bool:
-        return self.default is MISSING and self.default_factory is None
-
-
-def Field(
-    default: Any = MISSING,
-    *,
-    default_factory: Callable[[], Any] | None = None,
-    description: str = "",
-    min_length: int = 0,
-    **bounds: float | None,
-) -> Any:
-    """A field with more than a default; `bounds`: ge, gt, le, lt, None for none."""
-    kept = tuple((name, bound) for name, bound in bounds.items() if bound is not None)
-    return FieldInfo(default, default_factory, description, min_length, kept)
+def Field(default: Any = MISSING, constraint: Any = None, description: str = "") -> Any:
+    """Return a key with more than a default; without a `constraint` it takes what its type says."""
+    return Parameter("", default, constraint, description)
 
 
 class InvalidValue(ValueError):
-    """A problem of a value: where (`path` of keys), which `kind` of error ("value", "section", "missing", "unknown"), the
-    words."""
+    """A problem of a value: where (`path` of keys), the words, and whether the last key is `unknown`."""
 
-    def __init__(self, path: tuple[str | int, ...], kind: str, words: str, value: Any = None) -> None:
+    def __init__(self, path: tuple[str | int, ...], words: str, unknown: bool = False) -> None:
         super().__init__(words)
-        self.path, self.kind, self.words, self.value = path, kind, words, value
+        self.path, self.words, self.unknown = path, words, unknown
 
     def within(self, *path: str | int) -> InvalidValue:
-        return InvalidValue((*path, *self.path), self.kind, self.words, self.value)
+        """Return the same problem of a value further down."""
+        return InvalidValue((*path, *self.path), self.words, self.unknown)
 
 
 class Section:
     """A table of keys. ``Section(**values)`` checks them; `given` are the keys that were not left to their defaults."""
 
-    fields: ClassVar[dict[str, FieldInfo]] = {}
+    fields: ClassVar[dict[str, Parameter]] = {}
     given: frozenset[str]
 
-    def __init_subclass__(cls, further: Mapping[str, tuple[Any, Any]] | None = None, **more: Any) -> None:
+    def __init_subclass__(cls, further: Iterable[Parameter] = (), **more: Any) -> None:
         super().__init_subclass__(**more)
-        kinds = {n: k for n, k in get_type_hints(cls).items() if n not in ("fields", "given") and get_origin(k) is not ClassVar}
-        kinds |= {name: kind for name, (kind, _) in (further or {}).items()}
-        values = {**{n: vars(cls).get(n, MISSING) for n in kinds}, **{n: value for n, (_, value) in (further or {}).items()}}
         cls.fields = dict(cls.fields)
-        for name, kind in kinds.items():
-            given = values[name]
-            if given is MISSING and name in cls.fields:
+        for name, kind in get_type_hints(cls).items():
+            if name == "given" or get_origin(kind) is ClassVar or (name in cls.fields and name not in vars(cls)):
                 continue
-            field = given if isinstance(given, FieldInfo) else FieldInfo(given)
-            bounds = (field.default, field.default_factory, field.description, field.min_length, field.bounds)
-            cls.fields[name] = FieldInfo(*bounds, annotation=kind)
+            default = vars(cls).get(name, MISSING)
+            field = default if isinstance(default, Parameter) else Field(default)
+            cls.fields[name] = replace(field, name=name, constraint=field.constraint or kind)
             if name in vars(cls):
                 delattr(cls, name)
+        cls.fields |= {parameter.name: parameter for parameter in further}
 
     def __init__(self, **values: Any) -> None:
-        for name in values:
-            if name not in self.fields:
-                raise InvalidValue((name,), "unknown", "unknown key", values[name])
+        unknown = next((name for name in values if name not in self.fields), None)
+        if unknown is not None:
+            raise InvalidValue((unknown,), "unknown key", True)
         for name, field in self.fields.items():
-            if name in values:
-                setattr(self, name, checked(values[name], field.annotation, (name,), field))
-            elif field.required:
-                raise InvalidValue((name,), "missing", "is missing")
-            else:
-                setattr(self, name, field.value())
+            value = values.get(name, field.default)
+            if value is MISSING:
+                raise InvalidValue((name,), "is missing")
+            left = name not in values or (value is None and field.default is None)
+            setattr(self, name, deepcopy(value) if left else checked(value, field.constraint, (name,)))
         self.given = frozenset(values)
 
     @classmethod
@@ -127,7 +92,7 @@ class Section:
 
 
 def plain(value: Any, only_given: bool, only_set: bool) -> Any:
-    """Return a value with its sections as dicts."""
+    """Return a value with dicts in place of sections."""
     if isinstance(value, Section):
         return value.as_dict(only_given, only_set)
     if isinstance(value, list):
@@ -135,90 +100,47 @@ def plain(value: Any, only_given: bool, only_set: bool) -> Any:
     return value
 
 
-def checked(value: Any, kind: Any, path: tuple[str | int, ...], field: FieldInfo | None = None) -> Any:
-    """`value` in the type `kind`, within the field's bounds. Raises `InvalidValue`."""
-    given, value = value, _converted(value, kind, path)
-    if field is not None and value is not None:
-        if isinstance(value, list) and len(value) < field.min_length:
-            raise InvalidValue(path, "value", f"must have at least {field.min_length} item", given)
-        for name, bound in field.bounds:
-            words, holds = BOUNDS[name]
-            if isinstance(value, (int, float)) and not holds(value, bound):
-                raise InvalidValue(path, "value", f"must be {words} {bound:g}", given)
-    return value
-
-
-def _converted(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
+def checked(value: Any, kind: Any, path: tuple[str | int, ...]) -> Any:
+    """Return a value as a type or a constraint of `params` takes it. Raises `InvalidValue`."""
     origin, inner = get_origin(kind), get_args(kind)
+    said: Any = kind
     if kind is Any:
         return value
     if origin in (Union, UnionType):
-        return _of_union(value, inner, path)
-    if kind is NoneType:
-        if value is not None:
-            raise InvalidValue(path, "value", "must be left out", value)
-        return None
-    if origin is Literal:
-        if not any(value == option and type(value) is type(option) for option in inner):
-            words = [repr(option) for option in inner]
-            raise InvalidValue(path, "value", f"must be {', '.join(words[:-1])}{' or ' * (len(words) > 1)}{words[-1]}", value)
-        return value
+        return _of_union(value, [each for each in inner if each is not NoneType], path)
     if origin is list:
-        if not isinstance(value, (list, tuple)):
-            raise InvalidValue(path, "value", "must be a list", value)
-        return [_converted(item, inner[0], (*path, i)) for i, item in enumerate(value)]
-    if origin is dict:
-        if not isinstance(value, Mapping):
-            raise InvalidValue(path, "value", "must be a table of keys", value)
-        return {str(name): _converted(item, inner[1], (*path, str(name))) for name, item in value.items()}
-    if isinstance(kind, type) and issubclass(kind, Section):
+        if isinstance(value, (list, tuple)):
+            return [checked(item, inner[0], (*path, k)) for k, item in enumerate(value)]
+        said = "a list"
+    elif origin is dict:
+        if isinstance(value, Mapping):
+            return {str(name): checked(item, inner[1], (*path, str(name))) for name, item in value.items()}
+        said = "a table of keys"
+    elif isinstance(kind, type) and issubclass(kind, Section):
         if isinstance(value, kind):
             return value
-        if not isinstance(value, Mapping):
-            raise InvalidValue(path, "section", "must be a section (a table of keys)", value)
+        if isinstance(value, Mapping):
+            try:
+                return kind.of(value)
+            except InvalidValue as error:
+                raise error.within(*path) from None
+        said = "a section (a table of keys)"
+    else:
+        said = Choice(inner) if origin is Literal else SCALARS.get(kind, kind)
         try:
-            return kind.of(value)
-        except InvalidValue as error:
-            raise error.within(*path) from None
-    return _of_scalar(value, kind, path)
-
-
-def _of_union(value: Any, kinds: tuple[Any, ...], path: tuple[str | int, ...]) -> Any:
-    """The member whose type the value has already, else the first that it can become."""
-    if value is None and NoneType in kinds:
-        return None
-    kinds = tuple(kind for kind in kinds if kind is not NoneType)
-    if type(value) in kinds:
-        return value
-    first: InvalidValue | None = None
-    for kind in kinds:
-        try:
-            return _converted(value, kind, path)
-        except InvalidValue as error:
-            if first is None or len(error.path) > len(first.path):  # the member that got furthest tells most
-                first = error
-    assert first is not None
-    raise first
-
-
-def _of_scalar(value: Any, kind: type, path: tuple[str | int, ...]) -> Any:
-    if kind is bool:
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, str) and value.lower() in ("true", "false"):
-            return value.lower() == "true"
-    elif isinstance(value, bool):
-        pass
-    elif kind is str:
-        if isinstance(value, str):
-            return value
-    elif isinstance(value, (int, str)) or (kind is float and isinstance(value, float)) or (kind is int and _whole(value)):
-        try:
-            return kind(value)
-        except (ValueError, OverflowError):
+            whole = isinstance(said, Integer) and isinstance(value, float) and value.is_integer()
+            return said.accept(int(value) if whole else value)
+        except (ValueError, TypeError, OverflowError):
             pass
-    raise InvalidValue(path, "value", f"must be {SCALARS[kind]}", value)
+    raise InvalidValue(path, f"must be {said}, not {shown(value)}")
 
 
-def _whole(value: Any) -> bool:
-    return isinstance(value, float) and value.is_integer()
+def _of_union(value: Any, kinds: list[Any], path: tuple[str | int, ...]) -> Any:
+    """Return the value as the first type that takes it; a text stays one where it may."""
+    problem = InvalidValue((), "")
+    for kind in sorted(kinds, key=lambda kind: kind is not str):
+        try:
+            return checked(value, kind, path)
+        except InvalidValue as error:
+            problem = max(problem, error, key=lambda each: len(each.path))  # the type that got furthest tells most
+    raise problem

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, get_args
 
 from ..errors import ParameterError
-from ..params import from_json, shown, text_in
+from ..params import Choice, Flag, Integer, Number, Optional, Text, from_json, shown, text_in
 from . import READERS
 from .sections import Field, InvalidValue, Section
 
@@ -22,7 +24,7 @@ class Data(Section):
         None, description="file, folder, glob, list of them, or table name; none for the samples"
     )
     format: str | None = Field(None, description="name of a reader")
-    options: dict[str, Any] = Field(default_factory=dict, description="the reader's options")
+    options: dict[str, Any] = Field({}, description="the reader's options")
 
 
 def read_toml(file: str) -> dict[str, Any]:
@@ -93,30 +95,21 @@ def _too_deep(text: str) -> int:
 
 def explain(error: InvalidValue, file: str | None, root: type[Section]) -> str:
     """One line for what is wrong with a configuration whose sections `root` lists."""
-    path = list(error.path)
-    number = [part for part in path[1:2] if isinstance(part, int)]  # of a section that may stand several times
-    keys = [str(part) for part in path[1 + len(number) :]]
-    section = str(path[0]) if path else ""
+    section, *rest = error.path or ("",)
+    number = [part for part in rest[:1] if isinstance(part, int)]  # of a section that may stand several times
+    keys = [str(part) for part in rest[len(number) :]]
     heading = f"[[{section}]] {number[0] + 1}" if number else f"[{section}]"
-    if error.kind == "unknown":
-        sections = [section] if keys else []
-        key = keys[-1] if keys else section
-        fields = root.fields
-        known = list(_fields(fields[section].annotation)) if sections else list(fields)
-        owner = f"section {heading}" if sections else "the configuration"
-        near = get_close_matches(key, known, n=1)
-        if near:
-            hint = f"did you mean {near[0]!r}? "
-        else:  # a key under the wrong heading is the likely slip
-            home = next((name for name, field in fields.items() if key in _fields(field.annotation)), None)
-            hint = f"it belongs in [{home}]; " if home else ""
-        return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
-    where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file else _flag(section, keys)
-    if error.kind == "missing":
+    if not error.unknown:
+        where = f"{file}: {heading} {'.'.join(keys)}".rstrip() if file or not keys else _flag(str(section), keys)
         return f"{where} {error.words}"
-    if not keys:
-        return f"{file}: {heading} {error.words}, not {shown(error.value)}"
-    return f"{where} {error.words}, not {shown(error.value)}"
+    sections = {name: _keys_of(field.constraint) for name, field in root.fields.items()}
+    key, known = (keys[-1], sections[str(section)]) if keys else (str(section), list(sections))
+    owner = f"section {heading}" if keys else "the configuration"
+    near = get_close_matches(key, known, n=1)
+    home = next((name for name, of in sections.items() if key in of), None)
+    # a key under the wrong heading is the likely slip, where none is near
+    hint = f"did you mean {near[0]!r}? " if near else f"it belongs in [{home}]; " if home else ""
+    return f"{file}: {owner} has no key {key!r}; {hint}its keys are {', '.join(known)}"
 
 
 _FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode": "--selection-mode"}
@@ -124,19 +117,17 @@ _FLAGS = {"grid": "--grid", "parameters": "--set", "options": "--option", "mode"
 
 def _flag(section: str, keys: Sequence[str]) -> str:
     """The flag that gives a key."""
-    key = keys[0] if keys else section
+    key = keys[0]
     if key == "name" or (key == "folds" and section == "protocol"):
         key = section
     flag = _FLAGS.get(key, "--" + key.replace("_", "-"))
     return f"{flag} {keys[1]}=" if len(keys) > 1 and flag in ("--grid", "--set", "--option") else flag
 
 
-def _fields(annotation: Any) -> Mapping[str, Any]:
+def _keys_of(kind: Any) -> list[str]:
     """The keys of a section, or of each of a list of sections; a plain value has none."""
-    kinds = get_args(annotation) or (annotation,)
-    return next(
-        (kind.fields for kind in kinds if isinstance(kind, type) and issubclass(kind, Section)), {}
-    )  # a plain value has none
+    kinds = get_args(kind) or (kind,)
+    return next((list(each.fields) for each in kinds if isinstance(each, type) and issubclass(each, Section)), [])
 
 
 def reader_option(format: str, name: str, value: Any) -> Any:
@@ -146,67 +137,32 @@ def reader_option(format: str, name: str, value: Any) -> Any:
     signature = inspect.signature(reader[0]).parameters if reader else {}
     if name not in signature or name in ("spark", "path"):
         return value
-    kinds = str(signature[name].annotation)
-    if isinstance(value, str):
-        typed = _from_text(value, kinds)
-    elif isinstance(value, int) and not isinstance(value, bool) and "int" not in kinds and "float" in kinds:
-        typed = float(value)
-    else:
-        typed = value
-    if isinstance(typed, str) and not _fits(typed, kinds) and "Sequence" in kinds:
-        typed = [typed]
-    if not _fits(typed, kinds):
-        raise ParameterError(f"option {name!r} of format {format!r} must be {_in_words(kinds)}, not {shown(value)}")
-    return typed
+    kinds = str(signature[name].annotation).split(" | ")
+    for kind, (_, accept) in _KINDS.items():
+        if kind in kinds:
+            with contextlib.suppress(ValueError, TypeError, OverflowError):
+                return accept(value)
+    if isinstance(value, str) and "Sequence[str]" in kinds:
+        return [value]
+    words = [_KINDS[kind][0] if kind in _KINDS else kind for kind in kinds]
+    said = ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
+    raise ParameterError(f"option {name!r} of format {format!r} must be {said}, not {shown(value)}")
 
 
-_WORDS = {
-    "str": "a text",
-    "int": "a whole number",
-    "float": "a number",
-    "bool": "true or false",
-    "None": "none",
-    "Sequence[str]": "a list of texts",
-    "dict[str, str]": 'an object of texts, such as {"sep": ";"}',
+def _json(value: Any, kind: type) -> Any:
+    found = from_json(value) if isinstance(value, str) and value[:1] in "[{" else value
+    if isinstance(found, str) or not isinstance(found, kind):
+        raise ValueError
+    return found
+
+
+# the types of options, in the order in which a text is tried as them: what a user calls them, and what takes them
+_KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "None": ("none", Optional(Choice(())).accept),
+    "bool": ("true or false", Flag().accept),
+    "int": ("a whole number", Integer().accept),
+    "float": ("a number", Number().accept),
+    "Sequence[str]": ("a list of texts", partial(_json, kind=Sequence)),
+    "dict[str, str]": ('an object of texts, such as {"sep": ";"}', partial(_json, kind=Mapping)),
+    "str": ("a text", Text("a text").accept),
 }
-
-
-def _in_words(kinds: str) -> str:
-    """The types of an annotation as a user knows them."""
-    words = [_WORDS.get(kind, kind) for kind in kinds.split(" | ")]
-    return ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
-
-
-def _from_text(text: str, kinds: str) -> Any:
-    if "None" in kinds and text.lower() == "none":
-        return None
-    if "bool" in kinds and text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    for word, kind in (("int", int), ("float", float)):
-        if word in kinds:
-            try:
-                return kind(text)
-            except ValueError:
-                continue
-    if (text[:1] == "[" and "Sequence" in kinds) or (text[:1] == "{" and "dict" in kinds):
-        try:
-            return from_json(text)
-        except ValueError:
-            return text
-    return text
-
-
-def _fits(value: Any, kinds: str) -> bool:
-    if value is None:
-        return "None" in kinds
-    if isinstance(value, bool):
-        return "bool" in kinds
-    if isinstance(value, int):
-        return "int" in kinds or "float" in kinds
-    if isinstance(value, float):
-        return "float" in kinds
-    if isinstance(value, str):
-        return "str" in kinds.replace("Sequence[str]", "").replace("dict[str, str]", "")
-    if isinstance(value, Mapping):
-        return "dict" in kinds
-    return "Sequence" in kinds and isinstance(value, Sequence)

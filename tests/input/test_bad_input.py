@@ -213,7 +213,9 @@ EARLY = [
         *select("d.csv", "csv", *TABLE, "--selection-mode", "fwe", "--fdr", "0.1"),
     ),
     flags(
-        "rule that is none", r"--selection-mode must be 'fpr', .* not 'best'", *select("d.csv", "csv", "--selection-mode", "best")
+        "rule that is none",
+        r"--selection-mode must be one of 'fpr', .* not 'best'",
+        *select("d.csv", "csv", "--selection-mode", "best"),
     ),
     flags(
         "parameters of no classifier",

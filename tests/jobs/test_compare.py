@@ -432,6 +432,12 @@ def test_what_is_wrong_in_a_plan(tmp_path, old, new, told):
     assert told in str(error.value) and "\n" not in str(error.value)
 
 
+def test_a_plan_has_data():
+    for layer in ({}, {"data": []}):
+        with pytest.raises(ParameterError, match=r"p.toml: \[\[data\]\] is missing"):
+            comparison(layer, "p.toml")
+
+
 def test_what_is_wrong_in_the_flags(refused, tmp_path):
     assert "--config" in refused("compare", "--output", tmp_path / "x")
     assert "no such configuration file" in refused("compare", "--config", tmp_path / "none.toml")

@@ -94,7 +94,7 @@ def test_defaults():
         ("[selection]\npercentile = 0.5", "[selection]\nnum_top_feature = 5", ["[selection]", "'num_top_features'?"]),
         ("[selection]", "[select]", ["'select'", "'selection'?"]),
         ("[data]\n", "[data]\noutput = 'x'\n", ["[data]", "'output'", "belongs in [run]"]),
-        ("percentile = 0.5", "percentile = 1.5", ["percentile", "less than or equal to 1", "1.5"]),
+        ("percentile = 0.5", "percentile = 1.5", ["[selection] percentile must be a number from above 0 to 1, not 1.5"]),
         ("percentile = 0.5", "percentile = 0.5\nnum_top_features = 3", ["not both"]),
         ('output = "out"', "output = 3", ["[run] output", "a text"]),
         ("[run]", "[run", ["TOML", "line 14"]),
@@ -122,7 +122,7 @@ def test_missing_file():
 
 def test_mistaken_flags_are_named_as_flags():
     flags = {"data": {"format": "numbers"}, "run": {"output": "x"}, "selection": {"num_top_features": "0"}}
-    with pytest.raises(ParameterError, match="--num-top-features must be greater than or equal to 1, not '0'"):
+    with pytest.raises(ParameterError, match="--num-top-features must be a whole number, at least 1, not '0'"):
         configure(None, flags)
     with pytest.raises(ParameterError, match=r"num-top-features.*percentile.*not both"):
         configure(None, {**flags, "selection": {"num_top_features": "2", "percentile": "0.1"}})
@@ -213,9 +213,9 @@ def test_a_number_replaces_a_rule(file):
 @pytest.mark.parametrize(
     ("selection", "said"),
     [
-        ({"mode": "holm"}, "--selection-mode must be 'fpr', 'fdr'"),
-        ({"fdr": "1.5"}, "--fdr must be less than or equal to 1, not '1.5'"),
-        ({"stability_threshold": 0.5}, "--stability-threshold must be greater than 0.5"),
+        ({"mode": "holm"}, "--selection-mode must be one of 'fpr', 'fdr'"),
+        ({"fdr": "1.5"}, "--fdr must be a number from above 0 to 1, not '1.5'"),
+        ({"stability_threshold": 0.5}, "--stability-threshold must be a number from above 0.5 to 1"),
         ({"mode": "fwe", "fdr": 0.1}, "--fdr goes with --selection-mode fdr or knockoffs, not --selection-mode fwe"),
         ({"mode": "knockoffs", "combination": "cauchy"}, "--combination goes with --selection-mode fpr, fdr, fwe, not"),
         ({"mode": "fdr", "percentile": 0.1}, "--percentile or --selection-mode fdr, not both"),
