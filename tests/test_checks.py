@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.mark.parametrize("gate", ["ruff check", "ruff format --check", "mypy"])
-def test_the_gates_hold(gate):
+def test_it_holds(gate):
     """As pyproject.toml has them: over everything, mypy over the package."""
     done = subprocess.run([sys.executable, "-m", *gate.split()], cwd=ROOT, capture_output=True, text=True, check=False)
     assert not done.returncode, f"{gate}:\n{done.stdout}{done.stderr}"
