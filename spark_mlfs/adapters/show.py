@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ParameterError
+from ..markup import render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,29 +35,9 @@ def table(title: str, kept: pd.DataFrame, gains: Sequence[float]) -> str:
     """The first kept features as HTML, for a notebook: relevance as bars, the scores of picks as marks."""
     first = kept.iloc[:FIRST]
     values, marks = first["relevance"].to_numpy(float), _marks(first, gains)
-    right = "<td style='text-align:right'>"
-    lines = "".join(
-        f"<tr>{right}{rank}</td><td style='text-align:left'>{escape(str(name))}</td>{right}{value:.4g}</td>"
-        f"<td style='width:140px'><div style='position:relative'><div style='height:9px;border-radius:4px;background:#5b84e0;"
-        f"width:{share}%'></div>"
-        + (
-            f"<i style='position:absolute;top:-2px;left:{at}%;border-left:3px solid #c2541b;height:13px'></i>"
-            if mark == mark
-            else ""
-        )
-        + f"</div></td>{f'{right}{mark:.4g}' if mark == mark else '<td>'}</td></tr>"
-        for rank, name, value, share, mark, at in zip(
-            first["rank"], first["name"], values, _shares(values), marks, _shares(marks), strict=True
-        )
-    )
+    rows = zip(first["rank"], first["name"], values, _shares(values), marks, _shares(marks), strict=True)
     rest = len(kept) - len(first)
-    more = f"<p>and {rest} more; <code>.plot()</code> draws them, <code>.ranking</code> has all</p>" if rest > 0 else ""
-    what = f"<i style='border-left:3px solid #c2541b'></i> {MARK}" if len(gains) else ""
-    return (
-        f"<div><p><b>{escape(title)}</b></p><table><thead><tr><th>rank</th><th style='text-align:left'>feature</th>"
-        f"<th colspan=2 style='text-align:left'>relevance</th>"
-        f"<th>{what}</th></tr></thead><tbody>{lines}</tbody></table>{more}</div>"
-    )
+    return render("card.html.j2", title=title, rows=list(rows), picks=len(gains), rest=rest, mark=MARK)
 
 
 def plot(title: str, kept: pd.DataFrame, gains: Sequence[float] | np.ndarray, most: int = 30, ax: Any = None) -> Any:

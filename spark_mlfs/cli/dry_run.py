@@ -124,13 +124,13 @@ def scaled(sample: Profile, rows: int) -> Profile:
 
 
 def _of(held: dict[str, int]) -> str:
-    from ..report.tables import size
+    from ..markup import size
 
     return f"{size(held['needed'])} of {size(held['allowed'])}"
 
 
 def _in_words(found: dict[str, Any], config: RunConfig) -> str:
-    from ..report.tables import size
+    from ..markup import size
 
     looked = found["rows_looked_at"]
     kept = f"the {found['kept']} best" if found["kept"] else f"those that pass {config.selection.mode}"

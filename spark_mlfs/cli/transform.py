@@ -149,7 +149,7 @@ def _dry_run(
     form: str,
 ) -> int:
     """Says what would be written; returns the exit code."""
-    from ..report.tables import size
+    from ..markup import size
     from .dry_run import count_rows, lines_of
 
     rows = count_rows(spark, data_flags(args).get("path"), args.format, options, frame)

@@ -5,7 +5,7 @@ numbers.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -236,3 +236,22 @@ def published(path: str | None) -> pd.DataFrame | None:
     if "spread" not in table:
         table["spread"] = np.nan
     return table
+
+
+def metric_title(metric: str, kind: str = "standard") -> str:
+    """Return a metric's title, with its definition where that is not the standard one."""
+    return TITLES[metric] + ("" if kind == "standard" else f" ({kind})")
+
+
+def better(metric: str) -> str:
+    """Return which values of a metric are better."""
+    return "higher is better" if LARGER[metric] else "lower is better"
+
+
+def summary_rows(summary: Summary, metric: str) -> Iterator[tuple[str, list[tuple[str, str, bool]]]]:
+    """Yield each method with its cells by data set: mean and spread as texts, empty where there is none, and whether it is the
+    best."""
+    won, digits = best(summary, metric), decimals(summary)
+    for method in summary.mean.columns:
+        cells = zip(summary.mean[method], summary.spread[method], won[method], strict=True)
+        yield method, [("" if m != m else f"{m:.{digits}f}", "" if s != s else f"{s:.{digits}f}", top) for m, s, top in cells]

@@ -16,13 +16,13 @@ import numbers
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from html import escape
 from importlib import import_module, metadata
 from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import ParameterError
+from ..markup import render
 
 if TYPE_CHECKING:
     from ..ml.selectors import MultiLabelSelectorModel
@@ -146,23 +146,9 @@ def _files(model: Any, folder: Path | None, scratch: Path) -> list[Path]:
 
 def report_of(model: Any, most: int = 200) -> str:
     """The selected features of a model as a page: what ``report.html`` of a run says needs the run."""
-    from ..report.page import document
-
-    summary, kept = model.summary, len(model.selectedFeatures)
-    title = f"{summary['method']}: {kept} of {model.numFeatures} features"
-    shown = model.ranking.head(min(kept, most))
-    head = "".join(f"<th>{escape(str(name))}</th>" for name in shown.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(format(v, '.6g') if isinstance(v, float) else str(v))}</td>" for v in row) + "</tr>"
-        for row in shown.itertuples(index=False)
-    )
-    facts = "".join(f"<dt>{escape(str(k))}</dt><dd>{escape(str(v))}</dd>" for k, v in summary["parameters"].items())
-    body = (
-        f"<h1>{escape(title)}</h1><p class=lead>{summary['rows']} rows; the best {len(shown)} of the {kept} that are kept.</p>"
-        f"<section><div class=wide><table><tr>{head}</tr>{rows}</table></div></section>"
-        f"<section><h2>Parameters</h2><dl>{facts}</dl></section>"
-    )
-    return document(title, body)
+    shown, kept = model.ranking.head(min(len(model.selectedFeatures), most)), len(model.selectedFeatures)
+    rows, columns = list(shown.itertuples(index=False)), [str(name) for name in shown.columns]
+    return render("model.html.j2", summary=model.summary, kept=kept, features=model.numFeatures, columns=columns, rows=rows)
 
 
 def log_model(model: Any, artifact_path: str = "model", **options: Any) -> Any:

@@ -1,19 +1,16 @@
-"""The comparison page's figures, as HTML with inline SVG: no library, no script. Colours are the classes s0 ... s11 of the
-methods.
-"""
+"""The comparison page's figures as values, which templates draw. Colours are the classes s0 ... s11 of the methods."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
 
-from .figures import plot, scale, ticks
-from .tables import number
+from ..markup import number
+from .figures import Plot, ticks
 
 COLOURS = 12
 LIGHT = "2f63d6 d1495b 1f9d8a b7791f 8a56c9 3d8b37 c4569f 0f86b5 7a5c48 5a6b7f a3a012 e0632d".split()
@@ -30,6 +27,13 @@ def colour(index: int) -> str:
     return f"s s{index % COLOURS}"
 
 
+def _range(values: Sequence[float], margin: float) -> tuple[float, float]:
+    """Return the least and the largest value, and some room."""
+    low, high = min(values), max(values)
+    room = margin * (high - low) or abs(high) * 0.05 or 0.5
+    return low - room, high + room
+
+
 def lines(
     title: str,
     across: Sequence[float],
@@ -38,95 +42,63 @@ def lines(
     x_title: str,
     level: float | None = None,
     spread: Mapping[str, tuple[Sequence[float], Sequence[float]]] | None = None,
-) -> str:
-    """A line a method over `across`; `level` is a dashed line, all features; `spread` (low, high) bands."""
+) -> Plot | None:
+    """Return a line a method over `across`; `level` is a dashed line, all features; `spread` (low, high) bands."""
     spread = spread or {}
-    values = [v for line in series.values() for v in line if v == v]
-    values += [v for band in spread.values() for side in band for v in side if v == v]
-    values += [] if level is None or level != level else [level]
+    level = math.nan if level is None else level
+    rows = [*series.values(), *(side for band in spread.values() for side in band), [level]]
+    values = [v for row in rows for v in row if v == v]
     if not values or not len(across):
-        return ""
-    low, high = min(values), max(values)
-    margin = 0.06 * (high - low) or abs(high) * 0.05 or 0.5
-    low, high = low - margin, high + margin
+        return None
     first, last = min(across), max(across)
-    width = (last - first) or 1.0
-
-    def x(value: float) -> float:
-        return 100 * (value - first) / width if last > first else 50.0
-
-    def y(value: float) -> float:
-        return 100 * (1 - (value - low) / (high - low))
-
-    marks, labels = scale(low, high, y, 2)
-    shown = [t for t in ticks(first, last, 5) if first <= t <= last] if last > first else [first]
-    for value in shown:
-        edge = " end" if x(value) > 96 else ""
-        labels.append(f'<span class="tx{edge}" style="left:{x(value):.2f}%">{number(value)}</span>')
-    if level is not None and level == level:
-        marks.append(f'<line class="whole" x1="0" x2="100" y1="{y(level):.2f}" y2="{y(level):.2f}"/>')
+    plot = Plot(title, x_title, (first, last), _range(values, 0.06), 2)
+    plot.axis([t for t in ticks(first, last, 5) if first <= t <= last] if last > first else [first])
+    if level == level:
+        plot.line("whole", level, level)
     for name, line in series.items():
-        points = [(x(a), y(v)) for a, v in zip(across, line, strict=True) if v == v]
+        points, place = _known(across, line), places[name]
         if not points:
             continue
-        kind = colour(places[name])
+        kind = colour(place)
         if name in spread:
             lows, highs = spread[name]
-            around = [(a, v) for a, v in zip(across, highs, strict=True) if v == v]
-            around += [(a, v) for a, v in reversed(list(zip(across, lows, strict=True))) if v == v]
-            band = " ".join(f"{x(a):.2f},{y(v):.2f}" for a, v in around)
-            marks.append(f'<polygon class="band {kind}" points="{band}"/>')
-        if len(points) == 1:
-            at = f"left:{points[0][0]:.2f}%;top:{points[0][1]:.2f}%"
-            labels.append(f'<i class="mk {kind}" style="{at}" title="{escape(name)}">{mark(places[name])}</i>')
-            continue
-        for a, b in {points[places[name] % len(points)], points[-1]}:  # of many lines each has its own elsewhere
-            labels.append(f'<i class="mk {kind}" style="left:{a:.2f}%;top:{b:.2f}%">{mark(places[name])}</i>')
-        path = " ".join(f"{a:.2f},{b:.2f}" for a, b in points)
-        ends = [v for v in line if v == v]
-        tooltip = f"{name}: {number(ends[0])} at {number(first)}, {number(ends[-1])} at {number(last)}"
-        marks.append(f'<polyline class="series {kind}" points="{path}"><title>{escape(tooltip)}</title></polyline>')
-    return plot(title, marks, labels, x_title, title)
+            plot.shape("polygon", f"band {kind}", [*_known(across, highs), *reversed(_known(across, lows))])
+        one = len(points) == 1
+        for a, b in dict.fromkeys((points[place % len(points)], points[-1])):  # of many lines each has its own elsewhere
+            plot.points.append((f"mk {kind}", plot.at(a, b), name if one else "", mark(place), "", ""))
+        if not one:
+            tooltip = f"{name}: {number(points[0][1])} at {number(first)}, {number(points[-1][1])} at {number(last)}"
+            plot.shape("polyline", f"series {kind}", points, tooltip)
+    return plot
+
+
+def _known(across: Sequence[float], values: Sequence[float]) -> list[tuple[float, float]]:
+    return [(a, v) for a, v in zip(across, values, strict=True) if v == v]
 
 
 def scatter(
     title: str, points: Sequence[tuple[str, float, float]], places: Mapping[str, int], x_title: str, level: float | None = None
-) -> str:
-    """A point a method: seconds across on a logarithmic axis, a metric upwards."""
-    points = [(name, a, v) for name, a, v in points if a == a and v == v]
-    if not points:
-        return ""
+) -> Plot | None:
+    """Return a point a method: seconds across on a logarithmic axis, a metric upwards."""
     shortest = 1e-3
-    exponents = [math.log10(max(a, shortest)) for _, a, _ in points]
+    known = [(name, a, math.log10(max(a, shortest)), v) for name, a, v in points if a == a and v == v]
+    if not known:
+        return None
+    exponents = [exponent for _, _, exponent, _ in known]
+    level = math.nan if level is None else level
     first, last = math.floor(min(exponents)), math.ceil(max(exponents) + 1e-9)
     last = max(last, first + 1)
-    values = [v for _, _, v in points] + ([] if level is None or level != level else [level])
-    low, high = min(values), max(values)
-    margin = 0.1 * (high - low) or abs(high) * 0.05 or 0.5
-    low, high = low - margin, high + margin
-
-    def y(value: float) -> float:
-        return 100 * (1 - (value - low) / (high - low))
-
-    marks, labels = scale(low, high, y, 2)
+    plot = Plot(title, x_title, (first, last), _range([v for v in (*(v for *_, v in known), level) if v == v], 0.1), 2)
     for exponent in range(first, last + 1):
-        left = 100 * (exponent - first) / (last - first)
-        marks.append(f'<line class="grid" x1="{left:.2f}" x2="{left:.2f}" y1="0" y2="100"/>')
-        edge = " end" if left > 96 else ""
-        text = f"{10.0**exponent:g}"
-        labels.append(f'<span class="tx{edge}" style="left:{left:.2f}%">{text}</span>')
-    if level is not None and level == level:
-        marks.append(f'<line class="whole" x1="0" x2="100" y1="{y(level):.2f}" y2="{y(level):.2f}"/>')
-    across = [100 * (exponent - first) / (last - first) for exponent in exponents]
-    sides = beside(names=[name for name, _, _ in points], x=across, y=[y(value) for _, _, value in points])
-    for (name, seconds, value), left, side in zip(points, across, sides, strict=True):
-        tooltip = f"{name}: {seconds:.3g} s, {number(value)}"
-        text = f'<em class="{side}">{escape(name)}</em>' if side else ""
-        labels.append(
-            f'<i class="mk {colour(places[name])}" style="left:{left:.2f}%;top:{y(value):.2f}%" title="{escape(tooltip)}">'
-            f"{mark(places[name])}{text}</i>"
-        )
-    return plot(title, marks, labels, x_title, title)
+        plot.upright("grid", exponent)
+    plot.axis(range(first, last + 1), lambda exponent: f"{10.0**exponent:g}")
+    if level == level:
+        plot.line("whole", level, level)
+    sides = beside([p[0] for p in known], [plot.x(p[2]) for p in known], [plot.y(p[3]) for p in known])
+    for (name, seconds, exponent, value), side in zip(known, sides, strict=True):
+        tooltip, place = f"{name}: {seconds:.3g} s, {number(value)}", places[name]
+        plot.points.append((f"mk {colour(place)}", plot.at(exponent, value), tooltip, mark(place), side, name))
+    return plot
 
 
 WIDTH, HEIGHT, LETTER, LINE, DOT = 210.0, 210.0, 6.6, 15.0, 8.0  # pixels of the narrowest plot, of its text and points
@@ -197,44 +169,26 @@ def critical_differences(names: Sequence[str], ranks: Any, nemenyi: float, group
     return Drawing(width, bars + 22 * half + 16, strokes, texts)
 
 
-def drawn(drawing: Drawing, places: Mapping[str, int]) -> str:
-    """A critical difference diagram as SVG."""
-    out = []
+def diagram(drawing: Drawing, places: Mapping[str, int]) -> dict[str, Any]:
+    """Return a critical difference diagram as what its template shows."""
+    strokes = []
     for kind, corners in drawing.strokes:
         path = "L".join(f"{a:.1f} {b:.1f}" for a, b in corners)
-        out.append(f'<path class="{f"lead {colour(places[kind])}" if kind in places else kind}" d="M{path}"/>')
-    out += [f'<text x="{a:.1f}" y="{b:.1f}" text-anchor="{anchor}">{escape(t)}</text>' for a, b, anchor, t in drawing.texts]
-    summary = ", ".join(t for _, _, anchor, t in drawing.texts if anchor != "middle")
-    svg = (
-        f'<svg class="cdd" viewBox="0 0 {drawing.width:.0f} {drawing.height:.0f}" role="img" '
-        f'aria-label="Mean ranks: {escape(summary)}">{"".join(out)}</svg>'
-    )
-    return f"<p class=hint>the diagram scrolls sideways →</p><div class=wide>{svg}</div>"
+        strokes.append((f"lead {colour(places[kind])}" if kind in places else kind, f"M{path}"))
+    summary = ", ".join(text for _, _, anchor, text in drawing.texts if anchor != "middle")
+    return {**vars(drawing), "strokes": strokes, "summary": summary}
 
 
-def heat(title: str, rows: tuple[str, Sequence[str]], columns: tuple[str, Sequence[str]], values: Any, larger: bool) -> str:
-    """A table of values as colours, the best one framed."""
+def heat(title: str, rows: tuple[str, Sequence[str]], columns: tuple[str, Sequence[str]], values: Any, larger: bool) -> Any:
+    """Return a table of values as colours, each (value, share of full colour, whether it is the best); None where all are nan."""
     values = np.asarray(values, float)
     known = values[np.isfinite(values)]
     if not known.size:
-        return ""
+        return None
     low, high = float(known.min()), float(known.max())
-    top = high if larger else low
-    lines = []
-    for name, row in zip(rows[1], values, strict=True):
-        cells = []
-        for value in row:
-            if value != value:
-                cells.append("<td>–</td>")
-                continue
-            share = (value - low) / (high - low) if high > low else 1.0
-            share = share if larger else 1 - share
-            kind = " class=top" if value == top else ""
-            cells.append(f'<td{kind} style="--h:{100 * share:.0f}%">{value:.3f}</td>')
-        lines.append(f"<tr><th>{escape(name)}</th>{''.join(cells)}</tr>")
-    head = "".join(f"<th>{escape(c)}</th>" for c in columns[1])
-    return (
-        f'<figure class="heat"><figcaption>{escape(title)}</figcaption><div class=wide><table><thead><tr>'
-        f"<th>{escape(rows[0])} ↓ {escape(columns[0])} →</th>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
-        "</figure>"
-    )
+    shares = (values - low) / (high - low) if high > low else np.ones_like(values)
+    top, shares = (high, shares) if larger else (low, 1 - shares)
+    cells = [list(zip(*pair, strict=True)) for pair in zip(values, shares, values == top, strict=True)]
+    return {"title": title, "down": rows[0], "across": columns[0], "columns": columns[1]} | {
+        "rows": list(zip(rows[1], cells, strict=True))
+    }

@@ -113,21 +113,20 @@ def _curves(outcome: Outcome, data: str, judge: str) -> Any:
 def latex(outcome: Outcome, kind: str, metric: str, judge: str) -> str:
     """Return a table in LaTeX with booktabs: a row a method, a column a data set, means ± standard deviations, the best bold."""
     summary = tables.summary(outcome.cells, kind, metric, judge, outcome.methods)
-    won, digits, lines = tables.best(summary, metric), tables.decimals(summary), []
-    for method in summary.mean.columns:
+    lines = []
+    for method, row in tables.summary_rows(summary, metric):
         cells = [_tex(method)]
-        for mean, spread, top in zip(summary.mean[method], summary.spread[method], won[method], strict=True):
-            text = "--" if mean != mean else rf"\textbf{{{mean:.{digits}f}}}" if top else f"{mean:.{digits}f}"
-            cells.append(text + ("" if spread != spread else rf" $\pm$ {spread:.{digits}f}"))
+        for mean, spread, top in row:
+            text = rf"\textbf{{{mean}}}" if top and mean else mean or "--"
+            cells.append(text + (rf" $\pm$ {spread}" if spread else ""))
         lines.append(" & ".join(cells) + r" \\")
-    what = f"{tables.TITLES[metric]} ({kind})" if kind != "standard" else tables.TITLES[metric]
-    better = "higher" if tables.LARGER[metric] else "lower"
+    what = tables.metric_title(metric, kind)
     head = " & ".join(["method", *map(_tex, summary.mean.index)])
     return "\n".join(
         [
             "% \\usepackage{booktabs}", r"\begin{table}", r"\centering",
             rf"\caption{{{_tex(what[0].upper() + what[1:])} by {_tex(judge)}, mean $\pm$ standard deviation over the splits "
-            rf"({better} is better; bold: the best of a data set).}}",
+            rf"({tables.better(metric)}; bold: the best of a data set).}}",
             rf"\begin{{tabular}}{{l{'r' * len(summary.mean)}}}", r"\toprule", head + r" \\", r"\midrule", *lines, r"\bottomrule",
             r"\end{tabular}", r"\end{table}", "",
         ]

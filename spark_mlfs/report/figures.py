@@ -1,24 +1,23 @@
-"""The report's figures, as HTML with inline SVG: no library, no script, nothing loaded from outside.
+"""The figures of the reports as values: the template `plot` draws them as HTML with inline SVG, without library or script.
 
-A curve's SVG is stretched to the width it gets, while its axis labels are HTML placed by per cent: text keeps its size on a phone
-and on a wide screen alike. Bars are HTML for the same reason.
+The SVG is stretched to the width it gets, while its texts are HTML placed by per cent: they keep their size on a phone and on a
+wide screen alike.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from html import escape
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from .tables import number
+from ..markup import number
 
 MOST_POINTS = 1500  # of a curve: more cannot be told apart
 
 
 def ticks(low: float, high: float, about: int = 4) -> list[float]:
-    """Round numbers between `low` and `high`."""
+    """Return round numbers between `low` and `high`."""
     span = high - low
     if not span > 0:
         return [low]
@@ -27,6 +26,65 @@ def ticks(low: float, high: float, about: int = 4) -> list[float]:
     step = next(unit * k for k in (1, 2, 2.5, 5, 10) if unit * k >= raw * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+class Plot:
+    """A figure over the ranges `across` and `up`, its places in per cent, to `digits` decimals: `strokes` (kind, x1, x2, y1, y2),
+    `shapes` (tag, kind, corners, tooltip), `texts` (kind, style, text) and `points` (kind, style, tooltip, sign, side, name)."""
+
+    def __init__(
+        self, title: str, x_title: str, across: tuple[float, float], up: tuple[float, float], digits: int, summary: str = ""
+    ):
+        self.title, self.x_title, self.summary = title, x_title, summary or title
+        self.across, self.up, self.digits = across, up, digits
+        self.strokes: list[tuple[str, str, str, str, str]] = []
+        self.shapes: list[tuple[str, str, str, str]] = []
+        self.texts: list[tuple[str, str, str]] = []
+        self.points: list[tuple[str, str, str, str, str, str]] = []
+        for value in ticks(*up):
+            self.line("grid", value, value)
+            self.texts.append(("ty", f"top:{self.cent(self.y(value))}%", number(value, 3)))
+
+    def x(self, value: float) -> float:
+        """Return the place of a value from the left, in per cent."""
+        first, last = self.across
+        return 100.0 * (value - first) / (last - first) if last > first else 50.0
+
+    def y(self, value: float) -> float:
+        """Return the place of a value from the top, in per cent."""
+        low, high = self.up
+        return 100.0 * (1 - (value - low) / (high - low))
+
+    def cent(self, place: float) -> str:
+        """Return a place as it is written."""
+        return f"{place:.{self.digits}f}"
+
+    def at(self, x: float, y: float) -> str:
+        """Return the style of what stands at these values."""
+        return f"left:{self.cent(self.x(x))}%;top:{self.cent(self.y(y))}%"
+
+    def line(self, kind: str, start: float, end: float) -> None:
+        """Draw a straight line from the left to the right, between two heights."""
+        self.strokes.append((kind, "0", "100", self.cent(self.y(start)), self.cent(self.y(end))))
+
+    def upright(self, kind: str, value: float) -> None:
+        """Draw a line from the bottom to the top."""
+        self.strokes.append((kind, self.cent(self.x(value)), self.cent(self.x(value)), "0", "100"))
+
+    def axis(self, values: Iterable[float], text: Callable[[float], str] = number) -> None:
+        """Write values below the figure."""
+        for value in values:
+            place = self.x(value)
+            self.texts.append(("tx end" if place > 96 else "tx", f"left:{self.cent(place)}%", text(value)))
+
+    def shape(self, tag: str, kind: str, corners: Iterable[tuple[float, float]], tooltip: str = "") -> None:
+        """Draw a polyline or a polygon through values."""
+        written = " ".join(f"{self.cent(self.x(a))},{self.cent(self.y(b))}" for a, b in corners)
+        self.shapes.append((tag, kind, written, tooltip))
+
+    def dots(self, points: Sequence[tuple[float, float, str]]) -> None:
+        """Mark values that tell what they are when they are pointed at; of many none."""
+        self.points += [("dot", self.at(a, b), text, "", "", "") for a, b, text in points if len(points) <= 100]
 
 
 def curve(
@@ -39,14 +97,14 @@ def curve(
     first: int = 1,
     levels: Sequence[tuple[Sequence[float], str]] = (),
     band: tuple[Sequence[float], Sequence[float]] | None = None,
-) -> str:
-    """A line of `values` over the whole numbers from `first`; `mark` draws a line at that x; `names` of up to 100 points are
-    shown when they are pointed at; `levels` are further straight lines: their height at the first and at the last point, a name;
-    `band` the lower and the upper edge of what the line may be.
+) -> Plot | None:
+    """Return a line of `values` over the whole numbers from `first`; `mark` draws a line at that x; `names` of up to 100 points
+    are shown when they are pointed at; `levels` are further straight lines: their height at the first and at the last point, a
+    name; `band` the lower and the upper edge of what the line may be.
     """
     n = len(values)
     if n < 2:
-        return ""
+        return None
     heights = [h for ends, _ in levels for h in ends] + [h for edge in band or () for h in edge]
     low, high = min(0.0, *values, *heights), max(0.0, *values, *heights)
     if high == low:
@@ -55,103 +113,46 @@ def curve(
         margin = 0.08 * (high - min(values)) or 0.5 * high
         low = max(0.0, min(values) - margin)
     high += 0.04 * (high - low)
-
-    def x(position: float) -> float:
-        return 100.0 * (position - first) / (n - 1)
-
-    def y(value: float) -> float:
-        return 100.0 * (1 - (value - low) / (high - low))
-
-    step = max(1, -(-n // MOST_POINTS))
-    places = sorted({*range(0, n, step), n - 1})
-    line = " ".join(f"{x(i + first):.3f},{y(values[i]):.3f}" for i in places)
-    # an area says "from zero": none where the axis starts elsewhere
-    area = f'<polygon class="area" points="0,{y(0.0):.3f} {line} 100,{y(0.0):.3f}"/>' if low <= 0 and band is None else ""
-    if band is not None:
-        edges = [(i, band[1][i]) for i in places] + [(i, band[0][i]) for i in reversed(places)]
-        corners = " ".join(f"{x(i + first):.3f},{y(h):.3f}" for i, h in edges)
-        area = f'<polygon class="area" points="{corners}"/>'
-    marks, labels = scale(low, high, y, 3)
-    across = sorted({first, *(int(t) for t in ticks(first, first + n - 1, 5) if t == int(t) and t > first)})
-    for position in across:
-        edge = " end" if x(position) > 96 else ""
-        labels.append(f'<span class="tx{edge}" style="left:{x(position):.3f}%">{number(position)}</span>')
-    if mark is not None and first < mark < first + n - 1:
-        marks.append(f'<line class="mark" x1="{x(mark):.3f}" x2="{x(mark):.3f}" y1="0" y2="100"/>')
-        side = "right:" + f"{100 - x(mark):.3f}%" if x(mark) > 60 else "left:" + f"{x(mark):.3f}%"
-        labels.append(f'<span class="note" style="{side}">{escape(mark_text)}</span>')
+    last = first + n - 1
+    summary = f"{y_title} from {number(values[0])} at {first} to {number(values[-1])} at {last}"
+    plot = Plot(y_title, x_title, (first, last), (low, high), 3, summary)
+    plot.axis(sorted({first, *(int(t) for t in ticks(first, last, 5) if t == int(t) and t > first)}))
+    if mark is not None and first < mark < last:
+        plot.upright("mark", mark)
+        left = plot.x(mark)
+        plot.texts.append(("note", f"right:{100 - left:.3f}%" if left > 60 else f"left:{left:.3f}%", mark_text))
     for (start, end), what in levels:
-        marks.append(f'<line class="mark" x1="0" x2="100" y1="{y(start):.3f}" y2="{y(end):.3f}"/>')
-        top = y(end) + 1 if y(end) < 85 else y(end) - 11  # below the line, or above where there is no room
-        labels.append(f'<span class="note" style="right:0;top:{top:.3f}%">{escape(what)}</span>')
-    marks.append(f'{area}<polyline class="line" points="{line}"/>')
-    for i, (name, value) in enumerate(zip(names, values, strict=False) if n <= 100 else ()):
-        where = f"left:{x(i + first):.3f}%;top:{y(value):.3f}%"
-        labels.append(f'<i class="dot" style="{where}" title="{escape(f"{i + first}. {name}: {number(value)}")}"></i>')
-    summary = f"{y_title} from {number(values[0])} at {first} to {number(values[-1])} at {first + n - 1}"
-    return plot(y_title, marks, labels, x_title, summary)
+        plot.line("mark", start, end)
+        place = plot.y(end)  # the text below the line, or above where there is no room
+        plot.texts.append(("note", f"right:0;top:{place + 1 if place < 85 else place - 11:.3f}%", what))
+    places = sorted({*range(0, n, max(1, -(-n // MOST_POINTS))), n - 1})
+    line = [(i + first, values[i]) for i in places]
+    if band is not None:
+        edges = [(i + first, band[1][i]) for i in places] + [(i + first, band[0][i]) for i in reversed(places)]
+        plot.shape("polygon", "area", edges)
+    elif low <= 0:  # an area says "from zero": none where the axis starts elsewhere
+        plot.shape("polygon", "area", [(first, 0.0), *line, (last, 0.0)])
+    plot.shape("polyline", "line", line)
+    pointed = zip(names, values, strict=False) if n <= 100 else ()
+    plot.dots([(i, value, f"{i}. {name}: {number(value)}") for i, (name, value) in enumerate(pointed, first)])
+    return plot
 
 
-def path_of(points: Sequence[tuple[float, float]], x_title: str, y_title: str, names: Sequence[str], mark: float | None) -> str:
-    """A line through points of rising x, from (0, 0); `names` of up to 100 of them are shown when they are pointed at; `mark`
-    draws a line at that x."""
+def path_of(
+    points: Sequence[tuple[float, float]], x_title: str, y_title: str, names: Sequence[str], mark: float | None
+) -> Plot | None:
+    """Return a line through points of rising x, from (0, 0); `names` of up to 100 of them are shown when they are pointed at;
+    `mark` draws a line at that x."""
     if not points:
-        return ""
-    points = [(0.0, 0.0), *points]
-    right = max(points[-1][0], mark or 0.0)
-    low, high = min(0.0, *(value for _, value in points)), 1.04 * max(value for _, value in points) or 1.0
-
-    def x(position: float) -> float:
-        return 100.0 * position / right
-
-    def y(value: float) -> float:
-        return 100.0 * (1 - (value - low) / (high - low))
-
-    line = " ".join(f"{x(a):.3f},{y(b):.3f}" for a, b in points)
-    marks, labels = scale(low, high, y, 3)
-    marks.append(f'<polyline class="line" points="{line}"/>')
-    for position in ticks(0.0, right, 5):
-        edge = " end" if x(position) > 96 else ""
-        labels.append(f'<span class="tx{edge}" style="left:{x(position):.3f}%">{number(position, 3)}</span>')
+        return None
+    x, y = points[-1]
+    low, high = min(0.0, *(value for _, value in points)), 1.04 * max(0.0, *(value for _, value in points)) or 1.0
+    right = max(x, mark or 0.0)
+    plot = Plot(y_title, x_title, (0.0, right), (low, high), 3, f"{y_title} up to {number(y)} at {x_title} {number(x)}")
+    plot.shape("polyline", "line", [(0.0, 0.0), *points])
+    plot.axis(ticks(0.0, right, 5), lambda value: number(value, 3))
     if mark is not None:
-        marks.append(f'<line class="mark" x1="{x(mark):.3f}" x2="{x(mark):.3f}" y1="0" y2="100"/>')
-        labels.append(f'<span class="note" style="right:{100 - x(mark):.3f}%">budget {number(mark)}</span>')
-    for name, (a, b) in zip(names, points[1:], strict=True) if len(names) <= 100 else ():
-        text = escape(f"{name}: {number(b)} for {number(a)}")
-        labels.append(f'<i class="dot" style="left:{x(a):.3f}%;top:{y(b):.3f}%" title="{text}"></i>')
-    summary = f"{y_title} up to {number(points[-1][1])} at {x_title} {number(points[-1][0])}"
-    return plot(y_title, marks, labels, x_title, summary)
-
-
-def scale(low: float, high: float, y: Callable[[float], float], digits: int) -> tuple[list[str], list[str]]:
-    """The vertical axis: lines of a grid, to `digits` decimals of the plot's per cents, and the values beside them."""
-    values = ticks(low, high)
-    marks = [f'<line class="grid" x1="0" x2="100" y1="{y(v):.{digits}f}" y2="{y(v):.{digits}f}"/>' for v in values]
-    return marks, [f'<span class="ty" style="top:{y(v):.{digits}f}%">{number(v, 3)}</span>' for v in values]
-
-
-def plot(title: str, marks: Sequence[str], labels: Sequence[str], x_title: str, summary: str) -> str:
-    """A figure of SVG `marks`, stretched to the page's width, and HTML `labels` over it, which are not."""
-    return (
-        f'<figure class="curve"><figcaption>{escape(title)}</figcaption><div class="plot">'
-        f'<svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="{escape(summary)}">{"".join(marks)}</svg>'
-        f'{"".join(labels)}</div><div class="xtitle">{escape(x_title)}</div></figure>'
-    )
-
-
-def bar(share: float, kind: str = "") -> str:
-    """A bar of a share 0..1 of the cell it stands in."""
-    return f'<span class="bar {kind}"><b style="width:{100 * min(1.0, max(0.0, share)):.2f}%"></b></span>'
-
-
-def stack(parts: Sequence[tuple[str, float, str]]) -> str:
-    """One bar of several named parts (name, amount, text), with its legend."""
-    whole = sum(amount for _, amount, _ in parts) or 1.0
-    cells = "".join(
-        f'<b class="c{k % 6}" style="flex:{max(amount / whole, 0.004):.4f}" title="{escape(name)}: {escape(text)}"></b>'
-        for k, (name, amount, text) in enumerate(parts)
-    )
-    legend = "".join(
-        f'<li><i class="c{k % 6}"></i>{escape(name)} <span>{escape(text)}</span></li>' for k, (name, _, text) in enumerate(parts)
-    )
-    return f'<div class="stack">{cells}</div><ul class="legend">{legend}</ul>'
+        plot.upright("mark", mark)
+        plot.texts.append(("note", f"right:{100 - plot.x(mark):.3f}%", f"budget {number(mark)}"))
+    plot.dots([(a, b, f"{name}: {number(b)} for {number(a)}") for name, (a, b) in zip(names, points, strict=True)])
+    return plot

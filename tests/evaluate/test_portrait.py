@@ -17,9 +17,21 @@ from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate import summary as tables
 from spark_mlfs.kernels.gram import GramStatistics
+from spark_mlfs.markup import environment, render
 from spark_mlfs.report import portrait as shown
 from spark_mlfs.report.comparison_figures import beside
+from spark_mlfs.report.tables import places
 from spark_mlfs.select import portrait as portraits
+
+
+def said(*of):
+    """The verdict as a text."""
+    return " ".join(bold + text for bold, text in shown.verdict(*of))
+
+
+def html(*of):
+    """The sections of a portrait, on one line."""
+    return " ".join(render("portrait.html.j2", portrait=shown.sections(*of)).split("\n"))
 
 
 def planted(n=600, sparse=False):
@@ -139,13 +151,13 @@ def test_each_labels_best_is_sought_among_all_kept_features(kind, monkeypatch):
     assert seen.seen == 90 and np.array_equal(seen.best, order) and {85, 88} <= set(seen.best[:, 0])
     assert np.allclose(seen.strength, np.take_along_axis(want, order.T, axis=0).T, atol=1e-9)
     assert len(seen.picks) == 60
-    text = re.sub("<[^>]+>", "", shown.verdict(result, seen, 90) + shown.sections(result, seen, 90))
+    text = said(result, seen, 90) + html(result, seen, 90)
     assert ("No single one of all 90 picks goes with" in text) == (np.abs(want).max(axis=0) < shown.FAINT).any()
     assert "two best of all 90 picks" in text and "the first 30 picks (across" in text
     monkeypatch.setattr(portraits.LabelCorrelations, "state_bytes", lambda self, profile: 1 << 40)
     few, _ = pipeline.portrait(held, result, 90, driver_bytes=100 << 20)
     assert few.seen == 60 and not {85, 88} & set(few.best.ravel())
-    assert "two best of the first 60 of the 90 picks" in shown.sections(result, few, 90)
+    assert "two best of the first 60 of the 90 picks" in html(result, few, 90)
 
 
 def test_what_is_left_without_is_told_of_what_was_looked_at():
@@ -182,23 +194,23 @@ def test_suggests_as_many_as_say_something():
     x, y = planted(2000)
     result, p = portrayed(x, y, [0, 1, 2, 3, 4, 5, 6, 7])
     assert p.suggested == 3 and p.explained[2] > p.explained[1] + 0.05 and (p.spread > 0).all()
-    text = re.sub("<[^>]+>", "", shown.verdict(result, p, 8))
+    text = said(result, p, 8)
     assert "3 features would do" in text and "f3 (f0)" in text and "goes with l3" in text
-    alone = re.sub("<[^>]+>", "", shown.verdict(*portrayed(x, y, [0, 1, 2]), 3))
+    alone = said(*portrayed(x, y, [0, 1, 2]), 3)
     assert "try more" in alone and "No two of the first 3 picks" in alone
 
 
 def test_pages_parts_say_what_the_matrices_say():
     x, y = planted()
     result, p = portrayed(x, y, [0, 1, 2, 3])
-    html = shown.sections(result, p, 4)
-    assert "drawn at random" not in html
-    label = html[html.index("title='l1'") :]
+    page = html(result, p, 4)
+    assert "drawn at random" not in page
+    label = page[page.index('title="l1"') :]
     assert "f1\u00a0" in label[: label.index("</tr>")].rsplit("class=say>", 1)[1].split(",")[0]
-    assert html.count("<td") == 4 * 4 + 4 * 4 + 4  # labels × picks, picks × picks, each label's best
+    assert page.count("<td") == 4 * 4 + 4 * 4 + 4  # labels × picks, picks × picks, each label's best
     order = list(shown.clustered(p.redundancy))
     assert abs(order.index(0) - order.index(3)) == 1  # the copy beside its original
-    assert shown.sections(result, None, 4) == "" and "verdict" not in shown.verdict(result, None, 4)
+    assert html(result, None, 4).strip() == "" and shown.verdict(result, None, 4) == []
 
 
 def test_none_where_there_is_nothing_to_see():
@@ -251,11 +263,11 @@ def test_names_beside_points_do_not_overlap():
 
 
 def test_sorted_tables_know_every_order():
-    from spark_mlfs.report.sorting import sortable
-
-    lines = [f"<tr><td>{name}</td></tr>" for name in ("b", "c", "a")]
-    html = sortable("t", "<tr><th>x</th></tr>", lines, {"rank": [0, 1, 2], "name": [2, 0, 1]})
-    places = re.findall(r"--o0:(\d);--o1:(\d)><td>(\w)", html)
-    assert [c for _, _, c in sorted(places)] == ["b", "c", "a"]
-    assert [c for _, _, c in sorted(places, key=lambda p: p[1])] == ["a", "b", "c"]
+    orders = {"rank": [0, 1, 2], "name": [2, 0, 1]}
+    use = "{% import 'macros.html.j2' as m %}{% call(row) m.sortable('t', ['x'], 'bca', orders, places) %}"
+    use += "<td>{{ row }}</td>{% endcall %}"
+    html = environment().from_string(use).render(orders=list(orders), places=places(orders, 3))
+    found = re.findall(r"--o0:(\d);--o1:(\d)><td>(\w)", html)
+    assert [c for _, _, c in sorted(found)] == ["b", "c", "a"]
+    assert [c for _, _, c in sorted(found, key=lambda p: p[1])] == ["a", "b", "c"]
     assert html.count("type=radio") == 2 and html.count(" checked>") == 1 and "#by-t-1:checked" in html and "<script" not in html

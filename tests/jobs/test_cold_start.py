@@ -47,6 +47,6 @@ def test_a_run_imports_no_library_it_does_not_use():
     code = "import importlib, sys\n"
     code += "".join(f"importlib.import_module('spark_mlfs.{name}')\n" for name in modules.split(", "))
     code += "from spark_mlfs.read.samples import _digits\n_digits()\n"
-    code += "print(*{m.split('.')[0] for m in sys.modules} & {'sklearn', 'matplotlib', 'scikit_posthocs'})"
+    code += "print(*{m.split('.')[0] for m in sys.modules} & {'sklearn', 'matplotlib', 'scikit_posthocs', 'jinja2'})"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.split() == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -196,19 +195,20 @@ TIED = {"one": dict(zip(METHODS, (0.5, 0.7, 0.6), strict=True)), "two": dict(zip
 
 def test_ties_are_told_and_methods_are_rows():
     tied = outcome(TIED)
-    about = (tied, tied.plan, ["mlknn"], METHODS, "standard", "averagePrecision")
-    said = comparison_page._verdict(*about)
-    assert "<b>lasso and fastcan</b> rank best (mean rank 1.50 each of 3 over 2 data sets)" in said
+    shown = comparison_page.Shown(tied, tied.plan)
+    ((judge, said),) = shown.verdict()
+    first = ("lasso and fastcan", " rank best (mean rank 1.50 each of 3 over 2 data sets); so few data sets decide nothing")
+    assert judge == "mlknn" and said[0] == first
     alone = outcome({"one": dict(zip(METHODS, (0.7, 0.7, 0.7), strict=True))})
-    said = comparison_page._verdict(alone, alone.plan, *about[2:])
-    assert "<b>b&amp;w_50%, lasso and fastcan</b> do best on one (0.7050 each)" in said
-    table = comparison_page._table(tables.summary(tied.cells, "standard", "coverage", "mlknn", METHODS), "coverage")
-    assert [row.split("</td>")[0] for row in table.split("<tr><td>")[1:]] == ["b&amp;w_50%", "lasso", "fastcan"]
+    ((_, said),) = comparison_page.Shown(alone, alone.plan).verdict()
+    assert said == [("b&w_50%, lasso and fastcan", " do best on one (0.7050 each)")]
+    assert [name for name, _ in shown.table(shown.summary("mlknn", metric="coverage"), "coverage")["rows"]] == METHODS
     wide = outcome({"one": dict(zip(METHODS, (0.5, 12.0, 3.0), strict=True))})
-    table = comparison_page._table(tables.summary(wide.cells, "standard", "coverage", "mlknn", METHODS), "coverage")
-    assert {len(n.split(".")[1]) for n in re.findall(r"\d+\.\d+", table)} == {3}  # one precision
-    ranks = comparison_page._tests(*about[:2], "mlknn", METHODS, {m: i for i, m in enumerate(METHODS)}, *about[4:])
-    assert ranks.count("<td>lasso</td>") == 1 and "<th>mean</th>" in ranks
+    rows = tables.summary_rows(tables.summary(wide.cells, "standard", "coverage", "mlknn", METHODS), "coverage")
+    # one precision
+    assert {len(n.split(".")[1]) for _, cells in rows for mean, spread, _ in cells for n in (mean, spread)} == {3}
+    ranks = shown.tests()
+    assert [name for name, _ in ranks["ranks"]] == METHODS and ranks["heads"][-1] == "mean"
 
 
 def test_figures_and_tables_as_files(tmp_path):

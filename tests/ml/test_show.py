@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -14,6 +18,7 @@ from spark_mlfs.sklearn import FisherSelector, JMISelector
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 
+PACKAGE = Path(show.__file__).parents[1]
 KEPT = pd.DataFrame({"rank": [1, 2, 3], "index": [4, 0, 2], "name": ["<b>", "two", "three"], "relevance": [5.0, 4.0, 3.0]})
 KEPT["score"] = KEPT["relevance"]
 
@@ -48,3 +53,26 @@ def test_figure_of_a_fitted_selector(selector):
     assert np.array_equal(marks, [fitted.gains_[:3]] if selector is JMISelector else [])
     assert [t.get_text().split()[-1] for t in ax.get_yticklabels()] == list(fitted.ranking_["name"][:3])
     assert ax.get_title(loc="left") == f"{fitted.entry.name}: 4 of 5 features: the first 3"
+
+
+def test_templates_of_a_zip_and_none_before_a_page_is_asked_for(tmp_path):
+    """As `--py-files` gives the package to a cluster: what stands beside the modules comes along."""
+    zipped = tmp_path / "spark_mlfs.zip"
+    with zipfile.ZipFile(zipped, "w") as out:
+        for path in [p for p in PACKAGE.rglob("*") if p.suffix in (".py", ".j2", ".css")]:
+            out.write(path, path.relative_to(PACKAGE.parent))
+    code = (
+        f"import sys; sys.path.insert(0, {str(zipped)!r})\n"
+        "import spark_mlfs, spark_mlfs.sklearn, spark_mlfs.ml, spark_mlfs.faces.show as show, pandas as pd\n"
+        "assert 'jinja2' not in sys.modules and '.zip' in show.__file__\n"
+        "kept = pd.DataFrame({'rank': [1], 'name': ['<i>'], 'score': [1.0], 'relevance': [1.0]})\n"
+        "print('&lt;i&gt;' in show.table('', kept, []))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_templates_are_installed_with_the_package():
+    folders = {path.parent.relative_to(PACKAGE).as_posix() for suffix in ("j2", "css") for path in PACKAGE.rglob(f"*.{suffix}")}
+    declared = (PACKAGE.parent / "pyproject.toml").read_text()
+    assert folders == {"report/templates"} and '"templates/*"' in declared
