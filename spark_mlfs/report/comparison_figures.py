@@ -86,12 +86,12 @@ def scatter(
         return None
     exponents = [exponent for _, _, exponent, _ in known]
     level = math.nan if level is None else level
-    first, last = math.floor(min(exponents)), math.ceil(max(exponents) + 1e-9)
-    last = max(last, first + 1)
+    first = math.floor(min(exponents))
+    last = max(math.ceil(max(exponents) + 1e-9), first + 1)
     plot = Plot(title, x_title, (first, last), _range([v for v in (*(v for *_, v in known), level) if v == v], 0.1), 2)
-    for exponent in range(first, last + 1):
-        plot.upright("grid", exponent)
-    plot.axis(range(first, last + 1), lambda exponent: f"{10.0**exponent:g}")
+    for power in range(first, last + 1):
+        plot.upright("grid", power)
+    plot.axis(range(first, last + 1), lambda power: f"{10.0**power:g}")
     if level == level:
         plot.line("whole", level, level)
     sides = beside([p[0] for p in known], [plot.x(p[2]) for p in known], [plot.y(p[3]) for p in known])

@@ -175,7 +175,7 @@ def _constraints(result: Result) -> dict[str, Any] | None:
     if resolved is None:
         return None
     named, joint = resolved.named(result.feature_names), result.scores.joint
-    pairs = [(what, some(named[what], MOST_NAMES)) for what in ("include", "exclude") if what in named]
+    pairs: list[tuple[str, str]] = [(what, some(named[what], MOST_NAMES)) for what in ("include", "exclude") if what in named]
     for name, members in list(named.get("groups", {}).items())[:MOST_NAMES]:
         together = f"; together {figure(joint[name])}" if joint.get(name) is not None else ""
         pairs.append((f"group {name}", some(members, MOST_NAMES) + together))

@@ -55,7 +55,7 @@ def _repeated(p: Portrait, names: Sequence[str]) -> str:
     again = np.flatnonzero(close.any(axis=1))
     if not len(again):
         return f"No two of the first {len(names)} picks repeat each other (no |r| of {NEAR_COPY} or more)."
-    pairs = [f"{names[i]} ({names[int(np.argmax(close[i]))]})" for i in again]
+    pairs = [f"{names[i]} ({names[int(np.argmax(close[i]))]})" for i in again.tolist()]
     return (
         f"{len(again)} of the first {len(names)} picks nearly {'repeats' if len(again) == 1 else 'repeat'} an earlier one "
         f"(|r| ≥ {NEAR_COPY}): {some(pairs, NAMES_TOLD)}."
