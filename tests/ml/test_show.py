@@ -63,7 +63,7 @@ def test_templates_of_a_zip_and_none_before_a_page_is_asked_for(tmp_path):
             out.write(path, path.relative_to(PACKAGE.parent))
     code = (
         f"import sys; sys.path.insert(0, {str(zipped)!r})\n"
-        "import spark_mlfs, spark_mlfs.sklearn, spark_mlfs.ml, spark_mlfs.faces.show as show, pandas as pd\n"
+        "import spark_mlfs, spark_mlfs.sklearn, spark_mlfs.ml, spark_mlfs.adapters.show as show, pandas as pd\n"
         "assert 'jinja2' not in sys.modules and '.zip' in show.__file__\n"
         "kept = pd.DataFrame({'rank': [1], 'name': ['<i>'], 'score': [1.0], 'relevance': [1.0]})\n"
         "print('&lt;i&gt;' in show.table('', kept, []))"
