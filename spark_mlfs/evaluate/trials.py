@@ -398,8 +398,7 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
     width = train.profile.d
     sizes = {text: size_of(text, width) for text in design.sizes}
     started = time.perf_counter()
-    choice, size = 0, None
-    choices: list[Any] = []
+    choice, choices, size = 0, list[Any](), None
     searched = len(candidate.requests) > 1 or (design.choosing is not None and design.choosing.size)
     if design.choosing is not None and candidate.requests and searched:
         choice, size, choices = choose(train, candidate, design)

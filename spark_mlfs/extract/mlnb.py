@@ -79,8 +79,7 @@ class ComponentMoments(Statistic):
         return exact.power_above(1.01 * (unit @ np.abs(self.projection) + np.abs(self.shift)))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        block, q = block.known(), profile.q
-        out: State = {}
+        block, q, out = block.known(), profile.q, State()
         size, reach, wide = self.folds * (q + 1), self.reach(profile), profile.n >= exact.WIDE_ROWS
         for first in range(0, max(block.n, 1), exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))

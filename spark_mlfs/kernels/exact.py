@@ -146,8 +146,7 @@ def second_moments(
 
 def _weighted_moments(coarse: Any, fine: Any | None, y: sp.csr_matrix, mass: np.ndarray) -> State:
     """`second_moments` of rows that count `mass` times."""
-    v = coarse.shape[1]
-    state: State = {}
+    v, state = coarse.shape[1], State()
     for part, m, raised in _mass_parts(mass):
         a, b, c = coarse[part], None if fine is None else fine[part], y[part]
         upper, lower = _split(_rows_times(a, m))

@@ -47,9 +47,10 @@ class Scores:
         return {name: value for name, value in self.details.items() if isinstance(value, str | int | float | list)}
 
     @staticmethod
-    def of_varying(values: np.ndarray, positions: np.ndarray, count: int, **more: Any) -> Scores:
-        """The scores of `count` features of which those at `positions`, with these values, vary over the rows the method uses."""
-        if len(positions) == count:
+    def of_varying(values: np.ndarray, positions: np.ndarray | None, count: int, **more: Any) -> Scores:
+        """The scores of `count` features of which those at `positions` (None: all), with these values, vary over the rows the
+        method uses."""
+        if positions is None or len(positions) == count:
             return Scores(values, **more)
         out = np.full(count, min(0.0, float(values.min(initial=0.0))))
         out[positions] = values

@@ -62,8 +62,7 @@ class FilledSums(Statistic):
         return "filled sums", *(None if each is None else each.tobytes() for each in both)
 
     def partial(self, block: Block, profile: Profile) -> State:
-        unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
-        out: State = {}
+        unit, wide, out = unit_of(profile), profile.n >= exact.WIDE_ROWS, State()
         for first in range(0, max(block.n, 1), exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
             x = exact.quantised(features_of(part, profile)[0], unit)

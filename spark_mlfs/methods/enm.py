@@ -43,11 +43,8 @@ class InformationNorm:
         if counts.coding.sparse and target.plain:
             for at, some in stored_parts(counts, True):
                 touched, untouched = info.stored_label_information(logs, some, counts.label_rows)
-
-                def apart(r: np.ndarray, p: np.ndarray, of: info.Untouched = untouched) -> np.ndarray:
-                    return of(r, p) ** 2
-
-                out[at] = info.stored_label_sums(some, counts.label_rows, touched**2, apart)
+                squares = info.stored_label_sums(some, counts.label_rows, touched**2, lambda r, p: untouched(r, p) ** 2)  # noqa: B023
+                out[at] = squares
         else:
             for at, table in dense_parts(counts, 6):
                 table = target.denoised_counts(table)

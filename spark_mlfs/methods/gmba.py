@@ -142,8 +142,7 @@ class HingeSums(Statistic):
         return Grid.of(profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile))
 
     def partial(self, block: Block, profile: Profile) -> State:
-        geometry, known = self.anchors.queries.geometry, block.known()
-        out: State = {}
+        geometry, known, out = self.anchors.queries.geometry, block.known(), State()
         for rows in geometry.chunks(known) if known.n else [geometry.points(known)]:
             state = hinge_state(
                 self.anchors.batches(), rows, self.anchors.table, self._grid(profile), self.s_min, self.weights, self.summed
@@ -207,12 +206,12 @@ class GMBA(Method):
                 return self._convex(engine, p, anchors, geometry, details)
             if p["mode"] == "closed":
                 total: Any = sum(self._sums(engine, p, each).gradient for each in anchors)
-                return Scores.of_varying(margin.closed(total), geometry.places, engine.num_features, details=details)
+                return Scores.of_varying(margin.closed(total), geometry.positions, engine.num_features, details=details)
             gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
             ids = np.concatenate([each.queries.block.ids for each in anchors])
             order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")
             solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
-            return Scores.of_varying(solution.weights, geometry.places, engine.num_features, details=details)
+            return Scores.of_varying(solution.weights, geometry.positions, engine.num_features, details=details)
 
     def _anchors(
         self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, table: LabelsetSimilarity
@@ -260,7 +259,7 @@ class GMBA(Method):
         objective = [float(v) for v in solution.trace]
         return Scores.of_varying(
             solution.weights,
-            geometry.places,
+            geometry.positions,
             engine.num_features,
             objective=objective,
             converged=solution.converged,

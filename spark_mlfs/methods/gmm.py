@@ -53,11 +53,7 @@ class GeometricMean:
             for at, some in stored_parts(counts, True):
                 touched, untouched = info.small_stored_information(some, rows, self.correction)
                 met = logarithm(touched, rows.positive[some.pairs()[1]])
-
-                def apart(r: np.ndarray, p: np.ndarray, of: info.Untouched = untouched) -> np.ndarray:
-                    return logarithm(of(r, p), p)
-
-                sums = info.stored_label_sums(some, rows, met, apart)
+                sums = info.stored_label_sums(some, rows, met, lambda r, p: logarithm(untouched(r, p), p))  # noqa: B023
                 out[at] = sums / np.count_nonzero(self.both)
         else:
             for at, table in dense_parts(counts, 8):

@@ -172,7 +172,7 @@ class ReliefF(Method):
                 (differences,) = engine.run(LinkDifferences(queries, links, 1), keep=False)
                 total += differences[0]
             details = {"anchors": block.n, "label_pairs": len(pairs)}
-            return Scores.of_varying(total, geometry.places, engine.num_features, details=details)
+            return Scores.of_varying(total, geometry.positions, engine.num_features, details=details)
 
     def _hamming(self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
         (best,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
@@ -191,4 +191,4 @@ class ReliefF(Method):
                 first += len(batch)
             differences += engine.run(LinkDifferences(queries, links, 2), keep=False)[0]
         scores = hamming_scores({"differences": differences, "weights": weights})
-        return Scores.of_varying(scores, geometry.places, engine.num_features, details={"anchors": block.n})
+        return Scores.of_varying(scores, geometry.positions, engine.num_features, details={"anchors": block.n})

@@ -149,8 +149,7 @@ def _piece(line: str, at: int, end: re.Pattern[str]) -> tuple[str, bool, int]:
 
 def parse_header(lines: Sequence[str], file: str) -> Header:
     """The relation line and the attributes of a header given line by line."""
-    relation, attributes = "", []
-    seen: dict[str, int] = {}
+    relation, attributes, seen = "", list[Attribute](), dict[str, int]()
     for k, raw in enumerate(lines, 1):
         line = raw.strip().lstrip("\ufeff").strip()
         if not line or line[0] == "%":
@@ -191,8 +190,7 @@ def _attribute(rest: str, file: str, line: int) -> Attribute:
         what = f"an attribute name of {len(name)} characters, {name[:20]!r} and on"
         raise DataError(f"{file}:{line}: {what}; give it at most {MAX_NAME}")
     if kind.startswith("{"):
-        at = 1
-        categories: list[str] = []
+        categories, at = list[str](), 1
         while True:
             value, quoted, at = _piece(kind, at, _LIST_END)
             mark = kind[at : at + 1]

@@ -84,8 +84,7 @@ def stored_two_class_ratio(
         return np.where(spread <= 4 * np.finfo(float).eps * of, 0.0, spread)
 
     def ratio(p: np.ndarray, inside: tuple[Any, Any], outside: tuple[Any, Any], centre: np.ndarray) -> np.ndarray:
-        within: Any = 0.0
-        between: Any = 0.0
+        within, between = np.zeros(()), np.zeros(())
         for size, sums, squares in ((p, *inside), (n - p, *outside)):
             mean = sums / size
             within = within + noise(squares - sums * mean, squares)

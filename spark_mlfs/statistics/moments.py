@@ -85,8 +85,7 @@ class GroupMoments(Statistic):
         return "moments", self.target.key()
 
     def partial(self, block: Block, profile: Profile) -> State:
-        size = self.target.size
-        out: State = {}
+        size, out = self.target.size, State()
         unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
         for first in range(0, max(block.n, 1), exact.ROWS):
             part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))

@@ -49,12 +49,6 @@ class Geometry:
     positions: np.ndarray | None = None
     centre: np.ndarray | None = None
 
-    @property
-    def places(self) -> np.ndarray:
-        """`positions` where they were given."""
-        assert self.positions is not None
-        return self.positions
-
     def points(self, block: Block) -> Rows:
         """The rows of a block, all of whose labels are known, ready for distances."""
         x = block.x if len(self.varying) == block.d else block.x[:, self.varying]
