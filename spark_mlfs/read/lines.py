@@ -81,20 +81,12 @@ def checked(load: Callable[[], DataFrame], what: str) -> DataFrame:
 
 
 @dataclass
-class Split:
-    """Context of one split for a worker: the lines and rows before it."""
-
-    line: int
-    row: int
-
-
-@dataclass
 class TextFiles:
     """The files of one `load`: the frame of their lines, and their numbering."""
 
     frame: DataFrame
     names: list[str]
-    splits: dict[tuple[str, int], Split] = field(default_factory=dict)
+    splits: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)  # file, start -> lines and rows before it
     data_from: dict[str, int] = field(default_factory=dict)  # file -> line of @data, 0 where there is no header
     header: list[str] = field(default_factory=list)  # lines of the first file up to @data
     comment: str = "%"
@@ -167,7 +159,7 @@ def _read_head(files: TextFiles, header: bool) -> bool:
             if header and any(line[:2] in ("{,",) for line in lines[marker + 1 :]):
                 _tell_empty_pairs(files.names[0])
             files.data_from = {files.names[0]: marker + 1}
-            files.splits = {(files.names[0], 0): Split(0, 0)}
+            files.splits = {(files.names[0], 0): (0, 0)}
             return True
         elif whole:
             raise _no_rows(files.names[0], header)
@@ -253,7 +245,7 @@ def _count(files: TextFiles, header: bool) -> None:
         line, first_row, marker = 0, row, None
         head: list[str] = []
         for r in sorted(by_file.get(name, []), key=lambda r: r["start"]):
-            files.splits[name, r["start"]] = Split(line, row)
+            files.splits[name, r["start"]] = line, row
             if header and marker is None:
                 head += zlib.decompress(r["head"]).decode().split("\n")[:-1]
                 if r["marker"]:
@@ -304,13 +296,13 @@ def _valid_text(column: pa.Array) -> tuple[pa.Array, bool]:
         return pa.array([decoded(raw) for raw in column.cast(pa.binary()).to_pylist()], pa.string()), True
 
 
-def _is_row(lines: pa.Array, comment: str) -> np.ndarray:
+def _first_bytes(lines: pa.Array) -> np.ndarray:
+    """The first byte of each line, -1 of an empty one."""
     data, offsets = raw_bytes(lines)
-    lengths = np.diff(offsets)
-    first = np.zeros(len(lines), np.uint8)
-    some = lengths > 0
+    some = np.diff(offsets) > 0
+    first = np.full(len(lines), -1, np.int16)
     first[some] = data[offsets[:-1][some]]
-    return some & (first != ord(comment))
+    return first
 
 
 def raw_bytes(strings: pa.Array) -> tuple[np.ndarray, np.ndarray]:
@@ -338,61 +330,39 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[Any, int, int, int]]:
 
 
 def _count_splits(batches: Iterator[pa.RecordBatch], comment: str, header: bool) -> Iterator[pa.RecordBatch]:
-    counted: dict[tuple[Any, ...], list[Any]] = {}
+    counted: dict[tuple[str | None, int], dict[str, Any]] = {}
     for batch in batches:
         for file, start, a, b in _runs(batch):
-            entry = counted.setdefault((file, start), [0, 0, 0, 0, [], False, False])
+            new = {"file": file, "start": start, "lines": 0, "rows": 0, "marker": 0, "after": 0, "head": []}
+            found = counted.setdefault((file, start), {**new, "empty": False, "latin": False})
             text, latin = _valid_text(batch.column(0).slice(a, b - a))
-            if latin and not start and not entry[0] and text[0].as_py()[:2].encode("latin-1", "replace") in _WIDE:
-                raise wide(plain(file))
+            if latin and not start and not found["lines"] and text[0].as_py()[:2].encode("latin-1", "replace") in _WIDE:
+                raise wide(plain(str(file)))
             lines = pc.ascii_trim_whitespace(text)
-            rows = _is_row(lines, comment)
-            if header and not entry[2]:
-                data, offsets = raw_bytes(lines)
-                first = np.zeros(len(lines), np.uint8)
-                some = np.diff(offsets) > 0
-                first[some] = data[offsets[:-1][some]]
+            first = _first_bytes(lines)
+            rows = (first >= 0) & (first != ord(comment))
+            if header and not found["marker"]:
                 # A header line starts with @ or % (or the byte order mark's first byte).
-                marker = None
-                may_be_header = np.isin(first, np.frombuffer(b"@%\xef", np.uint8))
-                for k in np.flatnonzero(may_be_header):
-                    text = lines[int(k)].as_py()
-                    if is_data_marker(text):
-                        marker = int(k)
-                        break
+                may_be_header = np.isin(first, [*b"@%\xef"])
+                at = np.flatnonzero(may_be_header).tolist()
+                marker = next((k for k in at if is_data_marker(lines[k].as_py())), None)
                 upto = len(lines) if marker is None else marker + 1
-                if _header_like(may_be_header, rows):  # line for line: a message about the header gives the line
-                    entry[4] += [lines[k].as_py() if may_be_header[k] else lines[k].as_py()[:1] for k in range(upto)]
-                    entry[6] = entry[6] or latin
-                if sum(map(len, entry[4])) > MAX_HEADER:
-                    raise DataError(f"{plain(file)}:1: a header of more than {MAX_HEADER >> 20} MB; check the file")
+                # A piece of rows only need not be sent; else line for line: a message about the header gives the line.
+                if (may_be_header & rows).any() or not rows.any():
+                    found["head"] += [lines[k].as_py() if may_be_header[k] else lines[k].as_py()[:1] for k in range(upto)]
+                    found["latin"] |= latin
+                if sum(map(len, found["head"])) > MAX_HEADER:
+                    raise DataError(f"{plain(str(file))}:1: a header of more than {MAX_HEADER >> 20} MB; check the file")
                 if marker is not None:
-                    entry[2] = entry[0] + marker + 1
-                    entry[3] = int(rows[marker + 1 :].sum())
+                    found["marker"], found["after"] = found["lines"] + marker + 1, int(rows[marker + 1 :].sum())
             elif header:
-                entry[3] += int(rows.sum())
-            entry[5] = entry[5] or (header and bool(pc.any(pc.match_substring(lines, "{,")).as_py()))
-            entry[0] += len(lines)
-            entry[1] += int(rows.sum())
+                found["after"] += int(rows.sum())
+            found["empty"] |= header and bool(pc.any(pc.match_substring(lines, "{,")).as_py())
+            found["lines"] += len(lines)
+            found["rows"] += int(rows.sum())
     if counted:
-        lines_, rows_, marker_, after_, head, empty_, latin_ = zip(*counted.values(), strict=True)
-        packed = [zlib.compress("".join(h + "\n" for h in one).encode()) for one in head]
-        yield pa.RecordBatch.from_arrays(
-            [
-                pa.array([file for file, _ in counted], pa.string()),
-                pa.array([start for _, start in counted], pa.int64()),
-                *(pa.array(v, pa.int64()) for v in (lines_, rows_, marker_, after_)),
-                pa.array(packed, pa.binary()),
-                pa.array(empty_, pa.bool_()),
-                pa.array(latin_, pa.bool_()),
-            ],
-            ["file", "start", "lines", "rows", "marker", "after", "head", "empty", "latin"],
-        )
-
-
-def _header_like(may_be_header: np.ndarray, rows: np.ndarray) -> bool:
-    """Whether a piece of a file may belong to its header: a piece of rows only need not be sent to the driver."""
-    return bool((may_be_header & rows).any()) or not rows.any()
+        packed = [zlib.compress("".join(h + "\n" for h in found["head"]).encode()) for found in counted.values()]
+        yield pa.RecordBatch.from_pylist([{**found, "head": head} for found, head in zip(counted.values(), packed, strict=True)])
 
 
 @dataclass
@@ -417,7 +387,7 @@ def parse(files: TextFiles, parser: Callable[[Lines], tuple[np.ndarray, Vectors,
         partial(
             _parse_splits,
             parser=parser,
-            splits={key: (s.line, s.row) for key, s in files.splits.items()},
+            splits=files.splits,
             data_from=files.data_from,
             only=files.names[0] if files.single else None,
             comment=files.comment,
@@ -449,7 +419,8 @@ def _parse_splits(
             text = _text_column(batch.column(0).slice(a, b - a))
             numbers = np.arange(line + 1, line + 1 + len(text))
             line += len(text)
-            keep = _is_row(text, comment) & (numbers > data_from[name])
+            first = _first_bytes(text)
+            keep = (first >= 0) & (first != ord(comment)) & (numbers > data_from[name])
             if not keep.all():
                 text, numbers = text.filter(pa.array(keep)), numbers[keep]
             if not len(text):

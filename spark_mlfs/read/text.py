@@ -15,7 +15,7 @@ from ..errors import DataError, ParameterError
 from ..schema import FEATURES, with_names
 from .errors import reading
 from .frames import OF_THE_JVM, jvm_within_reach
-from .tables import assemble, columns_of, source_of
+from .tables import assemble, columns_of, quoted, source_of
 from .words import PATTERN, WordCounts, counted, tokens_of
 
 
@@ -67,7 +67,7 @@ def text(
         raise DataError(f"text: column {columns[0]!r} is {kind.simpleString()}; give one string column")
     used = set(source.columns)
     raw, counts = (_unused(n, used) for n in ("_text", "_counts"))
-    words = source.withColumn(raw, F.coalesce(F.col("`" + columns[0].replace("`", "``") + "`"), F.lit("")))
+    words = source.withColumn(raw, F.coalesce(F.col(quoted(columns[0])), F.lit("")))
     reached = jvm_within_reach()
     if reached:
         stages, kept = word_stages(raw, pattern, stop_words, used)
