@@ -419,24 +419,26 @@ class Plan:
             order = np.argsort(values)
             self.by_value[k] = values[order], order
 
-    def categories(self, attribute: np.ndarray, raw: np.ndarray) -> np.ndarray:
-        """Return values with category numbers in place of those of nominal attributes; `Irregular` where one is none of them."""
+    def categories(self, attribute: np.ndarray | int, raw: np.ndarray) -> np.ndarray:
+        """Return values with category numbers in place of those of nominal attributes; `Irregular` where one is none of them.
+        `attribute` is that of each value, or of all."""
         nominal = self.is_nominal[attribute] & ~np.isnan(raw)
         plain = nominal & self.identity[attribute]
-        values = raw[plain]
-        if not ((values >= 0) & (values < self.num_categories[attribute[plain]]) & (values == np.floor(values))).all():
+        values, count = raw[plain], self.num_categories[attribute if isinstance(attribute, int) else attribute[plain]]
+        if not ((values >= 0) & (values < count) & (values == np.floor(values))).all():
             raise Irregular
         other = nominal & ~plain
         if not other.any():
             return raw
         raw = raw.copy()
-        for k in np.unique(attribute[other]):
+        for k in [attribute] if isinstance(attribute, int) else np.unique(attribute[other]):
             if k not in self.by_value:
                 raise Irregular
-            here = other & (attribute == k)
+            here = other if isinstance(attribute, int) else other & (attribute == k)
             ordered, numbers = self.by_value[k]
-            at = np.searchsorted(ordered, raw[here]).clip(max=len(ordered) - 1)
-            if (ordered[at] != raw[here]).any():
+            values = raw[here]
+            at = np.searchsorted(ordered, values).clip(max=len(ordered) - 1)
+            if (ordered[at] != values).any():
                 raise Irregular
             raw[here] = numbers[at]
         return raw
@@ -579,8 +581,8 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
     if table.num_rows != n:
         raise Irregular
     matrix = np.zeros((width, n)).T  # filled column by column
-    for k in np.flatnonzero(~plan.ignored):
-        column = table.column(int(k))
+    for k in np.flatnonzero(~plan.ignored).tolist():
+        column = table.column(k)
         if not numeric[k]:
             column = pc.utf8_trim_whitespace(column)
             known = pc.index_in(column, pa.array(plan.attributes[k].categories))
@@ -588,7 +590,7 @@ def _dense(text: pa.Array, plan: Plan) -> tuple[Vectors, Vectors]:
                 raise Irregular
             matrix[:, k] = known.to_numpy()
         else:
-            matrix[:, k] = plan.categories(np.full(n, k), finite(column)) if plan.is_nominal[k] else finite(column)
+            matrix[:, k] = plan.categories(k, finite(column)) if plan.is_nominal[k] else finite(column)
     return _from_matrix(matrix, plan)
 
 
@@ -717,7 +719,7 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
             value = float(a.categories.index(text))
         else:
             try:
-                value = float(plan.categories(np.array([k]), np.array([number(text)]))[0])
+                value = float(plan.categories(k, np.array([number(text)]))[0])
             except (ValueError, Irregular):
                 raise DataError(
                     f"{where}: attribute {a.name!r} has no category {text[:40]!r}; correct the value or declare it in the "
