@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import ParameterError
+from ..errors import ParameterError, worker_errors
 from .shared import (
     OK,
     Stages,
@@ -118,7 +118,9 @@ def run(args: argparse.Namespace) -> int:
                 **({"too_many": many} if many else {}),
             }
             written.update(manifest)
-            target.text("_report.html", scoring_page(manifest, trained, rows.limit(10).toPandas()))
+            with worker_errors():
+                shown = rows.limit(10).toPandas()
+            target.text("_report.html", scoring_page(manifest, trained, shown))
             target.text("_" + MANIFEST, as_json(manifest))
 
         with stages.stage("score and write"):

@@ -77,7 +77,9 @@ class OutputTable:
             raise ParameterError(f"the table {self.name[:60]} cannot be written: {said}")
         pattern = re.sub(r"\W", ".", self.parts[-1]) + "_*_new"
         where = f"IN {quoted(self.parts[:-1])} " * (len(self.parts) > 1)
-        for row in spark.sql(f"SHOW TABLES {where}LIKE '{pattern}'").collect():
+        with worker_errors():
+            tables = spark.sql(f"SHOW TABLES {where}LIKE '{pattern}'").collect()
+        for row in tables:
             if re.fullmatch(r"_[0-9a-f]{8}_new", row.tableName[len(self.parts[-1]) :]):
                 notice(f"the table {row.tableName} is of another run into {self.name}: drop it, where that run was killed")
         if there and not self.overwrite:

@@ -125,9 +125,9 @@ class LossyRows:
     def __init__(self, function: Callable, plan: Plan) -> None:
         self.function, self.plan, self.turn = function, plan, 0
 
-    def __call__(self, rows: Any) -> Any:
+    def __call__(self, *columns: Any) -> Any:
         self.turn = self.turn or begin(self.plan, "rows")
-        out = self.function(rows)
+        out = self.function(*columns)
         strike(self.plan, self.turn)
         return out
 
@@ -148,11 +148,11 @@ def watch() -> None:
         watched = struck["loss"] is None or name == struck["stage"]
         return whole(self, LossyBatches(function, dict(struck), name) if watched else function, *schema, **more)
 
-    def row_udf(self: Any, schema: str) -> Any:
+    def row_udf(self: Any, *settings: Any) -> Any:
         seen.append("rows")
         if struck["loss"] is None or struck["stage"] == "rows":
             self.function = LossyRows(self.function, dict(struck))
-        return udf(self, schema)
+        return udf(self, *settings)
 
     def compute_after_a_loss(*args: Any, **more: Any) -> Any:
         if struck["loss"] == "cache":

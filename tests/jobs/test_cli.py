@@ -193,7 +193,7 @@ def test_progress_lines_when_asked_for(run, table, tmp_path):
     assert quiet == ""
     code, _, err = run("select", "--data", table, *TABLE, "--output", tmp_path / "b", "--verbose")
     assert code == 0
-    stages = [line.split(":")[1].split("  ")[0].strip() for line in err.splitlines()]
+    stages = [line.split("spark-mlfs: ")[1].split("  ")[0].strip() for line in err.splitlines()]
     assert stages == ["session", "read", "prepare", "statistics and solve", "portrait of the picks", "write"]
 
 
@@ -564,7 +564,8 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
     before = snapshot(out)
     assert "exists" in refused(*base)
     # a row that cannot be read is found while writing: the old output stays, nothing else does
-    bad = csv_file(tmp_path, cell(4, "b", ""), "bad.csv")
+    selected = pd.read_csv(tmp_path / "run" / "ranking.csv")["name"][0]
+    bad = csv_file(tmp_path, cell(4, selected, ""), "bad.csv")
     wrong = [bad if a == table else a for a in base]
     assert "row 4" in refused(*wrong, "--overwrite")
     assert snapshot(out) == before and {p.name for p in tmp_path.iterdir()} == {"run", "reduced", "bad.csv"}

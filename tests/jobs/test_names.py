@@ -16,7 +16,7 @@ from spark_mlfs.adapters.arrays import SELECTION as OF_ARRAYS
 from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.config import RunConfig, configure
 from spark_mlfs.errors import ParameterError, RenamedNotice
-from spark_mlfs.ml.selectors import COMMON
+from spark_mlfs.ml.selectors import SelectorEstimator
 from spark_mlfs.params import camel
 from spark_mlfs.select.modes import KEYS
 
@@ -38,7 +38,7 @@ def flags(command: str) -> dict[str, str]:
 
 def test_a_setting_of_a_selection_has_one_name():
     """In the file, as a flag, as a Param and as an argument."""
-    shown, params, arguments = flags("select"), {p.name for p in COMMON}, {p.name for p in OF_ARRAYS}
+    shown, params, arguments = flags("select"), {p.name for p in SelectorEstimator._common}, {p.name for p in OF_ARRAYS}
     for key, setting in KEYS.items():
         assert setting.name == key and key in shown.values() and key in params and key in arguments
         assert camel(key) == setting.parameter.camel
@@ -49,7 +49,7 @@ def test_a_setting_of_a_selection_has_one_name():
 def test_no_thing_has_two_names():
     """Every key of a run's file that estimators have as a Param, too, is a flag of that name; a key alone, or with its section
     before it."""
-    shown, params = set(flags("select").values()), {p.name for p in COMMON}
+    shown, params = set(flags("select").values()), {p.name for p in SelectorEstimator._common}
     config = configure(None, {"data": {"format": "numbers"}, "run": {"output": "x"}})
     seen = set()
     for section in RunConfig.fields:
@@ -80,7 +80,7 @@ def test_no_name_means_two_things():
 def test_columns_are_called_by_what_they_hold():
     """The option of a reader is the column's role, its Param and its flag say that it is a column; --features and --id take
     the role alone."""
-    shown, params = flags("select"), {p.name for p in COMMON}
+    shown, params = flags("select"), {p.name for p in SelectorEstimator._common}
     for role, name in COLUMNS.items():
         assert name in params and (name in shown.values() or role in shown.values())
 

@@ -38,7 +38,7 @@ def test_java_starts_with_what_is_kept_and_else_as_ever(cache, monkeypatch):
     kept.write_bytes(b"classes")
     classes._sum(kept).write_text(classes._content(kept))
     with classes.shared():
-        assert f"-XX:SharedArchiveFile={kept}" in os.environ[OPTIONS].split()
+        assert f"-XX:SharedArchiveFile={kept}" in shlex.split(os.environ[OPTIONS])
     assert OPTIONS not in os.environ
     monkeypatch.setenv(OPTIONS, "-Xss4m")
     with pytest.raises(KeyError), classes.shared():
