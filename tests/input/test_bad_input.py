@@ -1022,7 +1022,7 @@ SCORED: dict[str, tuple[Callable[[dict[str, Any]], dict[str, Any]], str]] = {
         lambda c: {k: v for k, v in c.items() if k != "x.a"},
         r"no column 'x.a', which the saved pipeline reads: .*score a table",
     ),
-    "a column of text": (lambda c: {**c, "x.a": ["x"] * 80}, r"column 'x.a' is string, not numeric"),
+    "a column of text": (lambda c: {**c, "x.a": ["x"] * 80}, r"column 'x.a' holds x, no number; correct it"),
     "a null": (lambda c: {**c, "x.a": [None, *c["x.a"][1:]]}, r"missing|null or NaN"),
     "a NaN": (lambda c: {**c, "x.a": [float("nan"), *c["x.a"][1:]]}, r"missing|null or NaN|NaN"),
 }
