@@ -6,7 +6,6 @@ import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,6 +14,7 @@ from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..evaluate.plan import OF_METHODS
 from ..evaluate.trials import ALL_FEATURES
+from ..lazy import cached_property
 from ..markup import number, render, seconds, some
 from .comparison_figures import COLOURS, LIGHT, critical_differences, diagram, heat, lines, mark, scatter
 from .figures import Plot
