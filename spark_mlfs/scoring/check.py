@@ -123,8 +123,7 @@ def check(
     curves: bool = False,
     id: str | None = None,
 ) -> Checked:
-    """Return predictions of the pipeline for `frame` beside its column `labels`: vectors or arrays of 0, 1 and NaN, tags or
-    numbers.
+    """Measure the pipeline on `frame` against its column `labels`: vectors or arrays of 0, 1 and NaN, tags or numbers.
 
     `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too; messages
     call a row by the column `id`. Rows with an unknown label are left out. `DataError` where the labels are none of the model's,
