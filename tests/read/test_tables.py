@@ -89,6 +89,8 @@ def test_vectors_and_arrays(spark):
     assert attribute_names(frame, FEATURES) == ["u", "v", "w"]
     rows = rows_of(table(spark, source, features="arr", labels="hots", id="id", missing="zero"))
     assert [r["features"].toArray().tolist() for r in rows] == [[1, 2], [3, 0]]
+    means = rows_of(table(spark, source, features="arr", labels="hots", id="id", missing="mean"))
+    assert [r["features"].toArray().tolist() for r in means] == [[1, 2], [3, 2]]  # of the one row that has it
     np.testing.assert_array_equal([r["labels"].toArray() for r in rows], [[0, 1], [1, np.nan]])
     assert [r["labels"] for r in rows_of(table(spark, source, "vec", "num", id="id"))] == [[4, 2], []]
     assert [r["labels"] for r in rows_of(table(spark, source, "vec", "tags", id="id"))] == [["a"], []]
