@@ -34,7 +34,7 @@ SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
 DRIVER_BYTES = 1 << 30  # one merged state that the driver takes
 WORKER_BYTES = 1 << 30  # rows and states that one worker process holds
-SHARDED_SHARES, ENDED_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
+SHARDED_SHARES, SHARD_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
 CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
 
 Answer = TypeVar("Answer")
@@ -183,7 +183,7 @@ class Engine:
 
     def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """Where the features of a statistic are cut; `BudgetError` where the piece of one feature exceeds a worker's share."""
-        edges = statistic.edges(self.profile, max(1, min(ENDED_BYTES, self.worker_bytes // SHARDED_SHARES)))
+        edges = statistic.edges(self.profile, max(1, min(SHARD_BYTES, self.worker_bytes // SHARDED_SHARES)))
         ranges = itertools.pairwise(edges)
         largest = max((statistic.shard_bytes(self.profile, first, last) for first, last in ranges), default=0)
         if largest > self.worker_bytes // 4:

@@ -69,10 +69,14 @@ def fill_of_rows(x: Matrix, missing: str) -> dict[str, Any]:
         return {} if missing == "error" else {"missing": missing}
     n, d = x.shape
     cuts = range(0, n, ROWS)
-    parts = [count_missing(*_entries(x[a : a + ROWS]), d) for a in cuts]
-    scale = scale_above(np.max([largest for _, largest in parts], axis=0))
-    sums = np.sum([sum_known(*_entries(x[a : a + ROWS]), scale) for a in cuts], axis=0)
-    known = n - np.sum([count for count, _ in parts], axis=0)
+    known, largest = np.full(d, n), np.zeros(d)
+    for a in cuts:
+        count, magnitude = count_missing(*_entries(x[a : a + ROWS]), d)
+        known -= count
+        np.maximum(largest, magnitude, out=largest)
+    scale, sums = scale_above(largest), np.zeros((2, d), np.int64)
+    for a in cuts:
+        sums += sum_known(*_entries(x[a : a + ROWS]), scale)
     return {"missing": missing, "fill": means_of_sums(sums[0], sums[1], known, scale)}
 
 
