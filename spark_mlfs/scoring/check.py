@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..blocks.codec import binary_array, decode, encode
+from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.labels import label_source
 from ..blocks.pack import collected
 from ..errors import DataError, ParameterError, worker_errors
@@ -29,6 +29,7 @@ FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
 BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
 CELLS = 1 << 14  # labels times steps between two powers of two: of more labels histograms are coarser
 RANKS = 20  # labels of a row, best first, that are told apart
+MERGERS = 16  # states that the driver takes at most, where they have histograms
 NO_CELLS = np.zeros((3, 0), np.int64)
 
 
@@ -165,7 +166,9 @@ def measured(
     rows = classifier.predicted(rows, LabelVectors(*both), both, cells).select("_kept_0", *both)
     chosen = None if top_n is None and threshold is None else BestLabels(top_n, threshold, "")
     with worker_errors():
-        return rows.mapInArrow(Batches(len(names), chosen, curves), "state binary")
+        states = rows.mapInArrow(Batches(len(names), chosen, curves), "state binary")
+        # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
+        return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(merged, "state binary") if curves else states
 
 
 def truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
@@ -193,6 +196,13 @@ def _hot(labels: str, entries: Sequence[Column]) -> Column:
     column = F.col(labels)
     found = (F.coalesce(F.array_contains(column, entry), F.lit(False)).cast("double") for entry in entries)
     return F.when(column.isNotNull(), F.array(*found))
+
+
+def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The states of some tasks as one."""
+    total = _total(_decoded(bytes(cell)) for batch in batches for cell in binary_cells(batch, "state"))
+    if total is not None:
+        yield pa.RecordBatch.from_arrays([binary_array(_encoded(total))], names=["state"])
 
 
 @dataclass(frozen=True)

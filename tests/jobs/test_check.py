@@ -112,6 +112,16 @@ def test_a_job_that_spark_gives_up_is_begun_anew(spark, home, monkeypatch):
     assert len(tries) == 2 and again.metrics() == once.metrics() and again.rows == 150 == once.rows
 
 
+def test_the_driver_takes_few_histograms_however_many_tasks_there_are(spark, home, monkeypatch):
+    scorer, real, taken = load_scorer(spark, str(home / "run")), checking.collected, []
+    frame = spark.createDataFrame(pd.read_json(home / "new.json", lines=True).drop(columns="tags"))
+    frame = frame.withColumn("truth", F.array(F.lit("t1")))
+    monkeypatch.setattr(checking, "collected", lambda rows: taken.append(real(rows)) or taken[-1])
+    one, many = (check(scorer, frame.repartition(parts), "truth", curves=True) for parts in (1, 40))
+    assert len(taken[0]) == 1 and 1 < len(taken[1]) <= checking.MERGERS < 40
+    assert (one.cells == many.cells).all() and (one.ranks == many.ranks).all() and one.metrics() == many.metrics()
+
+
 def test_many_rows_without_a_tag_are_told_with_what_helps(run, home, predicted):
     truth, z, s = predicted
     assert (z.sum(axis=1) == 0).mean() > 0.25  # else there is nothing to tell
