@@ -51,6 +51,7 @@ from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
 from ..blocks.pack import at_once
 from ..errors import DataError, ParameterError, worker_errors
+from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
 from ..ml.params import keyword_only
 from ..schema import attribute_names
@@ -219,13 +220,7 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
     labels = np.stack([(t & z).sum(axis=0), z.sum(axis=0), t.sum(axis=0)]).astype(np.int64)
     if not n:
         return Sums(np.zeros(6, np.int64), np.zeros((2, 2), np.int64), labels, kind)
-    order = np.argsort(-s, axis=1, kind="stable")
-    sorted_s, sorted_t = np.take_along_axis(s, order, axis=1), np.take_along_axis(t, order, axis=1)
-    # rank of a score: how many labels score at least as much (of a tie the worst)
-    last = np.concatenate([sorted_s[:, 1:] != sorted_s[:, :-1], np.ones((n, 1), bool)], axis=1)
-    rank = np.where(last, np.arange(1, q + 1), q + 1)
-    rank = np.minimum.accumulate(rank[:, ::-1], axis=1)[:, ::-1]
-    relevant = np.take_along_axis(np.cumsum(sorted_t, axis=1), rank - 1, axis=1)  # of these the relevant ones
+    ranks = LabelRanks.of(t, s)
     pairs = size * (q - size)
     if old:
         top = np.where(t, -np.inf, s).max(axis=1)
@@ -234,9 +229,8 @@ def _sums(truth: np.ndarray, predicted: np.ndarray, scores: np.ndarray, kind: st
         np.put_along_axis(position, np.argsort(s, axis=1, kind="stable"), np.broadcast_to(np.arange(q), (n, q)), axis=1)
         depth = q - 1 - np.where(t, position, q).min(axis=1)
     else:
-        wrong = ((rank - relevant) * sorted_t).sum(axis=1)
-        depth = np.where(sorted_t, rank, 0).max(axis=1) - 1
-    precision = _ratio((relevant / rank * sorted_t).sum(axis=1), size)
+        wrong, depth = ranks.reversed_pairs(), ranks.depth()
+    precision = ranks.precision()
     precision[(size == 0) | (size == q)] = 1.0
     missed = ~t[np.arange(n), np.argmax(s, axis=1)] & (size > 0)
     counts = [n, (t != z).sum(), (t == z).all(axis=1).sum(), missed.sum(), (size > 0).sum(), depth.sum()]

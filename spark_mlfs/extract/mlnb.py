@@ -35,6 +35,7 @@ from ..blocks.profile import Profile
 from ..blocks.rowhash import GROUPS, group_of, uniform
 from ..engine.base import Engine, one_thread
 from ..kernels import exact
+from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
@@ -187,19 +188,7 @@ def ranking_loss(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
     """The shares of reversed label pairs, ties counting as reversed, of the rows that have such pairs."""
     relevant = truth.sum(axis=1)
     rows = np.flatnonzero((relevant > 0) & (relevant < truth.shape[1]))
-    if not len(rows):
-        return np.zeros(0)
-    s, t = score[rows], truth[rows]
-    order = np.argsort(s, axis=1, kind="stable")
-    sorted_s, sorted_t = np.take_along_axis(s, order, axis=1), np.take_along_axis(t, order, axis=1)
-    # irrelevant labels at least as high as a relevant one: those after the first position of its score
-    first = np.empty(s.shape, np.int64)
-    new = np.concatenate([np.ones((len(rows), 1), bool), sorted_s[:, 1:] != sorted_s[:, :-1]], axis=1)
-    first = np.maximum.accumulate(np.where(new, np.arange(s.shape[1]), 0), axis=1)
-    irrelevant = np.concatenate([np.zeros((len(rows), 1), np.int64), np.cumsum(~sorted_t, axis=1)], axis=1)
-    above = irrelevant[:, -1:] - np.take_along_axis(irrelevant, first, axis=1)
-    reversed_ = (above * sorted_t).sum(axis=1)
-    return reversed_ / (relevant[rows] * (t.shape[1] - relevant[rows]))
+    return LabelRanks.of(truth[rows], score[rows]).reversed_pairs() / (relevant[rows] * (truth.shape[1] - relevant[rows]))
 
 
 def bayes(m: State, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

@@ -1,5 +1,25 @@
 """The kind of matrix that most functions take: dense or sparse by rows."""
 
+from __future__ import annotations
+
 from typing import Any, TypeAlias
 
+import numpy as np
+import scipy.sparse as sp
+
 Matrix: TypeAlias = Any  # np.ndarray | sp.csr_matrix: SciPy tells no types, so a checker would take the union for an array alone
+
+
+def distinct_rows(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    """The first of each kind of equal rows, and the kind of every row."""
+    if sp.issparse(x):
+        x = x.copy()
+        x.eliminate_zeros()
+        x.sort_indices()
+        runs = [slice(a, z) for a, z in zip(x.indptr[:-1], x.indptr[1:], strict=True)]
+        contents = [(x.indices[run].tobytes(), x.data[run].tobytes()) for run in runs]
+    else:
+        contents = [row.tobytes() for row in x + 0.0]  # one zero
+    kinds: dict[object, int] = {}
+    kind = np.array([kinds.setdefault(content, len(kinds)) for content in contents], np.int64)
+    return np.unique(kind, return_index=True)[1], kind

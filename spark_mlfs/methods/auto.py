@@ -43,6 +43,8 @@ from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..engine.local import LocalEngine
 from ..errors import DataError, ParameterError, SparkMlfsError
+from ..kernels.label_ranks import LabelRanks
+from ..kernels.matrix import distinct_rows
 from ..kernels.scaling import Scaling
 from ..kernels.votes import posteriors
 from ..params import Choice, Integer, Parameter, Text
@@ -99,13 +101,13 @@ class Auto(Method):
         else:
             rows = replace(rows, x=rows.x[:, engine.profile.varying])
             with one_thread():
-                trial = Trial(rows, engine, p, count)
+                inner = InnerFolds(rows, engine, p, count)
                 for number, each in enumerate(names):
                     if engine.progress:
                         engine.progress("trying methods", number, len(names))
-                    tried.append(trial.of(each))
+                    tried.append(inner.of(each))
             choice = choose(tried, p["seed"])
-            name, details = choice.name, choice.details(tried, trial)
+            name, details = choice.name, choice.details(tried, inner)
         scores = _own(name, engine, count)
         order, _ = complete(scores.values, np.arange(engine.num_features), engine.num_features, None, scores.constant)
         left_out = 0 if scores.constant is None else len(scores.constant)
@@ -140,7 +142,7 @@ class Tried:
         return float(self.precision.mean()) if len(self.precision) else 0.0
 
 
-class Trial:
+class InnerFolds:
     """The sampled rows (v features), their folds, and what is learned of each."""
 
     def __init__(self, rows: Block, engine: Engine, p: Mapping[str, Any], count: int) -> None:
@@ -171,11 +173,13 @@ class Trial:
                 heads.append(set(order[: self.sizes[-1]].tolist()))
                 y, truth = train.labels(self.q).astype(np.float64), test.labels(self.q).toarray() > 0
                 told = np.flatnonzero((truth.sum(axis=1) > 0) & (truth.sum(axis=1) < self.q))
-                cells = [
-                    [row_precision(truth[told], predict(judge, train.x[:, f], y, test.x[:, f])[told]) for judge in self.judges]
-                    for f in (np.sort(order[:size]) for size in self.sizes)
-                ]
-                parts.append(np.array(cells).mean(axis=0))  # judges × rows
+                cells = np.empty((len(self.sizes), len(self.judges), len(told)))
+                for i, size in enumerate(self.sizes):
+                    f = np.sort(order[:size])
+                    for j, judge in enumerate(self.judges):
+                        scores = predict(judge, train.x[:, f], y, test.x[:, f])
+                        cells[i, j] = LabelRanks.of(truth[told], scores[told]).precision()
+                parts.append(cells.mean(axis=0))
         except SparkMlfsError as error:
             return Tried(name, np.zeros(0), {}, 0.0, time.perf_counter() - started, str(error))
         found = np.concatenate(parts, axis=1)
@@ -192,21 +196,12 @@ class Trial:
 
 def folds_of(rows: Block, folds: int, seed: int) -> np.ndarray:
     """(n,) the fold of each row: equal rows together, in the order of the seeded hash of their smallest id, as many to each."""
-    content: dict[bytes, int] = {}
-    x = rows.x
-    keys = (
-        (x.data[a:b].tobytes() + b"|" + x.indices[a:b].tobytes() for a, b in zip(x.indptr[:-1], x.indptr[1:], strict=True))
-        if sp.issparse(x)
-        else (row.tobytes() for row in np.ascontiguousarray(x))
-    )
-    group = np.array([content.setdefault(key, len(content)) for key in keys])  # rows come in the order of their ids
-    first = np.zeros(len(content), np.int64)
-    first[group[::-1]] = np.arange(rows.n)[::-1]
+    first, kind = distinct_rows(rows.x)  # rows come in the order of their ids
     order = np.argsort(mix(rows.ids[first], seed), kind="stable")
-    size = np.bincount(group)
+    size = np.bincount(kind)
     before = np.empty(len(order), np.int64)
     before[order] = np.cumsum(size[order]) - size[order]
-    return (before * folds // rows.n)[group]
+    return (before * folds // rows.n)[kind]
 
 
 def predict(judge: str, x: Any, y: sp.csr_matrix, query: Any) -> np.ndarray:
@@ -220,22 +215,11 @@ def predict(judge: str, x: Any, y: sp.csr_matrix, query: Any) -> np.ndarray:
     return scaling.apply(query) @ weights + mean
 
 
-def row_precision(truth: np.ndarray, scores: np.ndarray) -> np.ndarray:
-    """(rows,) average precision of rows with some labels and not all; of equal scores the worst order."""
-    n, q = truth.shape
-    order = np.argsort(-scores, axis=1, kind="stable")
-    s, t = np.take_along_axis(scores, order, axis=1), np.take_along_axis(truth, order, axis=1)
-    last = np.concatenate([s[:, 1:] != s[:, :-1], np.ones((n, 1), bool)], axis=1)
-    rank = np.minimum.accumulate(np.where(last, np.arange(1, q + 1), q + 1)[:, ::-1], axis=1)[:, ::-1]
-    above = np.take_along_axis(np.cumsum(t, axis=1), rank - 1, axis=1)
-    return (above / rank * t).sum(axis=1) / np.maximum(1, t.sum(axis=1))
-
-
 # ---- choosing ----
 
 
 @dataclass(frozen=True)
-class Choosing:
+class Verdict:
     """The chosen method; `best` share of the resamplings in which each is best; `margin` its lead over the next best (negative
     where it was kept in doubt), `error` 1.96 standard errors of that."""
 
@@ -245,7 +229,7 @@ class Choosing:
     margin: float
     error: float
 
-    def details(self, tried: Sequence[Tried], trial: Trial) -> dict[str, Any]:
+    def details(self, tried: Sequence[Tried], inner: InnerFolds) -> dict[str, Any]:
         """For manifest and report."""
         table = [
             {"method": t.name, "average_precision": t.mean, **t.by_judge, "best_in": self.best[t.name]}
@@ -254,15 +238,15 @@ class Choosing:
             else {"method": t.name, "refused": t.refused}
             for t in tried
         ]
-        return {"chosen_method": self.name, "tried": table, "verdict": self.verdict(tried, trial)}
+        return {"chosen_method": self.name, "tried": table, "verdict": self.verdict(tried, inner)}
 
-    def verdict(self, tried: Sequence[Tried], trial: Trial) -> str:
+    def verdict(self, tried: Sequence[Tried], inner: InnerFolds) -> str:
         """The choice in a sentence or two."""
         able = {t.name: t for t in tried if not t.refused}
         mine = able[self.name]
         text = (
             f"{self.name}, of {len(able)} tried: average precision {mine.mean:.4f} of held-out rows "
-            f"({len(trial.parts)} folds of {trial.rows} rows, {' and '.join(map(str, trial.sizes))} features)"
+            f"({len(inner.parts)} folds of {inner.rows} rows, {' and '.join(map(str, inner.sizes))} features)"
         )
         if self.runner_up:
             text += (
@@ -276,7 +260,7 @@ class Choosing:
         return text + "." + (f" Not tried: {'; '.join(out)}." if out else "")
 
 
-def choose(tried: Sequence[Tried], seed: int) -> Choosing:
+def choose(tried: Sequence[Tried], seed: int) -> Verdict:
     """The first method, unless another is better by more than a standard error; raises `DataError` where none could rank."""
     able = [t for t in tried if not t.refused]
     if not able:
@@ -284,7 +268,7 @@ def choose(tried: Sequence[Tried], seed: int) -> Choosing:
     table = np.stack([t.precision for t in able], axis=1)  # rows × methods
     n, m = table.shape
     if m == 1 or not n:
-        return Choosing(able[0].name, {t.name: float(t is able[0]) for t in able}, "", 0.0, 0.0)
+        return Verdict(able[0].name, {t.name: float(t is able[0]) for t in able}, "", 0.0, 0.0)
     means = table.mean(axis=0)
 
     def error(a: int, b: int) -> float:
@@ -296,7 +280,7 @@ def choose(tried: Sequence[Tried], seed: int) -> Choosing:
     wins = np.bincount(np.argmax(np.round(draws @ table / n, 12), axis=1), minlength=m) / RESAMPLINGS
     others = np.where(np.arange(m) == at, -np.inf, means)
     next_ = int(np.argmax(others))
-    return Choosing(
+    return Verdict(
         able[at].name,
         {t.name: float(w) for t, w in zip(able, wins, strict=True)},
         able[next_].name,

@@ -46,7 +46,7 @@ from ..errors import BudgetError, ParameterError
 from ..kernels.gram import GramView
 from ..kernels.knn import NONE, Nearest, Tile
 from ..kernels.label_similarity import LabelsetSimilarity
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, distinct_rows
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21, manifold
 from ..statistics.base import Statistic
@@ -200,7 +200,7 @@ def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) 
     out = nearest.squares[np.arange(block.n), farthest]
     zero = np.flatnonzero(out == 0)
     # identical rows have one scale: one of each kind asks for ever more neighbours, which stays small however many rows are alike
-    kinds, kind = _distinct(geometry.points(block.take(zero)).x)
+    kinds, kind = distinct_rows(geometry.points(block.take(zero)).x)
     scales = np.zeros(len(kinds))
     left, k = np.arange(len(kinds)), TUNING
     while len(left) and k < block.n:
@@ -212,18 +212,3 @@ def _scales(engine: Engine, nearest: Nearest, block: Block, geometry: Geometry) 
         left = left[~known]
     out[zero] = scales[kind]
     return np.where(np.isfinite(out), out, 0.0)
-
-
-def _distinct(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-    """The first of each kind of equal rows, and the kind of every row."""
-    if sp.issparse(x):
-        x = x.copy()
-        x.eliminate_zeros()
-        x.sort_indices()
-        runs = [slice(a, z) for a, z in zip(x.indptr[:-1], x.indptr[1:], strict=True)]
-        contents = [(x.indices[run].tobytes(), x.data[run].tobytes()) for run in runs]
-    else:
-        contents = [row.tobytes() for row in x + 0.0]  # one zero
-    kinds: dict[object, int] = {}
-    kind = np.array([kinds.setdefault(content, len(kinds)) for content in contents], np.int64)
-    return np.unique(kind, return_index=True)[1], kind

@@ -10,6 +10,7 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics import label_ranking_average_precision_score
 
 from spark_mlfs.errors import DataError, ParameterError
+from spark_mlfs.kernels.label_ranks import LabelRanks
 from spark_mlfs.methods import auto
 from spark_mlfs.pipeline import Request
 from spark_mlfs.testing import block_of, engine_of, rank_here
@@ -20,7 +21,7 @@ def test_precision_equals_scikit_learn():
     truth = rng.random((300, 7)) < 0.3
     truth = truth[(truth.sum(axis=1) > 0) & (truth.sum(axis=1) < 7)]
     scores = np.round(rng.random(truth.shape), 1)  # many ties
-    assert auto.row_precision(truth, scores).mean() == pytest.approx(label_ranking_average_precision_score(truth, scores))
+    assert LabelRanks.of(truth, scores).precision().mean() == pytest.approx(label_ranking_average_precision_score(truth, scores))
 
 
 @pytest.mark.parametrize("sparse", [False, True])

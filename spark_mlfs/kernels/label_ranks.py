@@ -1,0 +1,39 @@
+"""Where the labels of a row stand by their scores: what ranking loss, coverage and average precision are made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class LabelRanks:
+    """Of n rows, their q labels by falling score, (n, q) each: `relevant` whether a label is the row's, `rank` how many labels
+    score at least as much (of a tie the worst), `above` how many of these are relevant."""
+
+    relevant: np.ndarray
+    rank: np.ndarray
+    above: np.ndarray
+
+    @staticmethod
+    def of(truth: np.ndarray, scores: np.ndarray) -> LabelRanks:
+        """The ranks of labels whose `truth` (n, q) is boolean and whose `scores` (n, q) are larger where a label is likelier."""
+        n, q = truth.shape
+        order = np.argsort(-scores, axis=1, kind="stable")
+        s, t = np.take_along_axis(scores, order, axis=1), np.take_along_axis(truth, order, axis=1)
+        last = np.concatenate([s[:, 1:] != s[:, :-1], np.ones((n, 1), bool)], axis=1)
+        rank = np.minimum.accumulate(np.where(last, np.arange(1, q + 1), q + 1)[:, ::-1], axis=1)[:, ::-1]
+        return LabelRanks(t, rank, np.take_along_axis(np.cumsum(t, axis=1), rank - 1, axis=1))
+
+    def precision(self) -> np.ndarray:
+        """(n,) average precision; 0 of a row without labels."""
+        return (self.above / self.rank * self.relevant).sum(axis=1) / np.maximum(1, self.relevant.sum(axis=1))
+
+    def reversed_pairs(self) -> np.ndarray:
+        """(n,) pairs of a relevant label and an irrelevant one that scores at least as much."""
+        return ((self.rank - self.above) * self.relevant).sum(axis=1)
+
+    def depth(self) -> np.ndarray:
+        """(n,) labels before the last relevant one; -1 of a row without labels."""
+        return np.where(self.relevant, self.rank, 0).max(axis=1) - 1
