@@ -27,7 +27,7 @@ from . import params
 from .blocks.dataset import Dataset, InMemoryDataset
 from .blocks.grades import Grades
 from .blocks.profile import Profile
-from .engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine, one_thread
+from .engine.base import Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
 from .errors import DataError, ParameterError, WorkerBudgetError
 from .methods import METHODS
@@ -38,7 +38,7 @@ from .select.constraints import whole_groups
 from .select.portrait import Portrait, Portray
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
 from .solvers.ranking import complete
-from .statistics.base import Statistic
+from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -341,17 +341,14 @@ def compute(
     packed: Dataset,
     work: Callable[[Any], tuple[Any, Cost]],
     progress: Progress | None = None,
-    small_bytes: int = SMALL_BYTES,
-    driver_bytes: int = DRIVER_BYTES,
-    worker_bytes: int = WORKER_BYTES,
+    budgets: Budgets = DEFAULT_BUDGETS,
 ) -> tuple[Any, Cost, bool]:
     """`work(engine) -> (result, engine.cost)` over prepared data. Rows that this process holds: here, without Spark. Packed ones:
-    in one task where the blocks are below `small_bytes` and one process may hold them with what is asked of them
-    (`worker_bytes`), else job by job from here. Also says whether it went job by job. `work` must be picklable; where it has a
-    method `needs(engine)`, what that returns is sized beforehand."""
+    in one task where the `budgets` allow it, with what is asked of them, else job by job from here. Also says whether it went
+    job by job. `work` must be picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
     if isinstance(packed, InMemoryDataset):
         with one_thread():
-            local = LocalEngine(packed.profile, [packed.block], driver_bytes, worker_bytes)
+            local = LocalEngine(packed.profile, [packed.block], budgets)
             local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
             return *work(local), False
     from .blocks.pack import Packed
@@ -360,18 +357,18 @@ def compute(
 
     assert isinstance(packed, Packed)
     tried = 0
-    if packed.profile.size <= small_bytes:
-        outline = SizingEngine(packed.profile)
+    if packed.profile.size <= budgets.small:
+        outline = SizingEngine(packed.profile, budgets)
         outline.tame()
-        if outline.fits(work.needs(outline) if hasattr(work, "needs") else [], worker_bytes):
+        if outline.fits(work.needs(outline) if hasattr(work, "needs") else []):
             tried = 1
             try:
-                result, cost = run_in_one_task(packed, work, driver_bytes, worker_bytes)
+                result, cost = run_in_one_task(packed, work, budgets)
                 cost.jobs = 1
                 return result, cost, False
             except WorkerBudgetError:
                 pass  # several tasks may hold what one may not
-    engine = SparkEngine(packed, driver_bytes, worker_bytes)
+    engine = SparkEngine(packed, budgets)
     engine.progress = progress
     engine.cost.jobs += tried
     try:
@@ -388,9 +385,9 @@ def rank(
     row_id: str | None = None,
     labels_form: str = "auto",
     progress: Progress | None = None,
-    small_bytes: int = SMALL_BYTES,
-    driver_bytes: int = DRIVER_BYTES,
-    worker_bytes: int = WORKER_BYTES,
+    small_bytes: int = Budgets.small,
+    driver_bytes: int = Budgets.driver,
+    worker_bytes: int = Budgets.worker,
     weight: str | None = None,
     grades: Grades | None = None,
 ) -> list[Result]:
@@ -424,12 +421,12 @@ def rank(
         for number, request in enumerate(requests):
             alike.setdefault((request.screen, request.constraints), []).append(number)
         results: dict[int, Result] = {}
-        budgets = {"small_bytes": small_bytes, "driver_bytes": driver_bytes, "worker_bytes": worker_bytes}
+        budgets = Budgets(small_bytes, driver_bytes, worker_bytes)
         for (screen, constraints), numbers in alike.items():
             some, rows = [requests[number] for number in numbers], packed
             if constraints is not None:
                 some, rows = _held_to(constraints, some, packed)
-            ranked = _rank(rows, some, screen, progress, **budgets)
+            ranked = _rank(rows, some, screen, progress, budgets)
             for number, result in zip(numbers, ranked, strict=True):
                 result.seconds = {"prepare": prepared - started, **result.seconds}
                 results[number] = result
@@ -457,7 +454,7 @@ def _rank(
     requests: list[Request],
     screen: Screen | None,
     progress: Progress | None,
-    **budgets: int,
+    budgets: Budgets,
 ) -> list[Result]:
     """Results of requests that share a screen."""
     started = time.perf_counter()
@@ -468,7 +465,7 @@ def _rank(
     if screen is not None:
         # extras are about all features, whatever the filter leaves to the method: they go where the filter runs
         filters = {extras: Request.of_filter(screen, extras) for extras in dict.fromkeys(r.extras for r in requests)}
-        first = dict(zip(filters, _rank(packed, [*filters.values()], None, progress, **budgets), strict=True))
+        first = dict(zip(filters, _rank(packed, [*filters.values()], None, progress, budgets), strict=True))
         known = [first[r.extras].outcomes for r in requests]
         solvable = [dataclasses.replace(cap_count(r, o), extras=()) for r, o in zip(requests, known, strict=True)]
         one = first[requests[0].extras]
@@ -480,9 +477,9 @@ def _rank(
         packed = packed.with_profile(packed.profile.only(seen))
     pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:
-        budgets = {**budgets, "small_bytes": 0}
+        budgets = dataclasses.replace(budgets, small=0)
     placed = tuple(request.for_labels(packed.label_names) for request in solvable)
-    solved, cost, distributed = compute(packed, Solve(placed), progress, **budgets)
+    solved, cost, distributed = compute(packed, Solve(placed), progress, budgets)
     done = time.perf_counter()
     results = []
     for request, outcomes, (scores, found, seconds) in zip(requests, known, solved, strict=True):
@@ -566,7 +563,7 @@ def ranking_schema(ranking: pd.DataFrame) -> str:
     return f"rank bigint, index bigint, name string, {further}"
 
 
-def portrait(packed: Dataset, result: Result, kept: int, **budgets: int) -> tuple[Portrait | None, Cost]:
+def portrait(packed: Dataset, result: Result, kept: int, budgets: Budgets = DEFAULT_BUDGETS) -> tuple[Portrait | None, Cost]:
     """How the best of the `kept` features go with the labels and with each other (`select.portrait`), from one scan over them;
     None where none of them varies, or the budgets are too small."""
     ranking = result.kept if result.evidence is not None else result.ranking.iloc[:kept]
@@ -575,7 +572,7 @@ def portrait(packed: Dataset, result: Result, kept: int, **budgets: int) -> tupl
     if not len(picks):
         return None, Cost()
     some = packed.with_profile(packed.profile.only(np.sort(picks)))
-    seen, cost, _ = compute(some, Portray(tuple(int(i) for i in picks)), None, **budgets)
+    seen, cost, _ = compute(some, Portray(tuple(int(i) for i in picks)), None, budgets)
     return seen, cost
 
 

@@ -22,6 +22,7 @@ from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..select import Constraints, constraints, modes
 from ..select.modes import LEVELS, RULES
+from ..statistics.base import Budgets
 from .cut import Cut
 from .fit import Fit
 
@@ -176,7 +177,7 @@ def learned(held: InMemoryDataset, fit: Fit[Any], memory_bytes: int | None = Non
     memory = memory_of(memory_bytes)
     state: State
     with said_in_python():
-        state, _, _ = pipeline.compute(held, fit, driver_bytes=memory, worker_bytes=memory)
+        state, _, _ = pipeline.compute(held, fit, None, Budgets(driver=memory, worker=memory))
     return state
 
 

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, cast
 from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
-from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError, renamed
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Parameter
@@ -32,6 +31,7 @@ from ..read.tables import FORMATS
 from ..read.toml import Data, explain, read_toml, reader_option
 from ..select import Constraints, CrossValidation, Rule
 from ..select.modes import KEYS, LEVELS, RATES, RULES, SETTINGS, Setting, either, level_setting
+from ..statistics.base import Budgets
 from .shared import mapping_in, names_in
 
 DEFAULT_FEATURES = SETTINGS["num_top_features"].parameter.default
@@ -179,8 +179,8 @@ class RunSettings(Section):
     overwrite: bool = Field(False, description="replace the output of an earlier run")
     seed: int = Field(0, description="seed of a method that draws at random")
     report: bool = Field(True, description="write report.html")
-    driver_bytes: int = Field(DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes")
-    worker_bytes: int = Field(WORKER_BYTES, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
+    driver_bytes: int = Field(Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes")
+    worker_bytes: int = Field(Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
 
 
 class RunConfig(Section):

@@ -70,10 +70,10 @@ def forecast(sample: Profile, rows: int, config: RunConfig, width: int, labels: 
 
     `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
     """
-    from ..engine.base import SMALL_BYTES
     from ..engine.local import SizingEngine
     from ..pipeline import MANY_PAIRS, Request, Solve
     from ..select.screen import Screen
+    from ..statistics.base import Budgets
 
     profile = scaled(sample, rows)
     requests = [request.for_labels(labels) for request in config.requests()]
@@ -87,7 +87,7 @@ def forecast(sample: Profile, rows: int, config: RunConfig, width: int, labels: 
         states[type(statistic).__name__] = max(states.get(type(statistic).__name__, 0), engine._held(statistic))
     together = engine.bytes_in_one_process(known, [engine._held(s) for s in known])
     pairs = max((r.implementation.pairs(profile, r.parameters) for r in requests), default=0)
-    small = profile.size <= SMALL_BYTES and pairs <= MANY_PAIRS and together <= config.run.worker_bytes
+    small = profile.size <= Budgets.small and pairs <= MANY_PAIRS and together <= config.run.worker_bytes
     method = requests[0].implementation
     return {
         "job": "select",

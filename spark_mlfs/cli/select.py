@@ -289,6 +289,7 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
     from .. import pipeline, read
     from ..blocks.pack import pack
     from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names
+    from ..statistics.base import Budgets
 
     requests = config.requests()
     with stages.stage("read"):
@@ -303,15 +304,15 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
         width = requests[0].width(packed.feature_names)
         kept, rule = config.selection.count(width, requests[0].budgeted), config.selection.rule(width, config.run.seed)
         requests = [request.keeping(kept, rule) for request in requests]
-        budgets: dict[str, Any] = {"driver_bytes": config.run.driver_bytes, "worker_bytes": config.run.worker_bytes}
+        driver, worker = config.run.driver_bytes, config.run.worker_bytes
         with stages.stage("statistics and solve"):
-            cells = pipeline.rank(packed, requests, progress=stages.report, **budgets)
+            cells = pipeline.rank(packed, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
         kept = len(result.kept)
         jobs, seen = {"prepare": packed.jobs, "statistics": result.jobs - packed.jobs}, None
         if config.run.report:
             with stages.stage("portrait of the picks"):
-                seen, cost = pipeline.portrait(packed, result, kept, **budgets)
+                seen, cost = pipeline.portrait(packed, result, kept, Budgets(driver=driver, worker=worker))
             jobs["portrait"] = cost.jobs
     finally:
         packed.release()

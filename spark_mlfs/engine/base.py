@@ -26,14 +26,11 @@ from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.profile import Profile
 from ..errors import BudgetError, ParameterError, WorkerBudgetError
 from ..kernels.information import CountLogs
-from ..statistics.base import FeatureShardedStatistic, Statistic
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
 
-SMALL_BYTES = 64 << 20  # data whose blocks are below this run as one task
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
-DRIVER_BYTES = 1 << 30  # one merged state that the driver takes
-WORKER_BYTES = 1 << 30  # rows and states that one worker process holds
 SHARDED_SHARES, SHARD_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
 CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
 
@@ -126,11 +123,9 @@ class Engine:
     look_ahead = 1  # how many link vectors a greedy method should ask for at once
     shift: np.ndarray | None = None  # (d,) exponents of what features are multiplied by
     in_one_process = False  # whether all rows are in this process
-    driver_bytes = DRIVER_BYTES
-    worker_bytes = WORKER_BYTES
 
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
+    def __init__(self, profile: Profile, budgets: Budgets = DEFAULT_BUDGETS) -> None:
+        self.profile, self.budgets = profile, budgets
         self.kept_bytes = 0  # of the states whose results are kept, at most
         self.cost = Cost()
         self.progress: Callable[[str, int, int], None] | None = None
@@ -183,15 +178,15 @@ class Engine:
 
     def edges_of(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """Where the features of a statistic are cut; `BudgetError` where the piece of one feature exceeds a worker's share."""
-        edges = statistic.edges(self.profile, max(1, min(SHARD_BYTES, self.worker_bytes // SHARDED_SHARES)))
+        edges = statistic.edges(self.profile, max(1, min(SHARD_BYTES, self.budgets.worker // SHARDED_SHARES)))
         ranges = itertools.pairwise(edges)
         largest = max((statistic.shard_bytes(self.profile, first, last) for first, last in ranges), default=0)
-        if largest > self.worker_bytes // 4:
+        if largest > self.budgets.worker // 4:
             error = WorkerBudgetError if self.in_one_process else BudgetError
             raise error(
                 f"{type(statistic).__name__} over {self.num_features} features needs {-(-largest >> 20)} MB in a worker process "
-                f"for a few of them, more than a quarter of workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower "
-                "numBins where bins are counted, or screen the features first (--screen chi2:5000)"
+                f"for a few of them, more than a quarter of workerBytes = {self.budgets.worker >> 20} MB: raise workerBytes, "
+                "lower numBins where bins are counted, or screen the features first (--screen chi2:5000)"
             )
         return edges
 
@@ -204,11 +199,11 @@ class Engine:
     def _fit_driver(self, statistics: list[Statistic], sizes: list[int]) -> None:
         """`BudgetError` where a merged state would exceed the driver's budget."""
         for statistic, size in zip(statistics, sizes, strict=True):
-            if size > self.driver_bytes:
+            if size > self.budgets.driver:
                 raise BudgetError(
                     f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB on the driver, more "
-                    f"than driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, lower numBins where bins are counted, "
-                    "or screen the features first (--screen chi2:5000)"
+                    f"than driverBytes = {self.budgets.driver >> 20} MB: raise driverBytes, lower numBins where bins are "
+                    "counted, or screen the features first (--screen chi2:5000)"
                 )
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:
@@ -218,7 +213,7 @@ class Engine:
         counts = LabelsetCounts("grades" if self.profile.graded else "labels")
         undecided = [s.by_labelset and s.key() != counts.key() for s in statistics]
         large = max((size for size, some in zip(sizes, undecided, strict=True) if some), default=0)
-        if not self.profile.labelsets and large > min(DIRECT_BYTES, self.worker_bytes // 4, self.driver_bytes):
+        if not self.profile.labelsets and large > min(DIRECT_BYTES, self.budgets.worker // 4, self.budgets.driver):
             (sets,) = self.run(counts)
             self.profile.labelsets = max(1, len(sets.counts))
             sizes = [self._held(s) for s in statistics]
@@ -227,7 +222,7 @@ class Engine:
     def _held(self, statistic: Statistic) -> int:
         """The bytes of a state that one process holds at once at most."""
         size = statistic.state_bytes(self.profile)
-        return min(size, max(1, self.worker_bytes // SHARDED_SHARES * 4)) if statistic.sharded else size
+        return min(size, max(1, self.budgets.worker // SHARDED_SHARES * 4)) if statistic.sharded else size
 
     def bytes_in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
         """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""

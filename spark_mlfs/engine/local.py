@@ -17,10 +17,10 @@ from ..blocks.profile import Profile, profile_block
 from ..errors import DataError, WorkerBudgetError
 from ..kernels.information import CountLogs
 from ..statistics import cells
-from ..statistics.base import FeatureShardedStatistic, Statistic
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
-from .base import DRIVER_BYTES, WORKER_BYTES, Answer, Engine
+from .base import Answer, Engine
 
 
 def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
@@ -29,7 +29,7 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
     block = rows.take(np.flatnonzero(split.of(rows) == tested))
     if not block.n:
         raise DataError(f"{'the test' if tested else 'the training'} rows of {split.name} are none; give fewer folds")
-    return LocalEngine(profile_block(block, engine.profile.q), [block], engine.driver_bytes, engine.worker_bytes)
+    return LocalEngine(profile_block(block, engine.profile.q), [block], engine.budgets)
 
 
 class SizingEngine(Engine):
@@ -39,11 +39,11 @@ class SizingEngine(Engine):
         low, high = (ends[self.profile.varying][:, None] for ends in (self.profile.low, self.profile.high))
         return low + (high - low) * shares  # any edges: sizes do not depend on them
 
-    def fits(self, statistics: list[Statistic], worker_bytes: int) -> bool:
+    def fits(self, statistics: list[Statistic]) -> bool:
         """Whether one process may hold the rows and these statistics; what grows with the labelsets is left to a process that
         can count them."""
         statistics = [s for s in statistics if not s.by_labelset]
-        return self.bytes_in_one_process(statistics, [self._held(s) for s in statistics]) <= worker_bytes
+        return self.bytes_in_one_process(statistics, [self._held(s) for s in statistics]) <= self.budgets.worker
 
 
 class LocalEngine(Engine):
@@ -51,11 +51,8 @@ class LocalEngine(Engine):
 
     in_one_process = True
 
-    def __init__(
-        self, profile: Profile, blocks: list[Block], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
-    ) -> None:
-        super().__init__(profile)
-        self.driver_bytes, self.worker_bytes = driver_bytes, worker_bytes
+    def __init__(self, profile: Profile, blocks: list[Block], budgets: Budgets = DEFAULT_BUDGETS) -> None:
+        super().__init__(profile, budgets)
         self.rows = concatenate(blocks)
         self._identified = False
         self._coded: dict[tuple[int, str], CodedBlock] = {}
@@ -88,12 +85,12 @@ class LocalEngine(Engine):
         there = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "identified" or s.quantised]
         self._fit_driver([s for s, _ in there], [size for _, size in there])
         size = self.bytes_in_one_process(statistics, sizes)
-        if size > self.worker_bytes:
+        if size > self.budgets.worker:
             largest = type(statistics[int(np.argmax(sizes))]).__name__
             raise WorkerBudgetError(
                 f"{largest} over {self.num_features} features and {self.profile.n} rows needs {size >> 20} MB in one worker "
-                f"process, more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are "
-                "counted, or screen the features first (--screen chi2:5000)"
+                f"process, more than workerBytes = {self.budgets.worker >> 20} MB: raise workerBytes, lower numBins where bins "
+                "are counted, or screen the features first (--screen chi2:5000)"
             )
         return sizes
 
@@ -124,10 +121,10 @@ class LocalEngine(Engine):
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         self.unweighted("a method that goes over the rows themselves")
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
-        if size > self.worker_bytes:
+        if size > self.budgets.worker:
             raise WorkerBudgetError(
                 f"this needs all {self.profile.n} rows of {self.num_features} features in one process, {size >> 20} MB, more "
-                f"than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, sample the rows, or screen the features "
+                f"than workerBytes = {self.budgets.worker >> 20} MB: raise workerBytes, sample the rows, or screen the features "
                 "first"
             )
         block = in_order_of_ids([self.identified()])

@@ -21,10 +21,10 @@ from ..blocks.renumber import identified
 from ..errors import BudgetError
 from ..kernels.information import CountLogs
 from ..statistics import cells
-from ..statistics.base import FeatureShardedStatistic, Statistic, paste
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
 from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
 from ..statistics.targets import Target
-from .base import DIRECT_BYTES, DRIVER_BYTES, WORKER_BYTES, Answer, Engine
+from .base import DIRECT_BYTES, Answer, Engine
 from .tasks import (
     STATE_SCHEMA,
     InMemory,
@@ -53,10 +53,9 @@ class SparkEngine(Engine):
 
     look_ahead = 8
 
-    def __init__(self, packed: Packed, driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES) -> None:
-        super().__init__(packed.profile)
+    def __init__(self, packed: Packed, budgets: Budgets = DEFAULT_BUDGETS) -> None:
+        super().__init__(packed.profile, budgets)
         self.packed = packed
-        self.driver_bytes, self.worker_bytes = driver_bytes, worker_bytes
         self.parallelism = max(2, packed.profile.partitions)
         self._frames: dict[Layout, tuple[DataFrame, bool]] = {}
 
@@ -145,10 +144,10 @@ class SparkEngine(Engine):
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         sizes = super()._refuse(statistics)
         for statistic, size in zip(statistics, sizes, strict=True):
-            if size > self.worker_bytes:
+            if size > self.budgets.worker:
                 raise BudgetError(
                     f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB in a worker process, "
-                    f"more than workerBytes = {self.worker_bytes >> 20} MB: raise workerBytes, lower numBins where bins are "
+                    f"more than workerBytes = {self.budgets.worker >> 20} MB: raise workerBytes, lower numBins where bins are "
                     "counted, or screen the features first (--screen chi2:5000)"
                 )
         return sizes
@@ -156,9 +155,9 @@ class SparkEngine(Engine):
     def _job(self, frame: DataFrame, statistics: list[Statistic], shuffled: bool) -> list[State]:
         """The merged states over the blocks of `frame`; `shuffled`: see `at_once`."""
         sizes = self._refuse(statistics)
-        if len(statistics) > 1 and sum(sizes) > self.worker_bytes:  # a task holds the states of all: one scan each
+        if len(statistics) > 1 and sum(sizes) > self.budgets.worker:  # a task holds the states of all: one scan each
             return [self._job(frame, [statistic], shuffled)[0] for statistic in statistics]
-        total, share = sum(sizes) * self.parallelism, max(1, min(DIRECT_BYTES, self.worker_bytes // 4))
+        total, share = sum(sizes) * self.parallelism, max(1, min(DIRECT_BYTES, self.budgets.worker // 4))
         direct = total <= share
         finest = min(-(-max(sizes) * self.parallelism // share), max(sizes) // PIECE_BYTES, MOST_PIECES)
         pieces = 1 if direct else max(self.parallelism, finest)
@@ -167,7 +166,7 @@ class SparkEngine(Engine):
         if not direct:
             merge = MergeStates([s.worker_view() for s in statistics])
             # what a task merges lies side by side in it
-            tasks = min(max(self.parallelism, 4 * total // self.worker_bytes), pieces * len(statistics))
+            tasks = min(max(self.parallelism, 4 * total // self.budgets.worker), pieces * len(statistics))
             rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
         states = self._collect(rows, shuffled)
         return collect_states(statistics, [(r.statistic, r.piece, r.state) for r in states], pieces)
@@ -176,12 +175,12 @@ class SparkEngine(Engine):
         """The numbers of statistics that are finished range by range of features, on the executors."""
         edges = [self.edges_of(statistic) for statistic in statistics]
         worker_view: list[Any] = [statistic.worker_view() for statistic in statistics]
-        share = max(1, self.worker_bytes // ROWS_SHARE)
+        share = max(1, self.budgets.worker // ROWS_SHARE)
         rows = frame.mapInArrow(ShardedPartials(worker_view, self.profile, edges, share), STATE_SCHEMA)
         # what a task takes in of the pieces of all tasks, at most
         total = sum(s.state_bytes(self.profile) for s in statistics) * self.parallelism
         pieces = sum(len(cut) - 1 for cut in edges)
-        tasks = min(pieces, max(self.parallelism, -(-total * ROWS_SHARE // self.worker_bytes)))
+        tasks = min(pieces, max(self.parallelism, -(-total * ROWS_SHARE // self.budgets.worker)))
         merged = rows.repartition(tasks, "statistic", "piece").mapInArrow(
             ReduceShards(worker_view, self.profile, edges), STATE_SCHEMA
         )
@@ -211,20 +210,20 @@ class SparkEngine(Engine):
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:
         self.unweighted("a method that goes over the rows themselves")
         size = 8 * self.profile.n * self.num_features
-        if size > self.driver_bytes:
+        if size > self.budgets.driver:
             raise BudgetError(
                 f"this needs all {self.profile.n} rows of {self.num_features} features in one task, {size >> 20} MB, more than "
-                f"driverBytes = {self.driver_bytes >> 20} MB: raise driverBytes, sample the rows, or screen the features first"
+                f"driverBytes = {self.budgets.driver >> 20} MB: raise driverBytes, sample the rows, or screen the features first"
             )
         self.cost.jobs += 1
-        return run_in_one_task(self.packed, InMemory(work), self.driver_bytes, self.worker_bytes)
+        return run_in_one_task(self.packed, InMemory(work), self.budgets)
 
     def _must_fit(self, where: str) -> None:
         """`BudgetError` where all rows exceed the driver's budget."""
-        if self.profile.size > self.driver_bytes:
+        if self.profile.size > self.budgets.driver:
             raise BudgetError(
                 f"this needs all {self.profile.n} rows in {where}, {self.profile.size >> 20} MB, more than driverBytes = "
-                f"{self.driver_bytes >> 20} MB: raise driverBytes, sample the rows, or select features first"
+                f"{self.budgets.driver >> 20} MB: raise driverBytes, sample the rows, or select features first"
             )
 
     def gathered(self) -> Block:

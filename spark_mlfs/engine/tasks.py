@@ -22,9 +22,9 @@ from ..blocks.profile import Profile
 from ..blocks.renumber import with_row_value
 from ..blocks.rowhash import mix
 from ..errors import DataError, WorkerBudgetError, worker_errors
-from ..statistics.base import FeatureShardedStatistic, Statistic, compact, cut
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, compact, cut
 from ..statistics.targets import Target
-from .base import DRIVER_BYTES, WORKER_BYTES, Answer, one_thread
+from .base import Answer, one_thread
 from .local import LocalEngine
 
 CODED_BYTES = 8 << 20  # of a coded block, about
@@ -310,29 +310,26 @@ class InOneTask:
 
     work: Callable[[LocalEngine], Any]
     profile: Profile
-    driver_bytes: int
-    worker_bytes: int
+    budgets: Budgets
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         blocks = [Block.decode(bytes(data)) for batch in batches for data in binary_cells(batch, "block")]
         with one_thread():
             try:
-                answer = self.work(LocalEngine(self.profile, blocks, self.driver_bytes, self.worker_bytes))
+                answer = self.work(LocalEngine(self.profile, blocks, self.budgets))
             except WorkerBudgetError as error:  # an answer, too: the cluster would run a failed task again
                 answer = error
             result = pickle.dumps(answer, protocol=5)
         yield pa.RecordBatch.from_arrays([binary_array(result)], names=["result"])
 
 
-def run_in_one_task(
-    packed: Packed, work: Callable[[LocalEngine], Answer], driver_bytes: int = DRIVER_BYTES, worker_bytes: int = WORKER_BYTES
-) -> Answer:
+def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Answer], budgets: Budgets = DEFAULT_BUDGETS) -> Answer:
     """`work(engine)` over all rows, in one task of one job; its result here. `WorkerBudgetError` where the task may not hold what
     the work asks for."""
     rows = packed.frame.where("block is not null").select("block").coalesce(1)
     try:
         with worker_errors():
-            (row,) = rows.mapInArrow(InOneTask(work, packed.profile, driver_bytes, worker_bytes), "result binary").collect()
+            (row,) = rows.mapInArrow(InOneTask(work, packed.profile, budgets), "result binary").collect()
     except DataError as error:
         raise with_row_value(error, packed) from None
     answer = pickle.loads(bytes(row.result))

@@ -25,13 +25,12 @@ from ..blocks.codec import State, envelope
 from ..blocks.folds import Split
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
-from ..engine.base import SMALL_BYTES
 from ..errors import DataError, ParameterError, SparkMlfsError
 from ..output.journal import Journal
 from ..pipeline import compute
 from ..read.errors import notice
 from ..schema import FEATURES, ID, LABELS
-from ..statistics.base import Statistic
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from .metrics import LARGER_IS_BETTER, label_statistics
 from .plan import FILES, Comparison, DataSet
@@ -115,7 +114,7 @@ def run(
     journal: Journal | ForgetfulJournal,
     candidates: list[Candidate] | None = None,
     progress: Progress | None = None,
-    small_bytes: int = SMALL_BYTES,
+    small_bytes: int = Budgets.small,
 ) -> Outcome:
     """All trials of a checked plan that the journal does not hold yet, then everything it holds. The blocks of all data sets are
     kept meanwhile, by Spark on disk where memory is short, until their trials are done."""
@@ -129,7 +128,7 @@ def run(
     for position in left:
         with _naming(plan, position):
             frames[position] = open_data(spark, plan.data[position], plan.protocol.seed)
-    budgets = {"small_bytes": small_bytes, "driver_bytes": plan.run.driver_bytes, "worker_bytes": plan.run.worker_bytes}
+    budgets = Budgets(small_bytes, plan.run.driver_bytes, plan.run.worker_bytes)
     parallelism = plan.run.parallelism or min(8, os.cpu_count() or 2)
     packed: dict[int, Packed] = {}
     taking_part: dict[int, list[Candidate]] = {}
@@ -140,7 +139,7 @@ def run(
                 packed[position] = rows = _pack(frame, plan, budgets)
                 taking_part[position] = [c.for_labels(rows.label_names).for_features(rows.feature_names) for c in candidates]
                 if name not in described:
-                    journal.put("_data", position, describe(packed[position], name, split, **budgets))
+                    journal.put("_data", position, describe(packed[position], name, split, budgets))
         _tell_unseen_labels(journal.get("_data"))
         for position, numbers in left.items():
             split = frames[position][1]
@@ -148,7 +147,7 @@ def run(
             behind = [candidate.behind(plan.data[position].screen) for candidate in taking_part[position]]
             trials = _trials(plan, behind, divided, numbers)
             done = _Note(journal, plan.data[position].name, trials, progress)
-            run_trials(packed[position], trials, done, parallelism, **budgets)
+            run_trials(packed[position], trials, done, parallelism, budgets)
             packed.pop(position).release()
     finally:
         for rows in packed.values():
@@ -205,13 +204,13 @@ def _sampled(frame: DataFrame, rows: int, seed: int) -> DataFrame:
     return frame.orderBy(F.xxhash64(F.col(ID), F.lit(seed)), ID).limit(rows)
 
 
-def _pack(frame: DataFrame, plan: Comparison, budgets: dict[str, int]) -> Packed:
+def _pack(frame: DataFrame, plan: Comparison, budgets: Budgets) -> Packed:
     """The packed rows of a data set, with the noise of the plan."""
     packed = pack(frame, FEATURES, LABELS, ID)
     if not plan.protocol.noise:
         return packed
     try:
-        return noisy(packed, plan.protocol.noise, plan.protocol.seed, **budgets)
+        return noisy(packed, plan.protocol.noise, plan.protocol.seed, budgets)
     finally:
         packed.release()
 
@@ -272,10 +271,10 @@ class _Describe:
         return (label_statistics(sets, self.q), counts[0] if counts else None), engine.cost
 
 
-def describe(packed: Packed, name: str, split: Split | None = None, **budgets: int) -> dict[str, Any]:
+def describe(packed: Packed, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS) -> dict[str, Any]:
     """Sizes and label statistics of a data set; with the `split` it came with, which labels no training row has."""
     profile = packed.profile
-    (about_labels, counts), _, _ = compute(packed, _Describe(profile.q, split), None, **budgets)
+    (about_labels, counts), _, _ = compute(packed, _Describe(profile.q, split), None, budgets)
     return {
         "name": name,
         "rows": profile.n,

@@ -20,7 +20,6 @@ from typing import Any
 from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..classify import CLASSIFIERS
-from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..methods import METHODS
@@ -30,6 +29,7 @@ from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
 from ..read.toml import Data, explain, read_toml, reader_option
 from ..select import Screen, constraints
+from ..statistics.base import Budgets
 from .metrics import KINDS
 from .split import Protocol
 from .summary import published
@@ -105,8 +105,8 @@ class Run(Section):
     output: str | None = None
     overwrite: bool = False
     parallelism: int | None = Field(None, Integer(1), "trials at a time; as many as this machine has cores, at most 8")
-    driver_bytes: int = Field(DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes")
-    worker_bytes: int = Field(WORKER_BYTES, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
+    driver_bytes: int = Field(Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes")
+    worker_bytes: int = Field(Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
     figures: list[str] = Field([], description="formats of figures as files: pdf, svg, png")
     tables: list[str] = Field([], description="formats of tables as files: latex")
 

@@ -36,6 +36,7 @@ from ..blocks.renumber import identified
 from ..blocks.rowhash import mix, normal, uniform
 from ..errors import DataError, ParameterError, worker_errors
 from ..schema import attribute_names
+from ..statistics.base import DEFAULT_BUDGETS, Budgets
 from ..statistics.moments import GroupMoments
 from ..statistics.targets import Everything
 
@@ -355,10 +356,10 @@ def _profiled(blocks: Iterable[Block], q: int) -> Iterator[pa.RecordBatch]:
         yield block_row(number, None, total.encode())
 
 
-def noisy(packed: Packed, amount: float = 0.15, seed: int = 0, **budgets: int) -> Packed:
+def noisy(packed: Packed, amount: float = 0.15, seed: int = 0, budgets: Budgets = DEFAULT_BUDGETS) -> Packed:
     """The packed data with Gaussian noise on the features: x_ij + amount · σ_j · z_ij, σ_j the standard deviation of feature j
     over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs, the first within the
-    `budgets` of `pipeline.compute`. Release it yourself.
+    `budgets`. Release it yourself.
 
     The MSFS paper adds "15 % Gaussian noise to each data set" and says no more; this is the reading that does not depend on the
     features' units. Sparse data get noise on their stored values only, and stay sparse.
@@ -367,7 +368,7 @@ def noisy(packed: Packed, amount: float = 0.15, seed: int = 0, **budgets: int) -
 
     if not 0 < amount < 100:
         raise ParameterError(f"amount must be above 0 (0.15 is 15 % of a feature's standard deviation), not {amount}")
-    scale, _, _ = pipeline.compute(packed, _spread, None, **budgets)
+    scale, _, _ = pipeline.compute(packed, _spread, None, budgets)
     wide = np.zeros(packed.profile.d)
     wide[packed.profile.varying] = amount * scale
     return mapped(packed, AddNoise(wide, seed), "the rows with noise")

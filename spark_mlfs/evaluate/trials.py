@@ -28,7 +28,7 @@ from ..blocks.profile import Profile, profile_block
 from ..blocks.rowhash import GROUPS
 from ..classify import CLASSIFIERS
 from ..classify.base import Predictor, known_rows
-from ..engine.base import DRIVER_BYTES, SMALL_BYTES, WORKER_BYTES, Cost, Engine
+from ..engine.base import Cost, Engine
 from ..engine.local import LocalEngine, SizingEngine, part_of
 from ..engine.spark import SparkEngine
 from ..engine.tasks import end_jobs, run_in_one_task
@@ -39,7 +39,7 @@ from ..kernels.gram import GramStatistics, total
 from ..methods.base import Scores
 from ..pipeline import Request, full_ranking, score
 from ..select import Screen
-from ..statistics.base import Statistic
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.gram import Gram
 from .metrics import KINDS, LARGER_IS_BETTER, Sums
 from .split import Protocol, held_out, mapped, training
@@ -145,23 +145,6 @@ def size_of(text: str, width: int) -> int:
 # ---- rows, here or on the cluster ----
 
 
-@dataclass(frozen=True)
-class Budgets:
-    """Bytes that decide where a trial runs and what it may hold: data whose blocks are below `small` run a trial as one task, the
-    driver takes no state above `driver`, a worker process holds no more than `worker`."""
-
-    small: int = SMALL_BYTES
-    driver: int = DRIVER_BYTES
-    worker: int = WORKER_BYTES
-
-    def engine(self, packed: Packed) -> SparkEngine:
-        return SparkEngine(packed, self.driver, self.worker)
-
-    def one_task(self, profile: Profile) -> bool:
-        """Whether all rows may be held by one task."""
-        return profile.size <= self.small and SizingEngine(profile).fits([], self.worker)
-
-
 class LocalRows:
     """Rows inside one task."""
 
@@ -174,7 +157,7 @@ class LocalRows:
 
     def _engine(self, profile: Profile, block: Block) -> LocalEngine:
         """An engine with the budgets of this one."""
-        return LocalEngine(profile, [block], self.all_features.driver_bytes, self.all_features.worker_bytes)
+        return LocalEngine(profile, [block], self.all_features.budgets)
 
     def engine(self, features: np.ndarray | None = None) -> Engine:
         """An engine over all varying features (always the same one), or some of them."""
@@ -220,7 +203,7 @@ class SparkRows:
 
     def _engine(self, packed: Packed) -> SparkEngine:
         """An engine that `release` releases."""
-        engine = self.budgets.engine(packed)
+        engine = SparkEngine(packed, self.budgets)
         self._engines.append(engine)
         return engine
 
@@ -248,7 +231,7 @@ class GramPool:
     """The Gram matrices of the sixty groups of rows, from one scan: those of any training set that is a union of groups."""
 
     def __init__(self, packed: Packed, budgets: Budgets) -> None:
-        engine = budgets.engine(packed)
+        engine = SparkEngine(packed, budgets)
         try:
             (self.parts,) = engine.run(Gram(GROUPS))
         finally:
@@ -507,17 +490,15 @@ def run_trials(
     trials: Mapping[Any, Trial],
     done: Callable[[Any, dict[str, Any]], None],
     parallelism: int = 2,
-    small_bytes: int = SMALL_BYTES,
-    driver_bytes: int = DRIVER_BYTES,
-    worker_bytes: int = WORKER_BYTES,
+    budgets: Budgets = DEFAULT_BUDGETS,
 ) -> None:
     """Runs the trials of one data set and hands each result to `done(key, result)` as it comes, here in this thread.
 
     A trial whose data or parameters cannot be used gives {"error": what is wrong}; the others go on. What one task may not hold
-    (`worker_bytes`) runs over the cluster.
+    runs over the cluster.
     """
-    budgets, left = Budgets(small_bytes, driver_bytes, worker_bytes), trials
-    if budgets.one_task(packed.profile):
+    left = trials
+    if packed.profile.size <= budgets.small and SizingEngine(packed.profile, budgets).fits([]):
         left = _run_in_tasks(packed, trials, done, max(1, parallelism), budgets)
     if left:
         pool = GramPool.over(packed, list(left.values()), budgets)
@@ -532,7 +513,7 @@ def _run_in_tasks(
     too_large: dict[Any, Trial] = {}
 
     def one(trial: Trial) -> dict[str, Any]:
-        return _result(lambda: run_in_one_task(packed, trial, budgets.driver, budgets.worker)[0], but=WorkerBudgetError)
+        return _result(lambda: run_in_one_task(packed, trial, budgets)[0], but=WorkerBudgetError)
 
     with ThreadPoolExecutor(parallelism) as threads:
         waiting: dict[Future[Any], Any] = {}

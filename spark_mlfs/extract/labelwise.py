@@ -84,7 +84,7 @@ def over_labels(engine: Engine, count: int, seed: int, work: Work) -> list[State
         last, kept = int(smallest["ids"][-1]), len(smallest["ids"])
     rows = engine.identified().mapInArrow(RowsOfSample(seed, last), "block binary")
     fewer = dataclasses.replace(profile, n=kept, size=int(profile.size * kept / max(1, profile.n)) + 1)
-    tasks = SparkEngine(dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.driver_bytes, engine.worker_bytes)
+    tasks = SparkEngine(dataclasses.replace(engine.packed, frame=rows, profile=fewer), engine.budgets)
     out = tasks.over_labels(work)
     engine.cost.jobs += tasks.cost.jobs
     engine.cost.scans += tasks.cost.scans

@@ -254,10 +254,10 @@ class LIFT(Extractor):
         clusters = clusters_of(engine.profile.positive, int(moments.count.sum()), p["ratio"])
         count = sum(cluster.count for cluster in clusters)
         size = 16 * count * len(geometry.varying)  # the centres, and the sums of one iteration
-        if size > engine.driver_bytes:
+        if size > engine.budgets.driver:
             raise BudgetError(
                 f"{count} cluster centres of {len(geometry.varying)} features need {size >> 20} MB on the driver, more than "
-                f"driverBytes = {engine.driver_bytes >> 20} MB: lower ratio, raise driverBytes, or select features first"
+                f"driverBytes = {engine.budgets.driver >> 20} MB: lower ratio, raise driverBytes, or select features first"
             )
         with one_thread():
             centres, iterations, converged = cluster_centres(engine, clusters, geometry, p["seed"], p["max_iter"])

@@ -76,10 +76,10 @@ class LIFTRSM(Extractor):
         q, n = engine.profile.q, min(engine.profile.n, MOST_ROWS)
         D = int(np.diff(lift["slices"]).max())
         size = 16 * n * D + 48 * D * D
-        if size > engine.driver_bytes:
+        if size > engine.budgets.driver:
             raise BudgetError(
                 f"lift-rsm: {n} rows of a label with {D} LIFT features need {size >> 20} MB in a task, more than driverBytes = "
-                f"{engine.driver_bytes >> 20} MB: lower ratio, or raise driverBytes"
+                f"{engine.budgets.driver >> 20} MB: lower ratio, or raise driverBytes"
             )
         reduced: State = {}
         with one_thread():

@@ -152,7 +152,7 @@ class InnerFolds:
         for number in range(p["folds"]):
             train, test = (rows.take(np.flatnonzero((fold == number) == held)) for held in (False, True))
             if train.n and test.n and len((profile := profile_block(train, q)).varying):
-                inner = LocalEngine(profile, [train], engine.driver_bytes, engine.worker_bytes)
+                inner = LocalEngine(profile, [train], engine.budgets)
                 self.parts.append((inner, train, test))
         if len(self.parts) < 2:
             raise DataError(

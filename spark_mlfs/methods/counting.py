@@ -150,12 +150,12 @@ class Counting:
     def _kept_for_links(self) -> bool:
         """Whether wide two-way counts are kept where all rows are: links of every pick ask for them."""
         size = LINK_COPIES * TwoWay(self.coding, self.target).state_bytes(self.engine.profile)
-        return self.engine.in_one_process and size <= self.engine.worker_bytes
+        return self.engine.in_one_process and size <= self.engine.budgets.worker
 
     @property
     def _limit(self) -> int:
         """Bytes of counts that are brought together."""
-        return min(WIDE_BYTES, self.engine.worker_bytes // 8, self.engine.driver_bytes // 4)
+        return min(WIDE_BYTES, self.engine.budgets.worker // 8, self.engine.budgets.driver // 4)
 
     def wanted(self, reduction: Reduction) -> Statistic:
         """The statistic that `numbers` asks for."""
@@ -217,14 +217,14 @@ class Counting:
         large = wanted.state_bytes(engine.profile) > self._limit * len(features)
         if totals is not None and (large or (target is None and self.wide and not self._kept_for_links)):
             ended = PairNumbers(self.coding, goal, tuple(features), commonest, self.logs, totals)
-            if len(features) > 1 and ended.least_bytes(engine.profile) > engine.worker_bytes // 8:
+            if len(features) > 1 and ended.least_bytes(engine.profile) > engine.budgets.worker // 8:
                 half = len(features) // 2
                 return {**self.links(features[:half], target), **self.links(features[half:], target)}
             (numbers,) = engine.run(ended, keep=False)
             return {s: numbers[2 * index : 2 * index + 2] for index, s in enumerate(features)}
         (wanted.two_way,) = engine.run(TwoWay(self.coding, goal))
         if len(features) > 1:
-            most = min(engine.driver_bytes, engine.worker_bytes)
+            most = min(engine.budgets.driver, engine.budgets.worker)
             if wanted.state_bytes(engine.profile) > most:
                 half = len(features) // 2
                 return {**self.links(features[:half], target), **self.links(features[half:], target)}
@@ -235,7 +235,7 @@ class Counting:
         if len(labels) < 2:
             return np.zeros((2, self.engine.num_features))
         target = LabelPairs(labels)
-        budget = self.engine.worker_bytes if self.engine.in_one_process else self.engine.driver_bytes
+        budget = self.engine.budgets.worker if self.engine.in_one_process else self.engine.budgets.driver
         table = 8 * PAIR_COPIES * self.coding.width * target.size  # of one feature, while its informations are summed
         if table > budget:
             name = "workerBytes" if self.engine.in_one_process else "driverBytes"

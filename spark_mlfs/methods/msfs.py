@@ -109,10 +109,10 @@ class MSFS(Method):
         block = anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
         size = 32 * manifold.COLUMNS * block.n if expected else manifold.VISIT_BYTES * block.n * p["steps"]
-        if size > engine.driver_bytes:  # said before the neighbours are looked for
+        if size > engine.budgets.driver:  # said before the neighbours are looked for
             raise BudgetError(
                 f"the walks among {block.n} rows take {size >> 20} MB in one process, more than driverBytes = "
-                f"{engine.driver_bytes >> 20} MB: raise driverBytes, "
+                f"{engine.budgets.driver >> 20} MB: raise driverBytes, "
                 + ("" if expected else "take fewer steps or walk='expected', ")
                 + "or sample the rows"
             )

@@ -101,10 +101,10 @@ class OMFS(Method):
         """X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
         sets, sums, q = by_labelset.sets, by_labelset.moments, engine.profile.q
         need = factor_bytes(len(sets.counts), q, p["c"] or latent_width(q))
-        if need > engine.driver_bytes:
+        if need > engine.budgets.driver:
             raise BudgetError(
                 f"the factors of {len(sets.counts)} labelsets of {q} labels need {need >> 20} MB on the driver, more than "
-                f"driverBytes = {engine.driver_bytes >> 20} MB: raise driverBytes, or "
+                f"driverBytes = {engine.budgets.driver >> 20} MB: raise driverBytes, or "
                 + (
                     "take factorizer='svd', which needs second moments only"
                     if engine.profile.graded

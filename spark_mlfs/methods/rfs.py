@@ -204,7 +204,7 @@ class RFS(Method):
         view = labelled_view(engine, p["scaling"], sketch=sketch)
         # rows that are there; of weighted ones at most
         n, v, q = int(engine.profile.observed.min() if engine.profile.weighted else view.n), len(view.varying), len(view.S)
-        fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) + 40 * (n + v) * q <= engine.driver_bytes
+        fits = p["accelerate"] and 16 * ((n + v) ** 2 + n * n + n * v) + 40 * (n + v) * q <= engine.budgets.driver
         if fits and n <= 3 * v:
             with one_thread():
                 out = scores_of(self._gathered(engine, p, view, sketch), view, engine, sketch)

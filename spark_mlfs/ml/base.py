@@ -24,6 +24,7 @@ from ..errors import DataError, ParameterError
 from ..kernels.missing import fill_values
 from ..read.frames import as_spark
 from ..schema import attribute_names, fill_of
+from ..statistics.base import Budgets
 from .params import Checked, known_params
 from .persistence import PIECES, Reader, SavedData, Writer, load_state, state_rows
 from .rows import Cells, feature_cells, feature_positions
@@ -260,8 +261,8 @@ class StateEstimator(MultiLabelEstimator[Learned, Fit[Learner]], Generic[Learned
 
     def _compute(self, packed: Packed, checked: Fit[Learner], started: float) -> Learned:
         small = self._small_bytes(checked, packed.profile)
-        budgets = self.getDriverBytes(), self.getWorkerBytes()
-        state, cost, distributed = pipeline.compute(packed, checked, self._progress, small, *budgets)
+        budgets = Budgets(small, self.getDriverBytes(), self.getWorkerBytes())
+        state, cost, distributed = pipeline.compute(packed, checked, self._progress, budgets)
         extra = {
             self.registry.kind: self.entry.name,
             "parameters": dict(checked.parameters),

@@ -24,12 +24,12 @@ from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
 from ..classify.knn import NeighbourVote
-from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..kernels.knn import Nearest
 from ..kernels.matrix import Matrix
 from ..kernels.votes import label_counts
 from ..schema import SLICES, with_names
+from ..statistics.base import Budgets
 from .base import StateEstimator, StateModel
 from .join import map_against, training_blocks
 from .params import FITTING
@@ -201,7 +201,7 @@ class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifi
         return {"slices": [int(i) for i in metadata[SLICES]]}
 
     def _small_bytes(self, fit: Fit[Classifier], profile: Profile) -> int:
-        return SIDE_BY_SIDE_BYTES if fit.learner.by_label(fit.parameters) else SMALL_BYTES
+        return SIDE_BY_SIDE_BYTES if fit.learner.by_label(fit.parameters) else Budgets.small
 
 
 ESTIMATORS = EstimatorClasses(ClassifierEstimator, "Classifier", f"{__package__}.classifier_classes")

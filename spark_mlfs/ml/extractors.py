@@ -18,13 +18,13 @@ from ..adapters.described import FEATURES, LABELS, ROW_ID
 from ..adapters.fit import Fit
 from ..blocks.codec import State
 from ..blocks.profile import Profile
-from ..engine.base import SMALL_BYTES
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..extract.base import Extractor, label_slices, scaled
 from ..kernels.matrix import Matrix
 from ..schema import SLICES, attribute_metadata
 from ..solvers.ranking import complete
+from ..statistics.base import Budgets
 from .base import StateEstimator, StateModel
 from .params import FITTING
 from .rows import map_rows
@@ -98,7 +98,7 @@ class ExtractorEstimator(StateEstimator[MultiLabelExtractorModel, Extractor], Ex
     model = MultiLabelExtractorModel
 
     def _small_bytes(self, fit: Fit[Extractor], profile: Profile) -> int:
-        return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else SMALL_BYTES
+        return 0 if fit.learner.pairs(profile, fit.parameters) > pipeline.MANY_PAIRS else Budgets.small
 
 
 ESTIMATORS = EstimatorClasses(ExtractorEstimator, "Extractor", f"{__package__}.extractor_classes")

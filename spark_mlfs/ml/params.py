@@ -10,17 +10,17 @@ from pyspark.ml.param import Param, Params
 
 from ..adapters.described import annotation
 from ..blocks.labels import FORMS
-from ..engine.base import DRIVER_BYTES, WORKER_BYTES
 from ..errors import ParameterError, renamed
 from ..params import Choice, Integer, Parameter, camel_words, former_names
+from ..statistics.base import Budgets
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 FITTING = (
     Parameter("labels_form", "auto", Choice(FORMS), "how an array column holds the labels"),
-    Parameter("driver_bytes", DRIVER_BYTES, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
-    Parameter("worker_bytes", WORKER_BYTES, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"),
+    Parameter("driver_bytes", Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes"),
+    Parameter("worker_bytes", Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes"),
 )
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -152,10 +152,10 @@ class Portray:
         shown = tuple(_commonest(engine.profile).tolist())
         grams = PortraitGrams(shown=shown, picks=tuple(sorted(self.picks[:MOST_PICKS])))
         every = LabelCorrelations(shown, grams.rows)
-        if grams.state_bytes(engine.profile) > min(MOST_BYTES, engine.driver_bytes, engine.worker_bytes // 4):
+        if grams.state_bytes(engine.profile) > min(MOST_BYTES, engine.budgets.driver, engine.budgets.worker // 4):
             return []
         size = max(8 * len(shown) * len(self.picks), engine._held(every))
-        more = len(self.picks) > MOST_PICKS and shown and size <= min(MOST_BYTES, engine.driver_bytes)
+        more = len(self.picks) > MOST_PICKS and shown and size <= min(MOST_BYTES, engine.budgets.driver)
         return [grams, every] if more else [grams]
 
     def __call__(self, engine: Engine) -> tuple[Portrait | None, Cost]:

@@ -8,6 +8,7 @@ saved and added to later. Where that happens is the engine's business; a statist
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -202,11 +203,24 @@ def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:
     return np.array(edges)
 
 
+@dataclass(frozen=True)
+class Budgets:
+    """Bytes that decide where a run takes place and what it may hold: data whose blocks are below `small` run as one task, the
+    driver takes no state above `driver`, a worker process holds no more than `worker`."""
+
+    small: int = 64 << 20
+    driver: int = 1 << 30
+    worker: int = 1 << 30
+
+
+DEFAULT_BUDGETS = Budgets()
+
+
 class Runner(Protocol):
     """The part of an engine that a statistic's own helpers use (`engine.base.Engine` is one)."""
 
     profile: Profile
-    driver_bytes: int
+    budgets: Budgets
     progress: Callable[[str, int, int], None] | None
 
     def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:

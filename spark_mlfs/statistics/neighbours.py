@@ -260,10 +260,10 @@ def nearest_rows(
 ) -> list[Nearest]:
     """The nearest rows of the rows of `block`, wave by wave; one job a wave."""
     size = 24 * block.n * sum(each.k for each in neighbourhoods)
-    if size > engine.driver_bytes:
+    if size > engine.budgets.driver:
         raise BudgetError(
             f"the neighbours of {block.n} rows take {size >> 20} MB on the driver, more than driverBytes = "
-            f"{engine.driver_bytes >> 20} MB: raise driverBytes, or lower num_anchors or k"
+            f"{engine.budgets.driver >> 20} MB: raise driverBytes, or lower num_anchors or k"
         )
     parts: list[list[Nearest]] = [[] for _ in neighbourhoods]
     cuts = list(waves(block))

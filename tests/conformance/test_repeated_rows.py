@@ -203,7 +203,7 @@ def test_methods_over_rows_equal_their_oracles(case):
 def test_mlknn_learns_from_other_places(case, small, monkeypatch):
     """Also distributed: a row's twin is its neighbour, the row itself is not."""
     table = case("emotions").table
-    monkeypatch.setattr("spark_mlfs.ml.classifiers.SMALL_BYTES", small)
+    monkeypatch.setattr(spark_mlfs.MLkNNClassifier, "_small_bytes", lambda *_: small)
     model = spark_mlfs.MLkNNClassifier().fit(table.frame)
     oracle = MLkNN().fit(table.x, table.y)
     state = model.state

@@ -12,6 +12,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[2])  # and not this folder
 
 import spark_mlfs  # noqa: E402
 from spark_mlfs.session import local as session  # noqa: E402
+from spark_mlfs.statistics.base import Budgets  # noqa: E402
 
 METHODS = {
     "fisher": {},
@@ -89,7 +90,7 @@ def extract(spark, folder):
     for name, given in EXTRACTED.items():
         checked = params.check(spark_mlfs.EXTRACTORS[name].parameters, given, name)
         fit = Fit(spark_mlfs.EXTRACTORS.create(name), checked)
-        state, _, distributed = spark_mlfs.pipeline.compute(packed, fit, small_bytes=0)
+        state, _, distributed = spark_mlfs.pipeline.compute(packed, fit, budgets=Budgets(small=0))
         assert distributed
         np.savez(folder / f"{name}.npz", **state)
     packed.release()

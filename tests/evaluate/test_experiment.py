@@ -29,6 +29,7 @@ from spark_mlfs.evaluate.trials import Candidate, Choosing, Design, Judge, Trial
 from spark_mlfs.params import check
 from spark_mlfs.pipeline import Request
 from spark_mlfs.select import Constraints
+from spark_mlfs.statistics.base import Budgets
 
 N, D, Q = 240, 12, 4
 
@@ -57,9 +58,9 @@ def data(spark):
     packed.release()
 
 
-def results(packed, trials, **how):
+def results(packed, trials, **how: int):
     by_key = {}
-    run_trials(packed, dict(enumerate(trials)), lambda key, result: by_key.__setitem__(key, result), **how)
+    run_trials(packed, dict(enumerate(trials)), lambda key, result: by_key.__setitem__(key, result), budgets=Budgets(**how))
     return [by_key[key] for key in range(len(trials))]
 
 
@@ -119,7 +120,7 @@ def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(da
         request = Request.of(name, result["parameters"], D, screen=screen, constraints=held_to)
         (alone,) = pipeline.rank(hold(x[train], y[train])[0], [request])
         assert result["order"] == list(alone.ranking["index"])
-    again = results(packed, trials, small_bytes=0)
+    again = results(packed, trials, small=0)
     assert [without_seconds(result) for result in again] == [without_seconds(result) for result in found]
 
 
@@ -189,7 +190,7 @@ def test_over_a_cluster_as_in_one_task(data, protocol):
     candidates = [Candidate("jmi", (Request.of("jmi"),)), Candidate("ridge", grid), Candidate("all")]
     candidates.append(Candidate("screened", (Request.of("ridge", screen="chi2:6"),)))
     trials = [Trial(c, split, design) for c in candidates]
-    for here, there in zip(results(packed, trials), results(packed, trials, small_bytes=0), strict=True):
+    for here, there in zip(results(packed, trials), results(packed, trials, small=0), strict=True):
         assert here["order"] == there["order"] and here["parameters"] == there["parameters"]
         for one, two in zip(here["cells"], there["cells"], strict=True):
             assert one["standard"] == pytest.approx(two["standard"], abs=1e-12, nan_ok=True)
@@ -208,7 +209,7 @@ def test_grams_of_all_training_sets_come_from_one_scan(data, monkeypatch):
     splits = Protocol.of("3-fold").splits()
     design = Design(("4",), (judge("br-svm"),), choosing=Choosing(folds=2))
     grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.1, 100.0))
-    results(packed, [Trial(Candidate("ridge", grid), split, design) for split in splits], small_bytes=0)
+    results(packed, [Trial(Candidate("ridge", grid), split, design) for split in splits], small=0)
     assert scans.count("Gram") == 1
 
 
@@ -232,7 +233,7 @@ def test_what_cannot_be_run_says_why_and_the_others_go_on(data):
     good, bad = Design(("3",), (judge(k=5),)), Design(("3",), (judge(k=N),))
     trials = [Trial(Candidate("all"), split, bad), Trial(Candidate("all"), split, good)]
     for small in (1 << 20, 0):
-        wrong, right = results(packed, trials, small_bytes=small)
+        wrong, right = results(packed, trials, small=small)
         assert "lower k" in wrong["error"] and right["cells"]
 
 
@@ -241,21 +242,21 @@ def test_budgets_go_with_the_rows():
     ids, x, y = rows()
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
-    rows_ = experiment.LocalRows(LocalEngine(profile_block(block, Q), [block], 12345678, 23456789))
+    rows_ = experiment.LocalRows(LocalEngine(profile_block(block, Q), [block], Budgets(driver=12345678, worker=23456789)))
     train, test = rows_.divide(Protocol.of("3-fold").splits()[0])
     fewer = train.changed(lambda part: dataclasses.replace(part, x=part.x[:, :5]))
     engines = [e.engine() for e in (train, test, fewer)] + [e.engine(np.array([1, 3])) for e in (train, fewer)]
     assert [e.num_features for e in engines] == [D, D, 5, 2, 2]
-    assert {(e.driver_bytes, e.worker_bytes) for e in engines} == {(12345678, 23456789)}
+    assert {(e.budgets.driver, e.budgets.worker) for e in engines} == {(12345678, 23456789)}
 
 
 def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     *_, packed = data
     one_task, on_cluster, tasks, spread = experiment.run_in_one_task, Trial.on_cluster, [], []
 
-    def in_one_task(packed, trial, driver_bytes, worker_bytes):
-        tasks.append((trial.candidate.title, worker_bytes))
-        return one_task(packed, trial, driver_bytes, worker_bytes)
+    def in_one_task(packed, trial, budgets):
+        tasks.append((trial.candidate.title, budgets.worker))
+        return one_task(packed, trial, budgets)
 
     def over_cluster(trial, packed, budgets, pool):
         spread.append((trial.candidate.title, budgets.worker))
@@ -270,9 +271,9 @@ def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     assert not spread
     tasks.clear()
     tight = 2 * packed.profile.size  # the rows fit, and the counts, but not the similarities of rows
-    scarce = results(packed, trials, worker_bytes=tight)
+    scarce = results(packed, trials, worker=tight)
     assert sorted(tasks) == [("mim", tight), ("spec", tight)] and spread == [("spec", tight)]
-    less = results(packed, trials, worker_bytes=tight - 1)
+    less = results(packed, trials, worker=tight - 1)
     assert len(tasks) == 2  # the rows alone are too much: no task is tried
     for one, two, three in zip(plenty, scarce, less, strict=True):
         assert without_seconds(one) == without_seconds(two) == without_seconds(three)
@@ -284,7 +285,7 @@ def test_a_fault_of_ours_is_not_hidden(data, monkeypatch):
     design = Design(("3",), (judge(k=5),))
     monkeypatch.setattr(experiment, "run_trial", lambda *a: 1 / 0)
     with pytest.raises(ZeroDivisionError):
-        results(packed, [Trial(Candidate("all"), split, design)], small_bytes=0)
+        results(packed, [Trial(Candidate("all"), split, design)], small=0)
 
 
 def test_an_interrupt_ends_what_is_under_way(monkeypatch):

@@ -22,6 +22,7 @@ from spark_mlfs.report import portrait as shown
 from spark_mlfs.report.comparison_figures import beside
 from spark_mlfs.report.tables import places
 from spark_mlfs.select import portrait as portraits
+from spark_mlfs.statistics.base import Budgets
 
 
 def said(*of):
@@ -95,11 +96,14 @@ def test_of_many_rows_a_sample_and_of_many_labels_the_commonest(spark, monkeypat
         result, one = portrayed(x, y, [2, 0, 3])
         table = list(zip(x.tolist(), y.tolist(), strict=True))
         packed = pack(spark.createDataFrame(table, "features array<double>, labels array<double>").repartition(3))
-        many, cost = pipeline.portrait(packed, result, 3, small_bytes=0)
+        many, cost = pipeline.portrait(packed, result, 3, Budgets(small=0))
         assert cost.jobs == 1
         with monkeypatch.context() as patch:
             patch.setattr(portraits, "MOST_PICKS", 2)  # the best of each label is sought beyond them
-            few, (far, jobs) = pipeline.portrait(hold(x, y)[0], result, 3)[0], pipeline.portrait(packed, result, 3, small_bytes=0)
+            few, (far, jobs) = (
+                pipeline.portrait(hold(x, y)[0], result, 3)[0],
+                pipeline.portrait(packed, result, 3, Budgets(small=0)),
+            )
         assert few.seen == 3 and jobs.jobs == 2
         for name, value in vars(few).items():
             assert np.array_equal(value, getattr(far, name)), name
@@ -155,7 +159,7 @@ def test_each_labels_best_is_sought_among_all_kept_features(kind, monkeypatch):
     assert ("No single one of all 90 picks goes with" in text) == (np.abs(want).max(axis=0) < shown.FAINT).any()
     assert "two best of all 90 picks" in text and "the first 30 picks (across" in text
     monkeypatch.setattr(portraits.LabelCorrelations, "state_bytes", lambda self, profile: 1 << 40)
-    few, _ = pipeline.portrait(held, result, 90, driver_bytes=100 << 20)
+    few, _ = pipeline.portrait(held, result, 90, Budgets(driver=100 << 20))
     assert few.seen == 60 and not {85, 88} & set(few.best.ravel())
     assert "two best of the first 60 of the 90 picks" in html(result, few, 90)
 
@@ -218,7 +222,7 @@ def test_none_where_there_is_nothing_to_see():
     held, _ = hold(x, y)
     (result,) = pipeline.rank(held, [pipeline.Request.of("mim", {}, 2)])
     assert pipeline.portrait(held, result, 0)[0] is None
-    seen = pipeline.portrait(held, result, 2, driver_bytes=100)[0]
+    seen = pipeline.portrait(held, result, 2, Budgets(driver=100))[0]
     assert seen is None  # the Gram matrices would not fit
 
 

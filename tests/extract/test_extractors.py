@@ -30,6 +30,7 @@ from spark_mlfs.extract.lift import distances as lift_distances
 from spark_mlfs.ml.extractors import ESTIMATORS, Project
 from spark_mlfs.pipeline import compute
 from spark_mlfs.schema import attribute_names, with_names
+from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.moments import provisional_centre
 
 SCHEMA = T.StructType(
@@ -53,7 +54,7 @@ def engine_of(x, y, sparse=False, unlabelled=None, **options):
     values = sp.csr_matrix(x) if sparse else np.ascontiguousarray(x)
     labels = lists.indptr.astype(np.int32), lists.indices.astype(np.int32)
     block = Block(values, np.arange(len(x)), *labels, unlabelled=unlabelled)
-    return LocalEngine(profile_block(block, y.shape[1]), [block], **options)
+    return LocalEngine(profile_block(block, y.shape[1]), [block], Budgets(**options))
 
 
 def fitted(name, x, y, sparse=False, **given):
@@ -261,7 +262,7 @@ def test_many_rows_are_sampled(spark, monkeypatch):
         values = np.diag(W.T @ A @ W)
         np.testing.assert_allclose(A @ W, B @ W * values, atol=1e-5 * np.abs(A @ W).max())
     packed = pack(frame_of(spark, x, y, partitions=4), "features", "labels", "id")
-    found, cost, distributed = compute(packed, Fit(EXTRACTORS.create("lift-rsm"), given), small_bytes=0)
+    found, cost, distributed = compute(packed, Fit(EXTRACTORS.create("lift-rsm"), given), budgets=Budgets(small=0))
     packed.release()
     assert distributed and cost.jobs > 3
     for key, value in state.items():
@@ -306,12 +307,10 @@ def test_what_cannot_be_learned_from_is_told():
 def test_what_does_not_fit_is_told():
     x, y = data(300)
     with pytest.raises(BudgetError, match=r"cluster centres of 8 features.*lower ratio"):
-        EXTRACTORS.create("lift").fit(
-            engine_of(x, y, driver_bytes=8000), {"ratio": 1.0, "max_iter": 5, "seed": 0, "scaling": "none"}
-        )
+        EXTRACTORS.create("lift").fit(engine_of(x, y, driver=8000), {"ratio": 1.0, "max_iter": 5, "seed": 0, "scaling": "none"})
     p = params.check(EXTRACTORS["lift-rsm"].parameters, {"ratio": 0.5}, "lift-rsm")
     with pytest.raises(BudgetError, match=r"lift-rsm: 300 rows.*lower ratio"):
-        EXTRACTORS.create("lift-rsm").fit(engine_of(x, y, driver_bytes=200_000), p)
+        EXTRACTORS.create("lift-rsm").fit(engine_of(x, y, driver=200_000), p)
 
 
 @pytest.mark.slow
@@ -398,7 +397,7 @@ def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
     given = {"generations": 3} if name == "mlnb" else {"ratio": 0.1} if "lift" in name else {}
     fit = Fit(EXTRACTORS.create(name), params.check(EXTRACTORS[name].parameters, given, name))
     packed = pack(frame_of(spark, x, y, sparse, partitions), "features", "labels", "id")
-    others = [compute(packed, fit, small_bytes=small)[0] for small in (1 << 40, 0)]
+    others = [compute(packed, fit, budgets=Budgets(small=small))[0] for small in (1 << 40, 0)]
     packed.release()
     here, _ = fitted(name, x, y, sparse, **given)
     for other in others:

@@ -18,6 +18,7 @@ from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.extract import EXTRACTORS
 from spark_mlfs.methods import METHODS
+from spark_mlfs.statistics.base import Budgets
 
 ALL = [(registry, name) for registry in (METHODS, EXTRACTORS, CLASSIFIERS) for name in registry]
 KINDS = ("DataError", "BudgetError", "ParameterError")
@@ -104,7 +105,7 @@ def engine(unknown=False, alike=False, budget=None):
     block = Block(x, np.arange(80) * 7 + 3, k.indptr, k.indices, indptr, indices)
     out = LocalEngine(profile_block(block, 4), [block])
     if budget is not None:
-        out.driver_bytes = out.worker_bytes = budget
+        out.budgets = Budgets(driver=budget, worker=budget)
     return out
 
 

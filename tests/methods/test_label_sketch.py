@@ -19,6 +19,7 @@ from spark_mlfs.kernels.sketch import entries, sign_sketch
 from spark_mlfs.methods import METHODS
 from spark_mlfs.output.manifest import selection_manifest
 from spark_mlfs.report.page import page
+from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.gram import Gram, GroupGrams
 from spark_mlfs.testing import block_of, engine_of, rank_here
 
@@ -233,7 +234,7 @@ def test_more_than_ten_thousand_labels_take_no_state_of_labels(method):
 def test_factors_of_many_labels_are_refused_in_time():
     """Of 3000 labels Y'Y and its vectors take 290 MB, though the sums fit."""
     engine = engine_of(*table(q=3000))
-    engine.driver_bytes = 200 << 20
+    engine.budgets = Budgets(driver=200 << 20)
     with pytest.raises(BudgetError, match=r"labels need .* MB on the driver.*label_sketch=256, without factorizer='nmf'"):
         scores(engine, "omfs", factorizer="nmf")
     assert scores(engine, "omfs", label_sketch=WIDTH).details["latent_width"] == WIDTH

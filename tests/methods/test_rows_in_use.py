@@ -15,6 +15,7 @@ from spark_mlfs.methods import METHODS
 from spark_mlfs.select import CrossValidation
 from spark_mlfs.select.crossvalidation import held_out_error
 from spark_mlfs.solvers.ranking import complete
+from spark_mlfs.statistics.base import Budgets
 from spark_mlfs.statistics.gram import Gram
 
 N, D, Q, FLAT = 150, 9, 4, 3
@@ -144,7 +145,7 @@ def test_where_the_zero_lies_costs_no_scan(name, sparse):
     scores = []
     for values in (x, x + 1e9):
         engine = engine_of(sp.csr_matrix(values) if sparse else values, y)
-        engine.driver_bytes = 30_000  # too few for the rows: rfs scans
+        engine.budgets = Budgets(driver=30_000)  # too few for the rows: rfs scans
         scores.append(run(engine, name, **{**parameters, "max_iter": 300}))
     want, got = scores
     assert want.converged and got.converged and got.details == want.details

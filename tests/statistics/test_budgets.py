@@ -17,6 +17,7 @@ from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.engine.tasks import Partials
 from spark_mlfs.errors import WorkerBudgetError, from_worker
 from spark_mlfs.statistics import contingency, labelsets, moments, quantiles, sample, targets
+from spark_mlfs.statistics.base import Budgets
 
 
 def rows(n=4000, d=40, q=30, seed=0):
@@ -28,7 +29,7 @@ def rows(n=4000, d=40, q=30, seed=0):
 
 
 def engine(block, q=30, **budgets):
-    return LocalEngine(profile_block(block, q), [block], **budgets)
+    return LocalEngine(profile_block(block, q), [block], Budgets(**budgets))
 
 
 def test_one_process_holds_its_rows_and_states_within_the_budget():
@@ -37,13 +38,13 @@ def test_one_process_holds_its_rows_and_states_within_the_budget():
     statistic = contingency.TwoWay(large.coding(), large.labels())
     size = large.bytes_in_one_process([statistic], [statistic.state_bytes(large.profile)])
     assert size > 2 * block.nbytes + 40 * 5 * 31 * 8  # the rows while they are put together, and the table
-    engine(block, worker_bytes=size).run(statistic)
+    engine(block, worker=size).run(statistic)
     with pytest.raises(WorkerBudgetError, match=r"TwoWay over 40 features and 4000 rows.*workerBytes"):
-        engine(block, worker_bytes=size - 1).run(statistic)
+        engine(block, worker=size - 1).run(statistic)
     with pytest.raises(WorkerBudgetError, match=r"435 pairs of 30 labels.*workerBytes"):
-        pipeline.score(engine(block, worker_bytes=9 << 20), pipeline.Request.of("pmu", {"num_bins": 250}))
+        pipeline.score(engine(block, worker=9 << 20), pipeline.Request.of("pmu", {"num_bins": 250}))
     with pytest.raises(WorkerBudgetError, match=r"all 4000 rows of 40 features.*workerBytes"):
-        engine(block, worker_bytes=1 << 20).in_memory(lambda x, block: None)
+        engine(block, worker=1 << 20).in_memory(lambda x, block: None)
 
 
 def test_results_that_are_kept_count():
@@ -53,8 +54,8 @@ def test_results_that_are_kept_count():
     held.run(first)
     assert held.kept_bytes == first.state_bytes(held.profile)
     need = held.bytes_in_one_process([second], [second.state_bytes(held.profile)])
-    engine(block, worker_bytes=need - 1).run(second)  # alone it fits
-    tight = engine(block, worker_bytes=need - 1)
+    engine(block, worker=need - 1).run(second)  # alone it fits
+    tight = engine(block, worker=need - 1)
     tight.run(first)
     with pytest.raises(WorkerBudgetError, match="CountsBelow"):
         tight.run(second)
@@ -67,9 +68,9 @@ def quantiles_of(block):
 def test_labelsets_are_counted_before_sums_over_them_are_refused():
     block = rows()
     statistic = labelsets.LabelsetSums(True)
-    held = engine(block, worker_bytes=3 << 20)
+    held = engine(block, worker=3 << 20)
     assert statistic.state_bytes(held.profile) > 2 << 20  # 4000 labelsets might be
-    held = engine(block, worker_bytes=4 * (1 << 20))
+    held = engine(block, worker=4 * (1 << 20))
     (found,) = held.run(statistic)
     assert len(found.sets.counts) == held.profile.labelsets <= 9
     assert statistic.state_bytes(held.profile) < 20_000
@@ -135,7 +136,7 @@ def test_several_statistics_share_a_scan_only_within_the_budget(planted):
     everything_and_labels = targets.Everything(), targets.Labels(planted.profile.q)
     found = [contingency.TwoWay(coding, target) for target in everything_and_labels]
     sizes = [s.state_bytes(planted.profile) for s in found]
-    together, apart = (SparkEngine(planted, worker_bytes=b) for b in (sum(sizes), sum(sizes) - 1))
+    together, apart = (SparkEngine(planted, Budgets(worker=b)) for b in (sum(sizes), sum(sizes) - 1))
     results = [each.run(*found) for each in (together, apart)]
     for each in (together, apart):
         each.release()
@@ -156,7 +157,7 @@ def test_pieces_in_a_worker_stay_within_the_budget(planted, monkeypatch):
     coding = SizingEngine(planted.profile).coding(200)
     statistic = contingency.TwoWay(coding, targets.Labels(planted.profile.q))
     size = statistic.state_bytes(planted.profile)
-    engines = [SparkEngine(planted, worker_bytes=budget) for budget in (64 * size, size)]
+    engines = [SparkEngine(planted, Budgets(worker=budget)) for budget in (64 * size, size)]
     whole, cut = [each.run(statistic)[0] for each in engines]
     tasks = engines[1].parallelism
     for each in engines:

@@ -28,7 +28,7 @@ from spark_mlfs.kernels import exact
 from spark_mlfs.methods import METHODS, counting, f_statistic, fisher
 from spark_mlfs.params import check
 from spark_mlfs.statistics import moments
-from spark_mlfs.statistics.base import compact, cuts
+from spark_mlfs.statistics.base import Budgets, compact, cuts
 from spark_mlfs.statistics.contingency import TwoWay
 
 Q = 12
@@ -82,7 +82,7 @@ GRADED = Grades.of({"graded_labels": True})
 
 def engine(kind, **budgets):
     block = block_of(*table(kind), dense=kind == "dense")
-    return LocalEngine(profile_block(block, Q), [block], **budgets)
+    return LocalEngine(profile_block(block, Q), [block], Budgets(**budgets))
 
 
 def scores(engine, method, given, count=4):
@@ -120,7 +120,7 @@ def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch):
     for budget in (1 << 30, 1 << 19):
         monkeypatch.setattr(counting, "WIDE_BYTES", 0)
         cut = engine(kind)
-        cut.worker_bytes = budget  # edges only: the rows are what they are
+        cut.budgets = Budgets(worker=budget)  # edges only: the rows are what they are
         monkeypatch.setattr(cut, "_refuse", lambda statistics: [])
         assert bits(scores(cut, method, given)) == bits(whole)
 
@@ -161,7 +161,7 @@ def test_moments_of_stored_values_against_dense_ones(kind, method, given, monkey
             patch.setattr(module, "thin", lambda profile: False)
         assert np.allclose(scores(engine(kind), method, given).values, one, rtol=1e-9, atol=1e-13)
     cut = engine(kind)
-    cut.worker_bytes = 1 << 16
+    cut.budgets = Budgets(worker=1 << 16)
     monkeypatch.setattr(cut, "_refuse", lambda statistics: [])
     assert scores(cut, method, given).values.tobytes() == one.tobytes()
 
@@ -238,7 +238,7 @@ def test_grades_of_sparse_wide_rows_take_no_table_of_features_and_labels(method,
     y = sp.random(n, q, 3 / q, "csr", random_state=2)
     block = Block(x, np.arange(n), y.indptr, y.indices)
     block.grades = rng.integers(1, ONE + 1, y.nnz).astype(np.uint16)
-    held = LocalEngine(profile_block(block, q), [block], driver_bytes=8 << 20, worker_bytes=16 << 20)
+    held = LocalEngine(profile_block(block, q), [block], Budgets(driver=8 << 20, worker=16 << 20))
     assert moments.GroupMoments(held.labels()).state_bytes(held.profile) > 1 << 29
     found = scores(held, method, given).values
     some, g = x[:, :25].toarray(), np.zeros((n, q))
@@ -299,7 +299,7 @@ def test_any_partitions_give_the_same_bits(spark, kind, ended, monkeypatch):
     whole = {str(run): bits(scores(engine(kind), *run)) for run in runs}
     for partitions in (1, 2, 7):
         packed = pack(frame_of(spark, kind, partitions))
-        run = SparkEngine(packed, worker_bytes=1 << 18)  # some rows at a time, some features at a time
+        run = SparkEngine(packed, Budgets(worker=1 << 18))  # some rows at a time, some features at a time
         for method, given in runs:
             assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
         assert run.cost.driver_bytes < 40 * 16 * 100
@@ -317,7 +317,7 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
     frame = spark.createDataFrame(rows, "features array<double>, labels array<double>")
     for partitions in (1, 5):
         packed = pack(frame.repartition(partitions), grades=GRADED)
-        run = SparkEngine(packed, worker_bytes=1 << 18)
+        run = SparkEngine(packed, Budgets(worker=1 << 18))
         for method, given in HEAVY:
             (statistic,) = METHODS.create(method).needs(run, check(METHODS.create(method).parameters, given, method))
             assert statistic.sharded and packed.profile.graded
@@ -330,7 +330,7 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
 
 
 def test_a_feature_that_no_worker_may_hold_is_refused(ended):
-    for held in (engine("counts", worker_bytes=1000), engine("dense", worker_bytes=1000)):
+    for held in (engine("counts", worker=1000), engine("dense", worker=1000)):
         (statistic,) = METHODS.create("mim").needs(held, check(METHODS.create("mim").parameters, {}, "mim"))
         with pytest.raises(WorkerBudgetError, match=r"TwoWayNumbers over \d+ features needs 1 MB in a worker.*raise workerBytes"):
             held.edges_of(statistic)
@@ -371,7 +371,7 @@ def test_wide_counts_are_kept_for_links_only_where_they_fit(monkeypatch, held_to
     monkeypatch.setattr(counting.Counting, "_limit", 1 << 30)  # a pick's own counts are small
     monkeypatch.setattr(counting.Counting, "wide", True)
     wide = engine("counts")
-    wide.worker_bytes = counting.LINK_COPIES * size - (not held_together)
+    wide.budgets = Budgets(worker=counting.LINK_COPIES * size - (not held_together))
     monkeypatch.setattr(wide, "_refuse", lambda statistics: [])
     assert bits(scores(wide, "jmi", {})) == bits(whole)
     assert (two_way.key() in wide._results) is held_together
