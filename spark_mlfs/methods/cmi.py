@@ -21,11 +21,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from ..engine.base import Engine
 from ..errors import DataError
 from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints, Pool
 from .base import Scores
-from .counting import COUNTING, LABELS, Counting, CountingMethod
+from .counting import COUNTING, LABELS, Counting, CountingMethod, picking
 
 SATURATED = 1e-10
 
@@ -53,16 +55,11 @@ class CMI(CountingMethod):
 
 def select_jointly(counting: Counting, count: int, terms: PickConstraints) -> Scores:
     """Greedy selection by I(f; target | X_S) until every gain is below 1e-10."""
-    relevance = counting.relevance
-    path, pool = Path([], []), Pool(len(relevance), count, terms, SATURATED)
-    gains = relevance
-    while (winner := pool.next(gains)) is not None:
-        path.picks.append(winner)
-        path.gains.append(float(gains[winner]))
-        if counting.engine.progress:
-            counting.engine.progress("features picked", len(path.picks), count)
-        if not pool.done:
-            gains = counting.engine.cell_information(counting.coding, counting.target, tuple(path.picks), counting.logs)
-            path.asked += 1
-            path.used += 1
-    return Scores(relevance, pool.end(path))
+    engine, relevance = counting.engine, counting.relevance
+
+    def revalue(pick: int, path: Path) -> np.ndarray:
+        path.asked += 1
+        path.used += 1
+        return engine.cell_information(counting.coding, counting.target, tuple(path.picks), counting.logs)
+
+    return Scores(relevance, Pool(len(relevance), count, terms, SATURATED).run(relevance, revalue, count, picking(engine)))

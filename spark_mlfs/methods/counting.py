@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -51,6 +52,11 @@ COUNTING = (NUM_BINS, BINNING, CORRECTION)
 WIDE_BYTES = 32 << 20  # of two-way counts that are brought together
 LINK_COPIES = 5  # of two-way counts: what they, their cells laid out for links, and a pick's own counts take together
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
+
+
+def picking(engine: Engine) -> Callable[[int, int], None] | None:
+    """Return what tells the engine's watcher how many features are picked."""
+    return partial(engine.progress, "features picked") if engine.progress else None
 
 
 def known_labelsets(engine: Engine) -> Labelsets:
@@ -255,10 +261,6 @@ class Counting:
         def absorb(s: int, link: Any) -> None:
             total[:] += criterion.term(s, *link)
 
-        def report(done: int, total: int) -> None:
-            if self.engine.progress:
-                self.engine.progress("features picked", done, total)
-
         path = forward(
             criterion.first,
             lambda picks: criterion.value(total, picks),
@@ -266,7 +268,7 @@ class Counting:
             lambda features: self.links(list(features), criterion.target),
             min(count, self.engine.num_features),
             self.engine.look_ahead,
-            report,
+            picking(self.engine),
             terms,
         )
         return Scores(criterion.first, path)

@@ -35,7 +35,7 @@ from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
 from ..params import Integer, Number, Parameter
 from ..solvers import l21
-from ..solvers.l21 import FilledLabels
+from ..solvers.l21_scans import FilledLabels, csfs_unlabelled
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, exact_statistics, features_of
@@ -172,5 +172,5 @@ class CSFS(GramMethod):
             return FilledLabels(moved / view.scale[:, None], mean, float((s["ff"] - view.n * mean * mean).sum()))
 
         with one_thread():
-            solution = l21.csfs_unlabelled(view.G, view.n, fill, p["mu"], max_iter=p["max_iter"])
+            solution = csfs_unlabelled(view.G, view.n, fill, p["mu"], max_iter=p["max_iter"])
             return scores_of(solution, view, engine)

@@ -33,6 +33,7 @@ from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from .base import Method, Scores
+from .counting import picking
 from .regression import labelled_view
 
 
@@ -63,11 +64,7 @@ class FastCan(Method):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         view = labelled_view(engine, "standard")
 
-        def report(done: int, total: int) -> None:
-            if engine.progress:
-                engine.progress("features picked", done, total)
-
         with one_thread():  # the same bits on any driver
-            first, path = canonical.select(view.G, view.C, view.S, count, p["tol"], terms.among(view.varying), report)
+            first, path = canonical.select(view.G, view.C, view.S, count, p["tol"], terms.among(view.varying), picking(engine))
         path.spread(view.varying, engine.num_features)
         return Scores.of_varying(first, view.varying, engine.num_features, path=path, details={"labelled_rows": int(view.n)})

@@ -45,7 +45,7 @@ from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram
 from ..statistics.targets import Everything
 from .base import Method, Scores
-from .counting import COUNTING, Counting
+from .counting import COUNTING, Counting, picking
 from .csfs import AllRowsGram
 from .regression import labelled_view
 
@@ -102,13 +102,9 @@ class MRMR(Method):
             scores = Scores.of_varying(relevance, labelled.varying, engine.num_features)
             candidates = np.flatnonzero(scores.values > 0)
 
-        def report(done: int, total: int) -> None:
-            if engine.progress:
-                engine.progress("features picked", done, total)
-
         links, ahead = self._links(engine, p, labelled)
         with one_thread():
-            scores.path = mrmr.select(scores.values, links, p["scheme"], count, candidates, ahead, report, terms)
+            scores.path = mrmr.select(scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms)
         return scores
 
     def _links(self, engine: Engine, p: Mapping[str, Any], labelled: GramView | None) -> tuple[Redundancies, int]:

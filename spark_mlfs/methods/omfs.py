@@ -22,7 +22,7 @@ Deviations:
 - Eq. 3's 2γ tr W'DW is γ‖W‖₂,₁ at its own D, and that is minimised, as the gradient (Eq. 4) with D moving does;
 - the paper's "simple matrix factorisation" by gradient descent from a random start is NMF or SVD without chance;
 - the Armijo descent divides the gradient by its curvature, starts at W = 0 and lowers ε by hundreds
-  (`solvers.l21.omfs_armijo`).
+  (`solvers.armijo.omfs_armijo`).
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ from ..errors import BudgetError
 from ..kernels.gram import GramView
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21
+from ..solvers.armijo import omfs_armijo
 from ..solvers.factorise import FACTORIZERS, factor_bytes, factorise, latent_width, leading
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -89,7 +90,7 @@ class OMFS(Method):
             else:  # V = ZB' of the sketch Z, or of grades
                 size, B = leading(view.S, p["c"] or latent_width(engine.profile.q))
                 cross, constant, converged = view.C @ B.T, float(size @ size), True
-            solve = l21.omfs if p["solver"] == "irls" else l21.omfs_armijo
+            solve = l21.omfs if p["solver"] == "irls" else omfs_armijo
             solution = solve(view, cross, p["gamma"], constant, max_iter=p["max_iter"])
             out = scores_of(solution, view, engine, sketch)
         out.details |= {"latent_width": cross.shape[1], "factorisation_converged": converged}

@@ -41,8 +41,9 @@ from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
 from ..kernels.sketch import entries, sketched_labels
 from ..params import Flag, Integer, Number, Parameter
-from ..solvers import l21
-from ..solvers.l21 import WeightedGram, huber, residual_floor
+from ..solvers import l21_scans
+from ..solvers.l21 import huber
+from ..solvers.l21_scans import WeightedGram, residual_floor
 from ..solvers.linear import Solution
 from ..solvers.rfs_newton import rfs_newton
 from ..statistics.base import Statistic
@@ -232,7 +233,7 @@ class RFS(Method):
 
         with one_thread():
             limit = min(p["max_iter"], PATIENCE) if fits else p["max_iter"]
-            solution = l21.rfs(scan, p["gamma"], p["tol"], limit, p["accelerate"])
+            solution = l21_scans.rfs(scan, p["gamma"], p["tol"], limit, p["accelerate"])
             taken = solution.extra["scans"]
             if not solution.converged and limit < p["max_iter"]:
                 solution = self._gathered(engine, p, view, sketch)

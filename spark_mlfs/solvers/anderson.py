@@ -10,6 +10,8 @@ Sources: Anderson 1965; Walker & Ni 2011; `affine_extrapolation` Bertrand & Mass
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 _MEMORY = 10  # iterates looked back on
@@ -38,6 +40,16 @@ class Anderson:
         """Some of the unknowns only: positions, or a mask."""
         self.images = [v[rows] for v in self.images]
         self.residuals = [v[rows] for v in self.residuals]
+
+    def lead(self, before: Sequence[np.ndarray], after: Sequence[np.ndarray]) -> list[np.ndarray] | None:
+        """`add` the step of an iterate of several arrays from `before` to `after`; the `guess` in their shapes."""
+        image = np.concatenate([part.ravel() for part in after])
+        self.add(image, image - np.concatenate([part.ravel() for part in before]))
+        guess = self.guess()
+        if guess is None:
+            return None
+        pieces = np.split(guess, np.cumsum([part.size for part in after])[:-1])
+        return [piece.reshape(part.shape) for piece, part in zip(pieces, after, strict=True)]
 
     def guess(self) -> np.ndarray | None:
         """Where the iteration may be going to; None with fewer than three iterates, or where they tell nothing."""

@@ -68,21 +68,15 @@ def select(
     """
     squares = np.diag(G).copy()
     share = C @ label_basis(S)  # V'x_f⊥, row by row
-    values = (share**2).sum(axis=1) / squares
-    relevance, path = values, Path([], [])
+    relevance = (share**2).sum(axis=1) / squares
     least = tol * tol * squares
     pool = Pool(len(G), count, terms, SATURATED)
-    wanted = pool.left
-    factor = np.empty((wanted, len(G)))
-    size = 0
-    while (pick := pool.next(values)) is not None:
-        dependent = size > 0 and squares[pick] <= least[pick]
-        path.picks.append(pick)
-        path.gains.append(float(values[pick]))
-        if progress:
-            progress(len(path.picks), wanted)
-        if dependent or pool.done:
-            continue
+    factor, size, values = np.empty((pool.left, len(G))), 0, relevance
+
+    def revalue(pick: int, path: Path) -> np.ndarray:
+        nonlocal size, squares, share, values
+        if size and squares[pick] <= least[pick]:  # it depends on the picks before
+            return values
         length = np.sqrt(squares[pick])
         w = (G[pick] - factor[:size, pick] @ factor[:size]) / length
         factor[size] = w
@@ -91,4 +85,6 @@ def select(
         share -= np.outer(w, share[pick] / length)
         pool.open &= squares > least
         values = np.divide((share**2).sum(axis=1), squares, out=np.zeros(len(G)), where=squares > least)
-    return relevance, pool.end(path)
+        return values
+
+    return relevance, pool.run(relevance, revalue, pool.left, progress)

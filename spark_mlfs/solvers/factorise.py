@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import DataError, ParameterError
+from .linear import settled
 
 FACTORIZERS = ("nmf", "svd")
 
@@ -104,7 +105,7 @@ def nmf(
         B *= cross / np.maximum(inner @ B, tiny)
         value = size - 2 * float((B * cross).sum()) + float((inner * (B @ B.T)).sum())
         # The loss is a sum of squares of size ‖Y‖²: a rise within its rounding is none.
-        trace.append(trace[-1] if trace[-1] < value <= trace[-1] + 1e-13 * size else value)
+        trace.append(settled(trace[-1], value, 1e-13 * size))
         if trace[-2] - trace[-1] <= tol * size:
             converged = True
             break

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import expit
 
 from ..errors import DataError, ParameterError
-from .linear import Solution
+from .linear import Solution, not_negative
 
 _LOW, _HIGH, _T = -0.1, 1.1, 2.0 / 3.0
 _SHIFT = _T * np.log(-_LOW / _HIGH)
@@ -56,8 +56,7 @@ def deepfs(
         raise DataError(f"deepfs needs rows, features and labels; it got {n}, {d} and {q}")
     if len(hidden) not in (1, 2) or min(hidden) < 1:
         raise ParameterError(f"hidden is {tuple(hidden)}; give one or two positive layer widths")
-    if not lam >= 0:
-        raise ParameterError(f"lam is {lam}; it must be at least 0")
+    not_negative(lam=lam)
     if epochs < 1 or batch < 1:
         raise ParameterError(f"epochs is {epochs} and batch is {batch}; both must be at least 1")
     rng = np.random.default_rng(seed)

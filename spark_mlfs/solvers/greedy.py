@@ -276,6 +276,24 @@ class Pool:
         """Whether nobody asks for further values of the criterion."""
         return not self.left and self._valued
 
+    def run(
+        self,
+        values: np.ndarray,
+        revalue: Callable[[int, Path], np.ndarray],
+        count: int,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Path:
+        """Pick to the end, by `values` (v,) first, after each pick by `revalue(pick, path)`; `progress(picks, count)`."""
+        path = Path([], [])
+        while (pick := self.next(values)) is not None:
+            path.picks.append(pick)
+            path.gains.append(float(values[pick]))
+            if progress:
+                progress(len(path.picks), count)
+            if not self.done:
+                values = revalue(pick, path)
+        return self.end(path)
+
     def end(self, path: Path) -> Path:
         """The finished path. Where the best single purchase gains more than all of them, it takes their place."""
         path.given, path.included = self.given, len(self._terms.include)
@@ -316,17 +334,11 @@ def forward(
     `links(features)` returns the link of each feature asked for; `ahead` is how many are asked for at once at first. As long as
     four in five of what was asked for has been used, the next batch is half as large again: few requests, little counted in vain.
     """
-    pool = Pool(len(first), count, terms)
-    path = Path([], [])
-    kept: dict[int, Any] = {}
+    pool, kept = Pool(len(first), count, terms), dict[int, Any]()
     values = first
-    while (winner := pool.next(values)) is not None:
-        path.picks.append(winner)
-        path.gains.append(float(values[winner]))
-        if progress:
-            progress(len(path.picks), count)
-        if pool.done:
-            break
+
+    def revalue(winner: int, path: Path) -> np.ndarray:
+        nonlocal ahead, values
         if winner not in kept:
             wanted = [winner]
             if ahead > 1:
@@ -345,4 +357,6 @@ def forward(
         absorb(winner, kept.pop(winner))
         path.used += 1
         values = criterion(len(path.picks))
-    return pool.end(path)
+        return values
+
+    return pool.run(first, revalue, count, progress)

@@ -24,20 +24,18 @@ brought back when they violate them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import linalg, sparse
 
-from ..errors import DataError, ParameterError
-from ..kernels.gram import GramStatistics, GramView
-from ..kernels.matrix import Matrix
+from ..errors import ParameterError
+from ..kernels.gram import GramView
 from .anderson import Anderson
-from .linear import Solution, copies, solve_positive
+from .linear import Merged, Solution, copies, not_negative, settled, solve_positive
+from .manifold import laplacian, symmetric_edges
 
-_EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
+EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
 _REWEIGHTINGS = 8  # before the first Newton step
 
 
@@ -46,6 +44,13 @@ def huber(norms: np.ndarray, eps: float | np.ndarray) -> np.ndarray:
     if not np.any(eps):
         return norms
     return np.where(2 * norms >= eps, norms, norms * norms / eps + eps / 4)
+
+
+def steady(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """An extrapolated W and its row norms; rows whose norm, and so their weight in U, leapt from `norms` stay as in `W`."""
+    sizes = np.linalg.norm(guess, axis=1)
+    off = (sizes > 10 * norms) | (sizes < 0.1 * norms)
+    return np.where(off[:, None], W, guess), np.where(off, norms, sizes)
 
 
 def reweighted_step(A: np.ndarray, C: np.ndarray, beta: float, s2: np.ndarray) -> np.ndarray:
@@ -86,8 +91,7 @@ def minimise_l21(
     problem. `accelerate=False` runs the plain iteration, which agrees but may need thousands of steps. `iterations` counts
     linear solves. Rows set aside end as exact zeros. The intercept is left at 0 for the caller.
     """
-    if not beta >= 0:
-        raise ParameterError(f"the weight of the ℓ2,1 penalty is {beta}; it must be at least 0")
+    not_negative(**{"the weight of the ℓ2,1 penalty": beta})
     d, q = C.shape
     zero = np.zeros(q)
     if d == 0 or not np.any(C):  # nothing to explain: W = 0 is optimal
@@ -96,34 +100,19 @@ def minimise_l21(
         W = solve_positive(A, C)
         value = (W * (A @ W)).sum() - 2 * (W * C).sum()
         return Solution(W, zero, [factor * float(value + constant)], True, 1)
-    alike = [(j, i, sign) for j, i, sign in copies(A) if _same_row(A, C, j, i, sign)] if accelerate else []
-    kept, parts = np.ones(d, dtype=bool), np.ones(d)
-    for j, i, _ in alike:
-        kept[j] = False
-        parts[i] += 1
-    if alike:
-        state = _Reweighting(A[np.ix_(kept, kept)], C[kept], beta, tol, accelerate, parts[kept])
-        if start is not None:
-            start = start.copy()
-            for j, i, sign in alike:
-                start[i] += sign * start[j]
-            start = start[kept]
-    else:
-        state = _Reweighting(A, C, beta, tol, accelerate)
+    merged = Merged([copy for copy in copies(A) if _same_row(A, C, *copy)] if accelerate else [], d)
+    kept = merged.kept
+    if merged.alike:
+        A, C = A[np.ix_(kept, kept)], C[kept]
+    state = _Reweighting(A, C, beta, tol, accelerate, merged.parts)
+    start = None if start is None else merged.gathered(start)
     # Values are differences of sums as large as `constant`: a rise within their rounding is reported as none.
     state.rounding = 1e-14 * abs(constant)
     trace = [factor * (v + constant) for v in state.run(start, max_iter)]
     slack = 1e-13 * factor * (abs(constant) + abs((state.W * state.C).sum()))
     for i in range(1, len(trace)):
-        if trace[i - 1] < trace[i] <= trace[i - 1] + slack:
-            trace[i] = trace[i - 1]
-    W = state.W
-    if alike:
-        W = np.zeros((d, q))
-        W[kept] = state.W / parts[kept, None]
-        for j, i, sign in alike:
-            W[j] = sign * W[i]
-    return Solution(W, zero, trace, state.converged, state.solves, {"eps": state.eps})
+        trace[i] = settled(trace[i - 1], trace[i], slack)
+    return Solution(merged.spread(state.W), zero, trace, state.converged, state.solves, {"eps": state.eps})
 
 
 def _same_row(A: np.ndarray, C: np.ndarray, j: int, i: int, sign: float) -> bool:
@@ -135,18 +124,9 @@ def _same_row(A: np.ndarray, C: np.ndarray, j: int, i: int, sign: float) -> bool
 class _Reweighting:
     """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of theirs."""
 
-    def __init__(
-        self,
-        A: np.ndarray,
-        C: np.ndarray,
-        beta: float,
-        tol: float,
-        accelerate: bool,
-        parts: np.ndarray | None = None,
-    ):
+    def __init__(self, A: np.ndarray, C: np.ndarray, beta: float, tol: float, accelerate: bool, parts: np.ndarray):
         self.A, self.C, self.beta, self.tol, self.accelerate = A, C, beta, tol, accelerate
-        self.d = len(C)
-        self.parts = np.ones(self.d) if parts is None else parts
+        self.d, self.parts = len(C), parts
         self.rows = np.arange(self.d)  # rows in play
         self.Ar, self.Cr = A, C
         self.factor: np.ndarray | None = None
@@ -189,7 +169,7 @@ class _Reweighting:
         """Reweighting and Newton steps until W rests or `max_iter` solves; the objective after each step that was kept."""
         x = self.first_x(start)
         W, t, _ = self.step(x)
-        self.eps = _EPS * 2 * float((t / self.parts).max())
+        self.eps = EPS * 2 * float((t / self.parts).max())
         if self.eps == 0:
             self.W, self.converged = W, True
             return [0.0]
@@ -368,56 +348,35 @@ class BoxNewton:
         return np.maximum(self.x + self.s * y, self.floor)
 
 
-# --- the methods -----------------------------------------------------------------------------------------------------
+# --- the methods whose statistics are one Gram matrix: formulas and sources are in the methods' modules ----------------------
 
 
 def csfs(gram: GramView, mu: float = 1.0, **options: Any) -> Solution:
-    """CSFS with every row labelled: min ‖XW + 1b' − Y‖² + μ‖W‖₂,₁ with s_i = 1. Chang et al. (AAAI 2014).
-
-    For unlabelled rows see `csfs_unlabelled`."""
+    """`methods.csfs` with every row labelled; for unlabelled rows see `l21_scans.csfs_unlabelled`."""
     return _with_intercept(gram, minimise_l21(gram.G, gram.C, mu, float(np.trace(gram.S)), **options))
 
 
 def omfs(gram: GramView, cross: np.ndarray, gamma: float = 0.8, constant: float = 0.0, **options: Any) -> Solution:
-    """OMFS once Y ≈ VB is factorised: min ‖XW − V‖² + γ‖W‖₂,₁, no intercept. Valadi et al., Eq. 3.
-
-    `gram` is `GramStatistics.uncentred(...)`, `cross` = X'V (v × c) in its coordinates, `constant` = ‖V‖²."""
+    """`methods.omfs` once Y ≈ VB is factorised: `gram` is `GramStatistics.uncentred(...)`, `cross` = X'V (v × c) in its
+    coordinates, `constant` = ‖V‖²."""
     return minimise_l21(gram.G, cross, gamma, constant, **options)
 
 
-def msfs(
-    gram: GramView,
-    xlx: np.ndarray,
-    alpha: float = 0.1,
-    beta: float = 10.0,
-    rho: float = 0.5,
-    **options: Any,
-) -> Solution:
-    """MSFS, Li & Zhai, Eq. 10, 13, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates:
-
-        min ½‖XW + 1b − Y‖² + α/2 tr W'X'LXW + β/2 (ρ‖W‖₂,₁ + (1 − ρ) ‖W‖²).
-
-    The problem is convex, so U starts at I (the paper: at random). ρ = 0, α = 0 is ridge(β); α = 0, ρ = 1 is fully labelled
-    CSFS(β)."""
+def msfs(gram: GramView, xlx: np.ndarray, alpha: float = 0.1, beta: float = 10.0, rho: float = 0.5, **options: Any) -> Solution:
+    """`methods.msfs`, given X'LX (v × v) of the sampled neighbourhood graph in the view's coordinates. ρ = 0, α = 0 is
+    ridge(β); α = 0, ρ = 1 is fully labelled CSFS(β)."""
     if not 0 <= rho <= 1:
         raise ParameterError(f"rho is {rho}; it must lie between 0 (Frobenius norm only) and 1 (ℓ2,1 norm only)")
-    for name, value in (("alpha", alpha), ("beta", beta)):
-        if not value >= 0:
-            raise ParameterError(f"{name} is {value}; it must be at least 0")
+    not_negative(alpha=alpha, beta=beta)
     A = gram.G + alpha * xlx if alpha else gram.G.copy()
     A[np.diag_indices_from(A)] += beta * (1 - rho)
     return _with_intercept(gram, minimise_l21(A, gram.C, beta * rho, float(np.trace(gram.S)), 0.5, **options))
 
 
 def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **options: Any) -> Solution:
-    """MSSL, Cai & Zhu (2018): min ½‖XW + 1b − Y‖² + α/2 tr W'L_f W + β/2 ‖W‖₂,₁.
-
-    L_f is `feature_laplacian` of the k nearest features, from the Gram matrix."""
-    if not alpha >= 0:
-        raise ParameterError(f"alpha is {alpha}; it must be at least 0")
-    A = gram.G
-    if alpha:
-        A = A + alpha * feature_laplacian(gram.G, gram.n, k).toarray()
+    """`methods.mssl`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
+    not_negative(alpha=alpha)
+    A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray() if alpha else gram.G
     return _with_intercept(gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **options))
 
 
@@ -447,319 +406,4 @@ def feature_laplacian(G: np.ndarray, n: float, k: int) -> sparse.csr_matrix:
         for i, row in enumerate(rows):
             near = np.flatnonzero(distance[i] <= kth[i])  # ascending index, so a stable sort settles the ties
             neighbours[row] = near[np.argsort(distance[i, near], kind="stable")[:k]]
-    edges = sparse.csr_matrix((np.ones(d * k), (np.repeat(np.arange(d), k), neighbours.ravel())), shape=(d, d))
-    edges = edges.maximum(edges.T)
-    return (sparse.diags(np.asarray(edges.sum(axis=1)).ravel()) - edges).tocsr()
-
-
-def omfs_armijo(
-    gram: GramView,
-    cross: np.ndarray,
-    gamma: float = 0.8,
-    constant: float = 0.0,
-    tol: float = 1e-9,
-    max_iter: int = 20_000,
-) -> Solution:
-    """OMFS by the paper's own descent (Valadi et al., algorithm, steps 2-7): W ← W − step * gradient of
-
-        J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e),    gradient 2(X'(XW − V) + γD W),
-
-    D = diag(1/(2 √(‖w_i‖² + e))), the step by Armijo's rule. From W = 0. Left open by the paper and chosen here: the
-    gradient is divided row by row by 2 (X'X)_ii + 2 γD_ii (without it rows near 0 stall the descent), the first trial step
-    is Barzilai and Borwein's, and e falls by hundreds to (1e-6 of the largest row norm)². J falls with e, so the trace never
-    rises. Stops when at the last e the scaled gradient is below `tol` times its first size, or 100 steps lower J by less
-    than 1e-12 relative."""
-    if not gamma >= 0:
-        raise ParameterError(f"gamma is {gamma}; it must be at least 0")
-    A, C = gram.G, cross
-    W = np.zeros(C.shape, dtype=np.float64)
-    q = C.shape[1]
-    if not np.any(C):
-        return Solution(W, np.zeros(q), [float(constant)], True, 0)
-    loss = _SmoothedLoss(A, C, gamma, constant)
-    e = float(np.max(np.linalg.norm(C, axis=1) / np.diag(A)) * 0.1) ** 2
-    AW = np.zeros_like(W)
-    J, (g, metric) = loss.value(W, AW, e), loss.gradient(W, AW, e)
-    first = None
-    trace: list[float] = []
-    step, converged, window = 1.0, False, 0
-    for _ in range(max_iter):
-        P = g / metric
-        slope = float((g * P).sum())
-        first = slope if first is None else first
-        point, step = loss.search(W, AW, P, J, slope, step, e)
-        if point is not None:
-            W_new, AW_new, J_new = point
-            g_new, metric_new = loss.gradient(W_new, AW_new, e)
-            curve = float(((W_new - W) * (g_new - g)).sum())
-            step = step * step * slope / curve if curve > 0 else 2 * step
-            W, AW, J, g, metric = W_new, AW_new, J_new, g_new, metric_new
-        trace.append(J)
-        window += 1
-        e_end = (1e-6 * float(np.linalg.norm(W, axis=1).max())) ** 2
-        small = slope <= tol**2 * first
-        if e > e_end:
-            if small or point is None or (window >= 20 and trace[-20] - J <= 1e-7 * abs(J)):
-                e, window = max(e / 100, e_end), 0
-        elif small or point is None or (window >= 100 and trace[-100] - J <= 1e-12 * abs(J)):
-            # No step that lowers J in float64 is the end as well: the descent is at its rounding.
-            converged = True
-            break
-        if window == 0 or len(trace) % 500 == 0:
-            AW = A @ W  # the running product drifts
-            J, (g, metric), step = min(J, loss.value(W, AW, e)), loss.gradient(W, AW, e), max(min(step, 1.0), 1e-3)
-    return Solution(W, np.zeros(q), trace, converged, len(trace), {"e": e})
-
-
-class _SmoothedLoss:
-    """J(W) = ‖XW − V‖² + γ Σ_i √(‖w_i‖² + e) from A = X'X (d × d), C = X'V (d × c) and ‖V‖²; AW is handed along."""
-
-    def __init__(self, A: np.ndarray, C: np.ndarray, gamma: float, constant: float) -> None:
-        self.A, self.C, self.gamma, self.constant = A, C, gamma, constant
-        self.curvature = 2 * np.diag(A)[:, None]
-
-    def norms(self, W: np.ndarray, e: float) -> np.ndarray:
-        return np.sqrt((W * W).sum(axis=1) + e)
-
-    def value(self, W: np.ndarray, AW: np.ndarray, e: float) -> float:
-        return float((W * AW).sum() - 2 * (W * self.C).sum() + self.gamma * self.norms(W, e).sum() + self.constant)
-
-    def gradient(self, W: np.ndarray, AW: np.ndarray, e: float) -> tuple[np.ndarray, np.ndarray]:
-        """The gradient, and what divides it row by row."""
-        inverse = 1.0 / self.norms(W, e)[:, None]
-        return 2 * (AW - self.C) + self.gamma * inverse * W, self.curvature + self.gamma * inverse
-
-    def search(
-        self, W: np.ndarray, AW: np.ndarray, P: np.ndarray, J: float, slope: float, step: float, e: float
-    ) -> tuple[tuple[np.ndarray, np.ndarray, float] | None, float]:
-        """Armijo's rule along −P from `step` on: (W, AW, J) where it holds, or None, and the step."""
-        AP = self.A @ P  # the quadratic is known along the line from this one product
-        while step > 1e-16:
-            W_new, AW_new = W - step * P, AW - step * AP
-            J_new = self.value(W_new, AW_new, e)
-            if J_new <= J - 1e-4 * step * slope:
-                return (W_new, AW_new, J_new), step
-            step *= 0.5
-        return None, step
-
-
-# --- methods that scan the data once an iteration ---------------------------------------------------------------------
-
-
-@dataclass
-class WeightedGram:
-    """Result of one scan: statistics in the solver's coordinates and the rows' part of the objective."""
-
-    statistics: GramStatistics
-    loss: float
-
-
-def residual_weights(norms: np.ndarray, floor: float) -> tuple[np.ndarray, float]:
-    """RFS's row weights 1/(2 max(‖r_i‖, floor)) and the sum of the (Huberised) residual norms."""
-    return 0.5 / np.maximum(norms, floor), float(huber(norms, 2 * floor).sum())
-
-
-def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
-    """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets, dense or CSR, and their counts."""
-    Y = Y.astype(np.float64) if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64)
-    counts = np.ones(Y.shape[0]) if counts is None else np.asarray(counts, dtype=np.float64)
-    mean = counts @ Y / counts.sum()
-    norms = np.zeros(len(counts))
-    for first in range(0, len(counts), 1024):  # bounds the memory
-        some = Y[first : first + 1024]
-        norms[first : first + 1024] = np.linalg.norm((some.toarray() if sparse.issparse(some) else some) - mean, axis=1)
-    return 1e-8 * float(counts @ norms / counts.sum())
-
-
-class ResidualReweighting:
-    """The scan of `rfs` over rows held in memory (dense X in the view's coordinates): small data, or one task."""
-
-    def __init__(self, X: np.ndarray, Y: np.ndarray, floor: float | None = None):
-        self.X, self.Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-        self.floor = residual_floor(self.Y) if floor is None else floor
-        self.scans = 0
-
-    def __call__(self, W: np.ndarray | None, b: np.ndarray | None) -> WeightedGram:
-        self.scans += 1
-        if W is None:
-            return WeightedGram(GramStatistics.from_rows(self.X, self.Y), float("nan"))
-        weights, loss = residual_weights(np.linalg.norm(self.X @ W + b - self.Y, axis=1), self.floor)
-        return WeightedGram(GramStatistics.from_rows(self.X, self.Y, weights), loss)
-
-
-def rfs(
-    weighted_gram: Callable[[np.ndarray | None, np.ndarray | None], WeightedGram],
-    gamma: float = 1.0,
-    tol: float = 1e-6,
-    max_iter: int = 500,
-    accelerate: bool = True,
-) -> Solution:
-    """RFS, Nie et al. (NIPS 2010): min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁.
-
-    `weighted_gram(W, b)` scans the rows once and returns the statistics weighted by R_ii = 1/(2‖r_i‖)
-    (see `residual_weights`) with the sum of residual norms at (W, b); with (None, None) it returns the unweighted ones,
-    whose loss is not read. Each iteration is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates of the
-    paper's n × n form when `accelerate=False`. The bias is a constant column without penalty. `accelerate` extrapolates
-    (W, b) and keeps the result when the objective does not rise: the same optimum (the problem is convex) by other iterates,
-    usually in far fewer scans.
-
-    `max_iter` bounds the scans. Stops at max|ΔW| ≤ tol max|W|; `tol` is 1e-6, not 1e-9, since every iteration costs a scan
-    and scores are compared to 1e-3."""
-    if not gamma > 0:
-        raise ParameterError(f"gamma is {gamma}; it must be positive")
-    plain = weighted_gram(None, None).statistics
-    W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
-    eps = _EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
-
-    def objective(W: np.ndarray, scan: WeightedGram) -> float:
-        return scan.loss + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum())
-
-    scan = weighted_gram(W, b)
-    scans = 2
-    trace = [objective(W, scan)]
-    if eps == 0:
-        return Solution(W, b, trace, True, 1, {"eps": eps, "scans": scans})
-    converged = False
-    memory = Anderson()
-    while scans < max_iter and not converged:
-        s2 = np.maximum(2 * np.linalg.norm(W, axis=1), eps)
-        W_new, b_new = _rfs_step(scan.statistics, gamma, s2, 1.0)
-        converged = bool(np.abs(W_new - W).max() <= tol * np.abs(W_new).max())
-        if accelerate and not converged:
-            image = np.concatenate([W_new.ravel(), b_new])
-            memory.add(image, image - np.concatenate([W.ravel(), b]))
-            guess = memory.guess()
-            if guess is not None:
-                trial, trial_b = guess[: W.size].reshape(W.shape), guess[W.size :]
-                # A row near 0 must keep its smallness: its weight in D is 1/(2‖w_i‖).
-                limit = np.linalg.norm(W_new, axis=1)
-                size = np.linalg.norm(trial, axis=1)
-                off = (size > 10 * limit) | (size < 0.1 * limit)
-                trial = np.where(off[:, None], W_new, trial)
-                tried = weighted_gram(trial, trial_b)
-                scans += 1
-                value = objective(trial, tried)
-                if value <= trace[-1]:
-                    W, b, scan = trial, trial_b, tried
-                    trace.append(value)
-                    continue
-                memory.forget()
-        W, b = W_new, b_new
-        scan = weighted_gram(W, b)
-        scans += 1
-        value = objective(W, scan)
-        trace.append(trace[-1] if trace[-1] < value <= trace[-1] * (1 + 1e-12) else value)
-    return Solution(W, b, trace, converged, len(trace), {"eps": eps, "scans": scans})
-
-
-def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> tuple[np.ndarray, np.ndarray]:
-    """(X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means; `weight` multiplies R."""
-    if not g.n > 0:
-        raise DataError("there are no rows to fit; check the filter or the fold")
-    A = weight * (g.xx - np.outer(g.sum_x, g.sum_x) / g.n)
-    C = weight * (g.xy - np.outer(g.sum_x, g.sum_y) / g.n)
-    W = reweighted_step(A, C, gamma, s2)
-    b = (g.sum_y / g.n + g.centre_y) - (g.sum_x / g.n + g.centre_x) @ W
-    return W, b
-
-
-@dataclass
-class FilledLabels:
-    """Result of one scan of `csfs_unlabelled` about F: X'HF (v × q), the mean of F, and ‖HF‖²."""
-
-    C: np.ndarray
-    mean: np.ndarray
-    square: float
-
-
-class LabelFilling:
-    """The scan of `csfs_unlabelled` over rows held in memory: F = Y where known (not NaN), else clip(XW + b, 0, 1).
-
-    X dense, in the view's coordinates and centred over all rows."""
-
-    def __init__(self, X: np.ndarray, Y: np.ndarray):
-        self.X, self.Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
-        self.unknown = np.isnan(self.Y)
-        self.scans = 0
-
-    def __call__(self, W: np.ndarray | None, b: np.ndarray | None) -> FilledLabels:
-        self.scans += 1
-        guess = 0.0 if W is None else np.clip(self.X @ W + b, 0.0, 1.0)
-        F = np.where(self.unknown, guess, self.Y)
-        mean = F.mean(axis=0)
-        F = F - mean
-        return FilledLabels(self.X.T @ F, mean, float((F * F).sum()))
-
-
-def csfs_unlabelled(
-    G: np.ndarray,
-    n: float,
-    fill_labels: Callable[[np.ndarray | None, np.ndarray | None], FilledLabels],
-    mu: float = 1.0,
-    tol: float = 1e-7,
-    max_iter: int = 300,
-) -> Solution:
-    """CSFS with unknown labels, Chang et al. (AAAI 2014), s_i = 1: over W, b and the unknown entries of F in [0, 1]
-
-        min ‖XW + 1b' − F‖² + μ‖W‖₂,₁.
-
-    `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes,
-    F = clip(XW + 1b', 0, 1) where unknown; with (None, None) unknown entries are 0, as the method starts. Given F the rest
-    is supervised CSFS, solved on the driver. The problem is jointly convex, so neither the start nor solving for W fully
-    (the paper: one reweighting per F) changes the optimum; Anderson extrapolation of (W, b), kept only when the objective
-    does not rise, saves scans when most rows are unlabelled. The objective is taken after F is updated. `tol` of max|ΔW| is
-    1e-7: below it moves are rounding of the objective."""
-    if not mu >= 0:
-        raise ParameterError(f"mu is {mu}; it must be at least 0")
-    eps = 0.0
-    inner = 1e-11
-
-    def fit(F: FilledLabels, start: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        nonlocal eps
-        solution = minimise_l21(G, F.C, mu, F.square, start=start, tol=inner)
-        eps = eps or solution.extra.get("eps", 0.0)
-        return solution.weights, F.mean.copy()
-
-    def objective(W: np.ndarray, b: np.ndarray, F: FilledLabels) -> float:
-        fit_part = (W * (G @ W)).sum() - 2 * (W * F.C).sum() + F.square + n * ((F.mean - b) ** 2).sum()
-        return float(fit_part + mu * huber(np.linalg.norm(W, axis=1), eps).sum())
-
-    F = fill_labels(None, None)
-    W, b = fit(F, None)
-    F = fill_labels(W, b)
-    trace = [objective(W, b, F)]
-    converged, scans = False, 2
-    memory = Anderson()
-    while scans < max_iter:
-        W_new, b_new = fit(F, W)
-        size = max(np.abs(W_new).max(), 1e-300)
-        if np.abs(W_new - W).max() <= tol * size:
-            F = fill_labels(W_new, b_new)
-            scans += 1
-            value = objective(W_new, b_new, F)
-            if value <= trace[-1]:
-                W, b = W_new, b_new
-                trace.append(value)
-            converged = True
-            break
-        image = np.concatenate([W_new.ravel(), b_new])
-        memory.add(image, image - np.concatenate([W.ravel(), b]))
-        guess = memory.guess()
-        if guess is not None:
-            trial, trial_b = guess[: W.size].reshape(W.shape).copy(), guess[W.size :]
-            trial[~W_new.any(axis=1)] = 0.0
-            tried = fill_labels(trial, trial_b)
-            scans += 1
-            value = objective(trial, trial_b, tried)
-            if value <= trace[-1]:
-                W, b, F = trial, trial_b, tried
-                trace.append(value)
-                continue
-            memory.forget(1)
-        F = fill_labels(W_new, b_new)
-        scans += 1
-        W, b = W_new, b_new
-        value = objective(W, b, F)
-        # Rounding of a difference of large sums is reported as no change.
-        trace.append(trace[-1] if trace[-1] < value <= trace[-1] + 1e-12 * max(F.square, abs(value)) else value)
-    return Solution(W, b, trace, converged, len(trace), {"scans": scans, "eps": eps})
+    return laplacian(symmetric_edges(np.repeat(np.arange(d), k), neighbours.ravel(), np.ones(d * k), d))

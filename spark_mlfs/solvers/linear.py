@@ -1,4 +1,4 @@
-"""Shared by the solvers of linear problems: the form of a solution, positive definite systems, identical columns."""
+"""Shared by the solvers of linear problems: the form of a solution, positive definite systems, identical columns, checks."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
+
+from ..errors import ParameterError
 
 
 @dataclass
@@ -56,3 +58,50 @@ def copies(G: np.ndarray) -> list[tuple[int, int, float]]:
         for j in np.flatnonzero(equal) + i + 1:
             first_of.setdefault(int(j), (i, 1.0 if G[i, j] > 0 else -1.0))
     return [(j, i, sign) for j, (i, sign) in sorted(first_of.items())]
+
+
+class Merged:
+    """Columns that are copies (`alike`, as `copies` lists them) solved as one, whose weight they share alike: `kept` (d,) which
+    are solved, `parts` (solved,) how many columns each stands for."""
+
+    def __init__(self, alike: list[tuple[int, int, float]], d: int) -> None:
+        self.alike = alike
+        self.kept, parts = np.ones(d, dtype=bool), np.ones(d)
+        for j, i, _ in alike:
+            self.kept[j] = False
+            parts[i] += 1
+        self.parts = parts[self.kept]
+
+    def gathered(self, W: np.ndarray) -> np.ndarray:
+        """(solved, q) from weights (d, q) of all columns."""
+        W = W.copy()
+        for j, i, sign in self.alike:
+            W[i] += sign * W[j]
+        return W[self.kept]
+
+    def spread(self, W: np.ndarray) -> np.ndarray:
+        """(d, q) from weights (solved, q)."""
+        out = np.zeros((len(self.kept), W.shape[1]))
+        out[self.kept] = W / self.parts[:, None]
+        for j, i, sign in self.alike:
+            out[j] = sign * out[i]
+        return out
+
+
+def settled(last: float, value: float, slack: float) -> float:
+    """The next entry of a falling objective's trace: a rise by no more than `slack`, its rounding, is reported as none."""
+    return last if last < value <= last + slack else value
+
+
+def not_negative(**values: float) -> None:
+    """Raise `ParameterError` where one of the named values is below 0."""
+    for name, value in values.items():
+        if not value >= 0:
+            raise ParameterError(f"{name} is {value}; it must be at least 0")
+
+
+def positive(**values: float) -> None:
+    """Raise `ParameterError` where one of the named values is not above 0."""
+    for name, value in values.items():
+        if not value > 0:
+            raise ParameterError(f"{name} is {value}; it must be positive")

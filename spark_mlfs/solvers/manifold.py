@@ -70,6 +70,11 @@ def symmetric_edges(i: np.ndarray, j: np.ndarray, values: np.ndarray, n: int) ->
     return edges.maximum(edges.T).tocsr()
 
 
+def laplacian(edges: sp.csr_matrix) -> sp.csr_matrix:
+    """D − S of a symmetric graph S, D its degrees."""
+    return (sp.diags(np.asarray(edges.sum(axis=1)).ravel()) - edges).tocsr()
+
+
 def transitions(T: Matrix) -> Matrix:
     """P = D⁻¹T; a row without mass stays zero."""
     mass = np.asarray(T.sum(axis=1)).ravel()

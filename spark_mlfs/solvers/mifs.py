@@ -21,7 +21,7 @@ and Y, so X'X, X'Y and Y'Y suffice; with β > 0 V is explicit and X enters throu
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -32,28 +32,14 @@ from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
 from .anderson import Anderson
 from .factorise import latent_width, normalise, truncated_svd
-from .l21 import BoxNewton, factored_step, huber, reweighted_step
-from .linear import Solution, copies, solve_positive
+from .l21 import EPS, BoxNewton, factored_step, huber, reweighted_step, steady
+from .linear import Solution, copies, not_negative, settled, solve_positive
+from .manifold import laplacian, symmetric_edges
 
 CONSTRAINTS = ("orthonormal", "none")
-_EPS = 1e-10
 _PLAIN = 30  # cycles before the first extrapolation
 _COLUMNS = 256  # features at a time where X is multiplied out
 _ROWS = 60  # cycles before V is eliminated where β > 0, which costs a solve with the rows' graph for every feature
-
-
-class _Latent(Protocol):
-    """V and what the updates need of it."""
-
-    def start(self, Vt: np.ndarray) -> None: ...
-    def update(self, W: np.ndarray, B: np.ndarray, alpha: float, beta: float) -> None: ...
-    def with_features(self) -> np.ndarray: ...
-    def with_labels(self) -> np.ndarray: ...
-    def with_itself(self) -> np.ndarray: ...
-    def misfit(self, W: np.ndarray) -> float: ...
-    def roughness(self) -> float: ...
-    def eliminated(self, alpha: float, beta: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]: ...
-    def factors(self, B: np.ndarray, scale: np.ndarray) -> dict[str, np.ndarray]: ...
 
 
 class _SpannedLatent:
@@ -141,6 +127,9 @@ class _ExplicitLatent:
         return {"V": V, "B": B}
 
 
+_Latent = _SpannedLatent | _ExplicitLatent  # V and what the updates need of it
+
+
 def _solve_shifted(L: sparse.csr_matrix, beta: float, shifts: np.ndarray, rhs: np.ndarray, x: np.ndarray) -> np.ndarray:
     """(shift_r I + βL) x_r = rhs_r for every column, by conjugate gradients side by side, from x.
 
@@ -196,9 +185,7 @@ def mifs(
     one; W is scaled with V accordingly) and, for β = 0, P and Q of V = XP + YQ, else V."""
     if not alpha > 0:
         raise ParameterError(f"alpha is {alpha}; it must be above 0: nothing else ties V to the labels, and every weight is 0")
-    for name, value in (("beta", beta), ("gamma", gamma)):
-        if not value >= 0:
-            raise ParameterError(f"{name} is {value}; it must be at least 0")
+    not_negative(beta=beta, gamma=gamma)
     if constraint not in CONSTRAINTS:
         raise ParameterError(f"constraint is {constraint!r}; choose one of {', '.join(CONSTRAINTS)}")
     q = gram.S.shape[0]
@@ -254,7 +241,7 @@ class _Cycle:
         cross = self.latent.with_features()
         new = reweighted_step(self.gram.G, cross, self.gamma, self.s2) if self.gamma > 0 else solve_positive(self.gram.G, cross)
         norms = np.linalg.norm(new, axis=1)
-        self.eps = self.eps or _EPS * 2 * float(norms.max(initial=0.0))
+        self.eps = self.eps or EPS * 2 * float(norms.max(initial=0.0))
         self.s2 = np.maximum(2 * norms, self.eps) if self.eps else self.s2
         change, self.W = np.abs(new - self.W).max(initial=0.0), new
         vy = self.latent.with_labels()
@@ -269,7 +256,7 @@ class _Cycle:
             before = self.W, self.B
             change, norms = self.update()
             value = self.objective(self.W, self.B, norms)
-            trace.append(trace[-1] if trace and trace[-1] < value <= trace[-1] + self.slack else value)
+            trace.append(settled(trace[-1] if trace else value, value, self.slack))
             if change <= tol * np.abs(self.W).max(initial=0.0):
                 self.converged = True
                 return
@@ -326,7 +313,7 @@ class _Eliminated:
             change = np.abs(new - W).max(initial=0.0)
             start, W, B = (W, B), new, self.labels(new, B)
             value = self.value(W, B, norms)
-            last = last if last < value <= last + self.slack else value
+            last = settled(last, value, self.slack)
             trace.append(last)
             if change <= tol * np.abs(W).max(initial=0.0):
                 return W, B, trace, True
@@ -351,21 +338,11 @@ def _extrapolated(
     memory: Anderson, before: tuple[np.ndarray, np.ndarray], after: tuple[np.ndarray, np.ndarray], norms: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """W, B with BB' = I and the row norms of W that the cycles from `before` to `after`, whose W has `norms`, lead to."""
-    W, B = after
-    image = np.concatenate([W.ravel(), B.ravel()])
-    memory.add(image, image - np.concatenate([part.ravel() for part in before]))
-    guess = memory.guess()
+    guess = memory.lead(before, after)
     if guess is None:
         return None
-    trial, sizes = _near(guess[: W.size].reshape(W.shape), W, norms)
-    return trial, _orthonormal(guess[W.size :].reshape(B.shape)), sizes
-
-
-def _near(guess: np.ndarray, W: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """An extrapolated W and its row norms; rows whose norm, and so their weight in D, leapt stay as they were."""
-    sizes = np.linalg.norm(guess, axis=1)
-    off = (sizes > 10 * norms) | (sizes < 0.1 * norms)
-    return np.where(off[:, None], W, guess), np.where(off, norms, sizes)
+    trial, sizes = steady(guess[0], after[0], norms)
+    return trial, _orthonormal(guess[1]), sizes
 
 
 class _NewtonStep:
@@ -416,6 +393,4 @@ def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray, n: int | None = 
     rows, columns, d2 = rows[real], columns[real], d2[real]
     t = float(d2.mean()) if len(d2) else 0.0
     weights = np.exp(-d2 / t) if t > 0 else np.ones(len(d2))
-    edges = sparse.csr_matrix((weights, (rows, columns)), shape=(n, n))
-    edges = edges.maximum(edges.T)
-    return (sparse.diags(np.asarray(edges.sum(axis=1)).ravel()) - edges).tocsr()
+    return laplacian(symmetric_edges(rows, columns, weights, n))

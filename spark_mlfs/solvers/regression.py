@@ -22,7 +22,7 @@ from scipy import linalg
 from ..errors import ParameterError
 from ..kernels.gram import GramView
 from .anderson import affine_extrapolation
-from .linear import Solution, copies, solve_positive
+from .linear import Solution, copies, not_negative, settled, solve_positive
 
 _BLOCK = 64
 
@@ -32,28 +32,11 @@ def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
 
     α ≥ 0; with α = 0 and a singular G the least-norm solution. Hoerl & Kennard (1970).
     """
-    _not_negative("alpha", alpha)
+    not_negative(alpha=alpha)
     A = gram.G.copy()
     A[np.diag_indices_from(A)] += alpha
     W = solve_positive(A, gram.C)
     return Solution(W, gram.offset_y.copy(), [_ridge_objective(gram, W, alpha)], True, 1)
-
-
-def ridge_path(gram: GramView, alphas: list[float]) -> list[Solution]:
-    """`ridge` for every α from one eigendecomposition of G."""
-    for alpha in alphas:
-        _not_negative("alpha", alpha)
-    values, vectors = linalg.eigh(gram.G, check_finite=False)
-    values = np.maximum(values, 0.0)
-    rotated = vectors.T @ gram.C
-    tiny = len(values) * np.finfo(float).eps * (values[-1] if len(values) else 0.0)
-    out = []
-    for alpha in alphas:
-        shifted = values + alpha
-        inverse = np.divide(1.0, shifted, out=np.zeros_like(shifted), where=shifted > tiny)
-        W = vectors @ (rotated * inverse[:, None])
-        out.append(Solution(W, gram.offset_y.copy(), [_ridge_objective(gram, W, alpha)], True, 1))
-    return out
 
 
 def _ridge_objective(gram: GramView, W: np.ndarray, alpha: float) -> float:
@@ -64,12 +47,6 @@ def _ridge_objective(gram: GramView, W: np.ndarray, alpha: float) -> float:
 def lasso(gram: GramView, alpha: float = 0.01, **options: Any) -> Solution:
     """LASSO, `elastic_net` with ρ = 1. Tibshirani (1996)."""
     return elastic_net(gram, alpha, 1.0, **options)
-
-
-def alpha_max(gram: GramView, rho: float = 1.0, group: bool = False) -> float:
-    """The smallest α with W = 0: max |C| / (n ρ), or max ‖C_i‖ / (n ρ) for the group form."""
-    size = np.linalg.norm(gram.C, axis=1) if group else np.abs(gram.C)
-    return float(size.max() / (gram.n * rho)) if size.size else 0.0
 
 
 def elastic_net(
@@ -90,7 +67,7 @@ def elastic_net(
     outputs. `max_iter` counts sweeps; `objective` has one value per sweep. Zou & Hastie (2005); Yuan & Lin (2006).
     `extra["gap"]` is the gap reached.
     """
-    _not_negative("alpha", alpha)
+    not_negative(alpha=alpha)
     if not 0 <= rho <= 1:
         raise ParameterError(f"rho is {rho}; it must lie between 0 (ridge) and 1 (lasso)")
     n, d, q = gram.n, *gram.C.shape
@@ -189,7 +166,7 @@ class _Descent:
             W[:, open_] = V
             where = slice(None) if self.group else open_
             objectives[where], gaps[where] = value, gap
-            trace.append(self.clip(trace, float(objectives.sum()) / self.n))
+            self.note(trace, float(objectives.sum()) / self.n)
             sweeps = len(trace)
             if not self.group:
                 open_ = open_[gap > tol]
@@ -207,12 +184,9 @@ class _Descent:
         converged = bool(gaps.sum() <= self.tol or (gaps <= tol).all())
         return Solution(W, self.offset_y.copy(), trace, converged, sweeps, {"gap": reached})
 
-    @staticmethod
-    def clip(trace: list[float], value: float) -> float:
-        """The new objective; a rise within rounding (1e-12) is reported as no change."""
-        if trace and trace[-1] < value <= trace[-1] + 1e-12 * abs(trace[-1]):
-            return trace[-1]
-        return value
+    def note(self, trace: list[float], value: float) -> None:
+        """Add the new objective to the trace."""
+        trace.append(settled(trace[-1], value, 1e-12 * abs(trace[-1])) if trace else value)
 
     def finish(
         self, V: np.ndarray, C: np.ndarray, trace: list[float], objectives: np.ndarray, open_: np.ndarray, limit: int
@@ -232,7 +206,7 @@ class _Descent:
             R = Cr - G @ W
             value, gap = self.values(W, Cr, R, yy)
             objectives[where] = value
-            trace.append(self.clip(trace, float(objectives.sum()) / self.n))
+            self.note(trace, float(objectives.sum()) / self.n)
             # A rough answer is enough while the set of rows is still moving: the next full sweep corrects it.
             if (gap <= 0.1 * tol).all():
                 break
@@ -353,8 +327,3 @@ class _Descent:
             w = best
             W[support, l] = w
         return W
-
-
-def _not_negative(name: str, value: float) -> None:
-    if not value >= 0:
-        raise ParameterError(f"{name} is {value}; it must be at least 0")

@@ -20,11 +20,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from ..errors import DataError, ParameterError
-from .l21 import BoxNewton, huber, residual_floor
-from .linear import Solution, copies
+from ..errors import DataError
+from .l21 import EPS, BoxNewton, huber
+from .l21_scans import residual_floor
+from .linear import Merged, Solution, copies, positive, settled
 
-_EPS = 1e-10
 _REWEIGHTINGS = 6  # before the first Newton step
 
 
@@ -61,8 +61,7 @@ def rfs_newton(
     + d)³; memory is about four (n + d) × (n + d) arrays. `objective` never rises. `extra["dual"]` is T = 2U (n × q), the
     multipliers of the residuals: at the optimum ‖t_i‖ ≤ m_i, ‖X_j'T‖ ≤ γ, 1'T = 0 and tr T'Y is the objective, an
     independent certificate. `ParameterError` unless γ > 0."""
-    if not gamma > 0:
-        raise ParameterError(f"gamma is {gamma}; it must be positive")
+    positive(gamma=gamma)
     X, Y = np.asarray(X, dtype=np.float64), np.asarray(Y, dtype=np.float64)
     if not len(X):
         raise DataError("there are no rows to fit; check the filter or the fold")
@@ -74,18 +73,9 @@ def rfs_newton(
     X, Y, mass = X[first], Y[first], np.bincount(kind, each)
     # The same penalty as for the single columns: w/m each. Rounding would otherwise decide how they share.
     alike = [(j, i, sign) for j, i, sign in copies(X.T @ X) if np.abs(X[:, j] - sign * X[:, i]).max() <= 1e-11]
-    parts, kept = np.ones(X.shape[1]), np.ones(X.shape[1], dtype=bool)
-    for j, i, _ in alike:
-        parts[i] += 1
-        kept[j] = False
-    part = parts[kept]
-    solution = _solve(X[:, kept] if alike else X, Y, mass, gamma, part, tol, max_iter)
-    if alike:
-        W = np.zeros((X.shape[1], Y.shape[1]))
-        W[kept] = solution.weights / part[:, None]
-        for j, i, sign in alike:
-            W[j] = sign * W[i]
-        solution.weights = W
+    merged = Merged(alike, X.shape[1])
+    solution = _solve(X[:, merged.kept] if alike else X, Y, mass, gamma, merged.parts, tol, max_iter)
+    solution.weights = merged.spread(solution.weights)
     solution.extra["dual"] = solution.extra["dual"][kind] * (each / mass[kind])[:, None]
     return solution
 
@@ -97,7 +87,7 @@ def _solve(
     floor = np.concatenate([np.full(n, 2 * residual_floor(Y, mass)), np.zeros(d)])
     weights = np.concatenate([np.full(n, gamma), parts])  # R = diag(m)/γ, D = I
     state = _State(X, Y, mass, gamma, weights, floor)
-    eps = _EPS * 2 * float((state.norms[n:] / parts).max(initial=0.0))
+    eps = EPS * 2 * float((state.norms[n:] / parts).max(initial=0.0))
     if eps == 0:
         return Solution(state.W, state.b, [state.value], True, 1, {"eps": eps, "dual": 2 * state.U})
     floor[n:] = eps * parts
@@ -119,7 +109,7 @@ def _solve(
         idle = newton is not None and trace[-1] - new.value <= slack  # the rest is below the objective's rounding
         if newton is not None:
             damping = max(0.1 * damping, 1e-12)
-        trace.append(trace[-1] if trace[-1] < new.value <= trace[-1] * (1 + 1e-12) else new.value)
+        trace.append(settled(trace[-1], new.value, 1e-12 * trace[-1]))
         state, at, newton = new, weights, None
         weights = np.maximum(2 * state.norms, floor)
         if solves >= _REWEIGHTINGS and not idle and not converged:

@@ -78,17 +78,16 @@ def select_jointly(
 
     Stops when no candidate raises the estimate by 1e-10. Cost: count · v · n²; blocks of rows bound the memory.
     """
-    path, pool = Path([], []), Pool(x.shape[1], count, terms, SATURATED)
-    gains, reached = first, 0.0
-    while (winner := pool.next(gains)) is not None:
-        path.picks.append(winner)
-        path.gains.append(float(gains[winner]))
-        reached += float(gains[winner])
-        if not pool.done:
-            values = np.full(x.shape[1], -np.inf)
-            values[pool.open] = _joint_estimates(x[:, path.picks], x[:, pool.open], classes, k, block)
-            gains = values - reached
-    return pool.end(path)
+    pool, reached = Pool(x.shape[1], count, terms, SATURATED), 0.0
+
+    def revalue(pick: int, path: Path) -> np.ndarray:
+        nonlocal reached
+        reached += path.gains[-1]
+        values = np.full(x.shape[1], -np.inf)
+        values[pool.open] = _joint_estimates(x[:, path.picks], x[:, pool.open], classes, k, block)
+        return values - reached
+
+    return pool.run(first, revalue, count)
 
 
 def _joint_estimates(joint: np.ndarray, candidates: np.ndarray, classes: np.ndarray, k: int, block: int) -> np.ndarray:

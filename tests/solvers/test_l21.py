@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from oracles import graphs_msfs
 from oracles import regression as oracle
+from oracles.scans import LabelFilling, ResidualReweighting, residual_weights
 
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels.gram import GramStatistics, row_norms
-from spark_mlfs.solvers import l21
+from spark_mlfs.solvers import l21, l21_scans
+from spark_mlfs.solvers.armijo import omfs_armijo
 from spark_mlfs.solvers.regression import elastic_net, ridge
 
 
@@ -142,7 +144,7 @@ def test_omfs_both_solvers(case):
     for gamma in (0.8, 30.0):
         square = (V**2).sum()
         fast = l21.omfs(gram, X.T @ V, gamma, square)
-        slow = l21.omfs_armijo(gram, X.T @ V, gamma, square)
+        slow = omfs_armijo(gram, X.T @ V, gamma, square)
         assert fast.converged and falls(fast.objective) and slow.converged and falls(slow.objective)
         assert agree(fast.weights, oracle.omfs(X, V, gamma), 1e-5)
         J = [((X @ W - V) ** 2).sum() + gamma * oracle.l21(W) for W in (fast.weights, slow.weights)]
@@ -154,14 +156,14 @@ def test_rfs_iterates_are_those_of_the_n_by_n_form():
     X, Y = planted()
     X = oracle.standardise(X)
     floor = 1e-8 * np.mean(np.linalg.norm(Y - Y.mean(axis=0), axis=1))
-    scan = l21.ResidualReweighting(X, Y)
+    scan = ResidualReweighting(X, Y)
     assert scan.floor == pytest.approx(floor)
     labelsets, counts = np.unique(Y, axis=0, return_counts=True)
-    assert l21.residual_floor(labelsets, counts) == pytest.approx(floor)
+    assert l21_scans.residual_floor(labelsets, counts) == pytest.approx(floor)
     for gamma in (0.3, 5.0):
         path = oracle.rfs_nie(X, Y, gamma, 12, floor)
         for steps in (1, 2, 5, 12):
-            got = l21.rfs(l21.ResidualReweighting(X, Y), gamma, tol=0, max_iter=steps + 1, accelerate=False)
+            got = l21_scans.rfs(ResidualReweighting(X, Y), gamma, tol=0, max_iter=steps + 1, accelerate=False)
             W, b = path[steps - 1]
             assert got.iterations == steps
             assert np.abs(got.weights - W).max() <= 1e-9 * np.abs(W).max()
@@ -172,9 +174,9 @@ def test_rfs_iterates_are_those_of_the_n_by_n_form():
 @pytest.mark.parametrize("gamma", [0.5, 5.0])
 def test_rfs_reaches_one_optimum(case, gamma):
     X, Y, _ = case
-    scan = l21.ResidualReweighting(X, Y)
-    fast = l21.rfs(scan, gamma)
-    slow = l21.rfs(l21.ResidualReweighting(X, Y), gamma, tol=1e-7, max_iter=2000, accelerate=False)
+    scan = ResidualReweighting(X, Y)
+    fast = l21_scans.rfs(scan, gamma)
+    slow = l21_scans.rfs(ResidualReweighting(X, Y), gamma, tol=1e-7, max_iter=2000, accelerate=False)
     assert fast.converged and slow.converged and falls(fast.objective) and falls(slow.objective)
     assert fast.extra["scans"] == scan.scans <= 500
     assert agree(fast.weights, slow.weights, 1e-3)
@@ -185,16 +187,16 @@ def test_rfs_reaches_one_optimum(case, gamma):
 def test_rfs_accepts_statistics_of_raw_features():
     X, Y = planted()
     view = GramStatistics.from_rows(X, Y).centred()
-    floor = l21.residual_floor(Y)
+    floor = l21_scans.residual_floor(Y)
 
     def scan(W, b):  # as a distributed scan would: raw rows, coefficients in input units
         if W is None:
-            return l21.WeightedGram(GramStatistics.from_rows(X, Y).in_view(view), np.nan)
+            return l21_scans.WeightedGram(GramStatistics.from_rows(X, Y).in_view(view), np.nan)
         coefficients, intercept = view.to_input(W, b)
-        weights, loss = l21.residual_weights(np.linalg.norm(X @ coefficients + intercept - Y, axis=1), floor)
-        return l21.WeightedGram(GramStatistics.from_rows(X, Y, weights).in_view(view), loss)
+        weights, loss = residual_weights(np.linalg.norm(X @ coefficients + intercept - Y, axis=1), floor)
+        return l21_scans.WeightedGram(GramStatistics.from_rows(X, Y, weights).in_view(view), loss)
 
-    got, want = l21.rfs(scan), l21.rfs(l21.ResidualReweighting(oracle.standardise(X), Y))
+    got, want = l21_scans.rfs(scan), l21_scans.rfs(ResidualReweighting(oracle.standardise(X), Y))
     assert agree(got.weights, want.weights, 1e-6)
 
 
@@ -206,8 +208,8 @@ def test_csfs_with_unlabelled_rows(unknown, mu):
     X = oracle.standardise(X)
     Y = Y.copy()
     Y[np.random.default_rng(0).random(len(Y)) < unknown] = np.nan
-    scan = l21.LabelFilling(X, Y)
-    got = l21.csfs_unlabelled(gram.G, gram.n, scan, mu)
+    scan = LabelFilling(X, Y)
+    got = l21_scans.csfs_unlabelled(gram.G, gram.n, scan, mu)
     assert got.converged and falls(got.objective) and scan.scans == got.extra["scans"] <= 150
     W, b, _ = oracle.csfs(X, Y, mu, 20_000, 1e-10)
     assert agree(got.weights, W, 1e-4)
@@ -233,7 +235,7 @@ def test_a_row_that_shrank_too_far_comes_back():
     """Rows started near 0 must not be taken for converged."""
     X, Y = planted()
     gram = GramStatistics.from_rows(X, Y).centred()
-    state = l21._Reweighting(gram.G, gram.C, 10.0, 1e-9, True)
+    state = l21._Reweighting(gram.G, gram.C, 10.0, 1e-9, True, np.ones(len(gram.C)))
     state.eps = 1e-12
     W = l21.csfs(gram, 10.0).weights
     dropped = W.copy()
@@ -248,7 +250,7 @@ def test_a_row_that_shrank_too_far_comes_back():
 def test_honest_about_running_out_and_wrong_parameters(case):
     X, Y, gram = case
     assert not l21.csfs(gram, 30.0, max_iter=3).converged
-    assert not l21.rfs(l21.ResidualReweighting(X, Y), 10.0, max_iter=4).converged
+    assert not l21_scans.rfs(ResidualReweighting(X, Y), 10.0, max_iter=4).converged
     none = l21.minimise_l21(gram.G, np.zeros_like(gram.C), 1.0)
     assert none.converged and not none.weights.any()
     for wrong in (
@@ -256,8 +258,8 @@ def test_honest_about_running_out_and_wrong_parameters(case):
         lambda: l21.msfs(gram, gram.G, rho=2.0),
         lambda: l21.msfs(gram, gram.G, alpha=-1.0),
         lambda: l21.feature_laplacian(gram.G, gram.n, 0),
-        lambda: l21.rfs(l21.ResidualReweighting(X, Y), 0.0),
-        lambda: l21.omfs_armijo(gram, gram.C, -1.0),
+        lambda: l21_scans.rfs(ResidualReweighting(X, Y), 0.0),
+        lambda: omfs_armijo(gram, gram.C, -1.0),
     ):
         with pytest.raises(ParameterError):
             wrong()
@@ -347,9 +349,9 @@ def test_csfs_of_more_features_than_rows(monkeypatch):
     Y = (X @ (rng.normal(size=(X.shape[1], 5)) * (rng.random((X.shape[1], 5)) < 0.05)) > 1.0).astype(float)
     Y[::3] = np.nan
     solves, plain = [], l21.minimise_l21
-    monkeypatch.setattr(l21, "minimise_l21", lambda *a, **k: solves.append(plain(*a, **k)) or solves[-1])
-    G, fill = X.T @ X, l21.LabelFilling(X, Y)
-    got = l21.csfs_unlabelled(G, len(X), fill, 5.0)
+    monkeypatch.setattr(l21_scans, "minimise_l21", lambda *a, **k: solves.append(plain(*a, **k)) or solves[-1])
+    G, fill = X.T @ X, LabelFilling(X, Y)
+    got = l21_scans.csfs_unlabelled(G, len(X), fill, 5.0)
     assert got.converged and falls(got.objective)
     assert np.mean([s.iterations for s in solves[1:]]) < 9
     F, norms = fill(got.weights, got.intercept), np.linalg.norm(got.weights, axis=1)

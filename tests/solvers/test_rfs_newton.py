@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from oracles import loader
 from oracles import regression as oracle
+from oracles.scans import ResidualReweighting
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.solvers import l21
+from spark_mlfs.solvers import l21_scans
 from spark_mlfs.solvers.rfs_newton import rfs_newton
 
 
@@ -35,7 +36,7 @@ def test_the_duality_gap_closes(gamma, seed):
     got = rfs_newton(X, Y, gamma)
     assert got.converged and got.iterations <= 60 and (np.diff(got.objective) <= 0).all()
     assert certified(X, Y, gamma, got)
-    scan = l21.rfs(l21.ResidualReweighting(X, Y), gamma, max_iter=3000)
+    scan = l21_scans.rfs(ResidualReweighting(X, Y), gamma, max_iter=3000)
     assert got.objective[-1] <= scan.objective[-1] * (1 + 1e-9)
     if scan.converged:
         a, b = np.linalg.norm(got.weights, axis=1), np.linalg.norm(scan.weights, axis=1)

@@ -1,0 +1,190 @@
+"""ℓ2,1 problems that scan the rows once an iteration: RFS, and CSFS with unknown labels.
+
+Both are convex in (W, b), so that neither the start nor the steps change the optimum: each step solves a problem of second
+moments on the driver, and Anderson extrapolation of (W, b), kept only where the objective does not rise, saves scans.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ..errors import DataError
+from ..kernels.gram import GramStatistics
+from ..kernels.matrix import Matrix
+from .anderson import Anderson
+from .l21 import EPS, huber, minimise_l21, reweighted_step, steady
+from .linear import Solution, not_negative, positive, settled
+
+Weights = tuple[np.ndarray, np.ndarray]  # W (v, q) and b (q,)
+
+
+@dataclass
+class _Scanned:
+    """A problem in (W, b) whose every evaluation reads the rows.
+
+    `read(W, b)` scans them; `step(W, scan)` gives the next (W, b) by what the scan at the last one told; `objective(W, b, scan)`;
+    `adjusted(guess, W)` an extrapolated W as it may be tried, where the plain step gives W; `rounding(scan, value)` the rise to
+    `value` that is none. `left` iterates are kept after a guess that raised the objective; with `strict` the last step, too, is
+    taken only where it does not rise.
+    """
+
+    read: Callable[[np.ndarray, np.ndarray], Any]
+    step: Callable[[np.ndarray, Any], Weights]
+    objective: Callable[[np.ndarray, np.ndarray, Any], float]
+    adjusted: Callable[[np.ndarray, np.ndarray], np.ndarray]
+    rounding: Callable[[Any, float], float]
+    left: int = 0
+    strict: bool = False
+
+    def descend(self, W: np.ndarray, b: np.ndarray, tol: float, max_iter: int, accelerate: bool = True) -> Solution:
+        """Steps from (W, b), where the second scan is, until max|ΔW| ≤ tol max|W| or `max_iter` scans."""
+        scan, scans, converged, memory = self.read(W, b), 2, False, Anderson()
+        trace = [self.objective(W, b, scan)]
+        while scans < max_iter and not converged:
+            new = self.step(W, scan)
+            converged = bool(np.abs(new[0] - W).max() <= tol * np.abs(new[0]).max())
+            guess = memory.lead((W, b), new) if accelerate and not converged else None
+            if guess is not None:
+                trial = self.adjusted(guess[0], new[0]), guess[1]
+                tried, scans = self.read(*trial), scans + 1
+                value = self.objective(*trial, tried)
+                if value <= trace[-1]:
+                    (W, b), scan = trial, tried
+                    trace.append(value)
+                    continue
+                memory.forget(self.left)
+            scan, scans = self.read(*new), scans + 1
+            value = self.objective(*new, scan)
+            if converged and self.strict and not value <= trace[-1]:
+                break
+            W, b = new
+            trace.append(settled(trace[-1], value, self.rounding(scan, value)))
+        return Solution(W, b, trace, converged, len(trace), {"scans": scans})
+
+
+@dataclass
+class WeightedGram:
+    """Result of one scan of `rfs`: statistics in the solver's coordinates and the rows' part of the objective."""
+
+    statistics: GramStatistics
+    loss: float
+
+
+def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
+    """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets, dense or CSR, and their counts."""
+    Y = Y.astype(np.float64) if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64)
+    counts = np.ones(Y.shape[0]) if counts is None else np.asarray(counts, dtype=np.float64)
+    mean = counts @ Y / counts.sum()
+    norms = np.zeros(len(counts))
+    for first in range(0, len(counts), 1024):  # bounds the memory
+        some = Y[first : first + 1024]
+        norms[first : first + 1024] = np.linalg.norm((some.toarray() if sparse.issparse(some) else some) - mean, axis=1)
+    return 1e-8 * float(counts @ norms / counts.sum())
+
+
+def rfs(
+    weighted_gram: Callable[[np.ndarray | None, np.ndarray | None], WeightedGram],
+    gamma: float = 1.0,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    accelerate: bool = True,
+) -> Solution:
+    """RFS, Nie et al. (NIPS 2010): min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁.
+
+    `weighted_gram(W, b)` scans the rows once and returns the statistics weighted by R_ii = 1/(2 max(‖r_i‖, floor)) with the sum
+    of the Huberised residual norms at (W, b); with (None, None) it returns the unweighted ones, whose loss is not read. Each
+    iteration is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates of the paper's n × n form when
+    `accelerate=False`. The bias is a constant column without penalty.
+
+    `max_iter` bounds the scans; `tol` is 1e-6, not 1e-9, since every iteration costs one and scores are compared to 1e-3."""
+    positive(gamma=gamma)
+    plain = weighted_gram(None, None).statistics
+    W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
+    eps = EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
+    problem = _Scanned(
+        weighted_gram,
+        lambda W, scan: _rfs_step(scan.statistics, gamma, np.maximum(2 * np.linalg.norm(W, axis=1), eps), 1.0),
+        lambda W, b, scan: scan.loss + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum()),
+        lambda guess, W: steady(guess, W, np.linalg.norm(W, axis=1))[0],
+        lambda scan, value: 1e-12 * value,
+    )
+    # without any weight the first step is the last
+    solution = problem.descend(W, b, tol, max_iter if eps else 2, accelerate)
+    solution.converged |= eps == 0
+    solution.extra["eps"] = eps
+    return solution
+
+
+def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) -> Weights:
+    """(X'RX + γD)⁻¹ X'RY and the bias, both centred by the R-weighted means; `weight` multiplies R."""
+    if not g.n > 0:
+        raise DataError("there are no rows to fit; check the filter or the fold")
+    A = weight * (g.xx - np.outer(g.sum_x, g.sum_x) / g.n)
+    C = weight * (g.xy - np.outer(g.sum_x, g.sum_y) / g.n)
+    W = reweighted_step(A, C, gamma, s2)
+    b = (g.sum_y / g.n + g.centre_y) - (g.sum_x / g.n + g.centre_x) @ W
+    return W, b
+
+
+@dataclass
+class FilledLabels:
+    """Result of one scan of `csfs_unlabelled` about F: X'HF (v × q), the mean of F, and ‖HF‖²."""
+
+    C: np.ndarray
+    mean: np.ndarray
+    square: float
+
+
+def csfs_unlabelled(
+    G: np.ndarray,
+    n: float,
+    fill_labels: Callable[[np.ndarray | None, np.ndarray | None], FilledLabels],
+    mu: float = 1.0,
+    tol: float = 1e-7,
+    max_iter: int = 300,
+) -> Solution:
+    """CSFS with unknown labels, Chang et al. (AAAI 2014), s_i = 1: over W, b and the unknown entries of F in [0, 1]
+
+        min ‖XW + 1b' − F‖² + μ‖W‖₂,₁.
+
+    `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes,
+    F = clip(XW + 1b', 0, 1) where unknown; with (None, None) unknown entries are 0, as the method starts. Given F the rest
+    is supervised CSFS, solved on the driver (the paper: one reweighting per F); extrapolation pays when most rows are
+    unlabelled. The objective is taken after F is updated. `tol` of max|ΔW| is 1e-7: below it moves are rounding of the
+    objective."""
+    not_negative(mu=mu)
+
+    def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:
+        solution = minimise_l21(G, F.C, mu, F.square, start=start, tol=1e-11)
+        solution.intercept = F.mean.copy()
+        return solution
+
+    def step(W: np.ndarray, F: FilledLabels) -> Weights:
+        solution = fit(F, W)
+        eps[0] = eps[0] or solution.extra.get("eps", 0.0)
+        return solution.weights, solution.intercept
+
+    def objective(W: np.ndarray, b: np.ndarray, F: FilledLabels) -> float:
+        fit_part = (W * (G @ W)).sum() - 2 * (W * F.C).sum() + F.square + n * ((F.mean - b) ** 2).sum()
+        return float(fit_part + mu * huber(np.linalg.norm(W, axis=1), eps[0]).sum())
+
+    first = fit(fill_labels(None, None), None)
+    eps = [first.extra.get("eps", 0.0)]  # of the first fit that has any weight
+    problem = _Scanned(
+        fill_labels,
+        step,
+        objective,
+        lambda guess, W: np.where(W.any(axis=1, keepdims=True), guess, 0.0),
+        # of a difference of large sums
+        lambda F, value: 1e-12 * max(F.square, abs(value)),
+        left=1,
+        strict=True,
+    )
+    solution = problem.descend(first.weights, first.intercept, tol, max_iter)
+    solution.extra["eps"] = eps[0]
+    return solution
