@@ -109,6 +109,19 @@ class Request:
         """How many features of these names are ranked."""
         return len(names) - (len(self.constraints.resolve(names).exclude) if self.constraints is not None else 0)
 
+    def seen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
+        """The features that the method sees behind its filter, which ranked them in the order `filtered`."""
+        assert self.screen is not None
+        survivors = self.screen.survivors(filtered, varying)
+        return survivors if self.resolved is None else self.resolved.seen(survivors, varying)
+
+    def arrange(self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """`full_ranking`, its order as the constraints have it."""
+        order, values = full_ranking(scores, profile, filtered)
+        if self.resolved is not None:
+            order = self.resolved.arrange(scores, order, profile.varying, self.implementation.row_norms)
+        return order, values
+
     def keeping(self, count: int | None, rule: Rule | None) -> Request:
         """The same for another number of features, or another rule."""
         others = tuple(extra for extra in self.extras if not isinstance(extra, Rule))
@@ -307,6 +320,18 @@ def full_ranking(scores: Scores, profile: Profile, filtered: np.ndarray | None =
     return order, values
 
 
+def ranked(engine_of: Callable[[np.ndarray | None], Engine], varying: np.ndarray, request: Request) -> tuple[np.ndarray, Scores]:
+    """The features, best first, but for those that are excluded, and the scores of the method: filter, method and constraints
+    over engines of one data set, `engine_of` some of its `varying` features, or of all (None)."""
+    allowed = varying if request.resolved is None else request.resolved.allowed(varying)
+    engine, filtered = engine_of(None if len(allowed) == len(varying) else allowed), None
+    if request.screen is not None:
+        filtered, _ = full_ranking(score(engine, Request.of_filter(request.screen)), engine.profile)
+        engine = engine_of(request.seen(filtered, allowed))
+    scores = score(engine, request)
+    return request.arrange(scores, engine.profile, filtered)[0], scores
+
+
 def score_column(scores: Scores, profile: Profile, relevance: np.ndarray) -> np.ndarray:
     """(d,) the ranking's `score` by index: of a greedy method the gain of each pick and NaN elsewhere, else the relevance."""
     if scores.path is None:
@@ -471,10 +496,7 @@ def _rank(
         one = first[requests[0].extras]
         before = Cost(one.jobs - packed.jobs, one.scans - 1, one.driver_bytes)
         filtered = one.ranking["index"].to_numpy()
-        seen = screen.survivors(filtered, packed.profile.varying)
-        if requests[0].resolved is not None:
-            seen = requests[0].resolved.seen(seen, packed.profile.varying)
-        packed = packed.with_profile(packed.profile.only(seen))
+        packed = packed.with_profile(packed.profile.only(requests[0].seen(filtered, packed.profile.varying)))
     pairs = max((r.implementation.pairs(packed.profile, r.parameters) for r in requests), default=0)
     if pairs > MANY_PAIRS:
         budgets = dataclasses.replace(budgets, small=0)
@@ -484,11 +506,9 @@ def _rank(
     results = []
     for request, outcomes, (scores, found, seconds) in zip(requests, known, solved, strict=True):
         outcomes = outcomes or found
-        order, values = full_ranking(scores, packed.profile, filtered)
+        order, values = request.arrange(scores, packed.profile, filtered)
         columns = {}
         if request.resolved is not None:
-            norm = request.implementation.row_norms
-            order = request.resolved.arrange(scores, order, packed.profile.varying, norm)
             columns = request.resolved.columns(packed.profile.d)
             if request.resolved.include:
                 columns |= conditional_gains(scores, packed.profile)

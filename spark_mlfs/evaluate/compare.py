@@ -32,14 +32,12 @@ from ..read.errors import notice
 from ..schema import FEATURES, ID, LABELS
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts
-from .metrics import LARGER_IS_BETTER, label_statistics
+from .metrics import TITLES, label_statistics
 from .plan import FILES, Comparison, DataSet
 from .split import Protocol, marked, noisy
 from .trials import EXTRACTED, Candidate, Trial, run_trials
 
 Progress = Callable[[str, int, int], None]
-TAILS = ("tailMicroF1", "tailMacroF1", "headMicroF1", "headMacroF1")
-METRICS = (*LARGER_IS_BETTER, *TAILS)
 NAMES_TOLD = 3  # of labels that no training row has
 
 
@@ -373,7 +371,7 @@ def _cells_of(result: Line, plan: Comparison) -> Iterator[Line]:
         shared = {"classifier": cell["classifier"], "size": cell["size"], "features": cell["count"]}
         shared |= {"whole": whole, "chosen": cell["chosen"]}
         for kind in plan.protocol.metrics:
-            line = _about(result) | shared | {"metrics": kind} | {name: cell[kind][name] for name in METRICS}
+            line = _about(result) | shared | {"metrics": kind} | {name: cell[kind][name] for name in TITLES}
             yield line | {"fit_seconds": cell["fit"], "predict_seconds": cell["predict"]}
 
 

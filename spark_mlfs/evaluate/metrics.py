@@ -29,9 +29,11 @@ point of 2⁻⁵²: data give the same bits however they are partitioned, and su
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -40,38 +42,30 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 from pyspark.ml.evaluation import Evaluator
 from pyspark.ml.linalg import VectorUDT
-from pyspark.ml.param import Param, Params
-from pyspark.ml.param.shared import HasPredictionCol, HasRawPredictionCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ..adapters.described import LABELS
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
 from ..blocks.pack import at_once
 from ..errors import DataError, ParameterError, worker_errors
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
-from ..ml.params import keyword_only
+from ..ml.params import keyword_only, known_params
+from ..ml.shared import PredictionAccessors
+from ..params import Choice, Parameter
 from ..schema import attribute_names
 from ..statistics.labelsets import Labelsets
 
-LARGER_IS_BETTER = {
-    "hammingLoss": False,
-    "rankingLoss": False,
-    "oneError": False,
-    "coverage": False,
-    "averagePrecision": True,
-    "microF1": True,
-    "macroF1": True,
-    "subsetAccuracy": True,
-}
 KINDS = ("standard", "msfs-2022")
 CELLS = 1 << 22  # rows × labels worked on at once
 _COUNTS = ("rows", "wrong", "exact", "missed", "labelled", "depth")
 _SHARES = ("ranking", "precision")
 _HALF = 26  # a share in fixed point of 2·26 bits, its halves summed apart: exact up to 2³⁷ rows
+Added = TypeVar("Added")
 
 
 @dataclass(frozen=True)
@@ -115,33 +109,22 @@ class Sums:
             raise DataError(f"{sizes}: all three must have one shape, (rows, labels)")
         n, q = shapes[0]
         step = max(1, CELLS // q)
-        total: Sums | None = None
-        for first in range(0, max(n, 1), step):
-            t, p, s = (_dense(a[first : first + step]) for a in arrays)
-            part = _sums(t, p, s, kind)
-            total = part if total is None else total + part
+        parts = ([_dense(a[first : first + step]) for a in arrays] for first in range(0, max(n, 1), step))
+        total = added(_sums(t, p, s, kind) for t, p, s in parts)
         assert total is not None
         return total
 
     def metrics(self) -> dict[str, float]:
-        """Every metric by name (`LARGER_IS_BETTER` lists them); NaN for those no row can tell."""
-        rows, wrong, exact, missed, labelled, depth = (int(c) for c in self.counts)
-        ranking, precision = (((int(high) << _HALF) + int(low)) / (1 << 2 * _HALF) for high, low in self.shares)
-        hit, predicted, true = self.labels
+        """Every metric by name (`METRICS` lists them); NaN for those no row can tell."""
+        return {name: metric.of(self) for name, metric in METRICS.items()}
 
-        def per(value: float, of: float) -> float:
-            return value / of if of else float("nan")
-
-        return {
-            "hammingLoss": per(wrong, rows * self.q),
-            "rankingLoss": per(ranking, rows),
-            "oneError": per(missed, labelled),
-            "coverage": per(depth, rows),
-            "averagePrecision": per(precision, rows),
-            "microF1": _ratio(2 * hit.sum(), predicted.sum() + true.sum()).item(),
-            "macroF1": float(_ratio(2 * hit, predicted + true).mean()),
-            "subsetAccuracy": per(exact, rows),
-        }
+    def per(self, name: str, of: str) -> float:
+        """A count or share by that of the rows `of`, or of all their "cells"; NaN where there are none."""
+        sums: dict[str, float] = {name: int(count) for name, count in zip(_COUNTS, self.counts, strict=True)}
+        for share, (high, low) in zip(_SHARES, self.shares, strict=True):
+            sums[share] = ((int(high) << _HALF) + int(low)) / (1 << 2 * _HALF)
+        sums["cells"] = sums["rows"] * self.q
+        return sums[name] / sums[of] if sums[of] else float("nan")
 
     def per_label(self, names: Sequence[str] | None = None) -> pd.DataFrame:
         """A row a label: label, support (rows that have it), share of the rows, precision, recall, f1 (0/0 = 0), and `tail`:
@@ -164,13 +147,12 @@ class Sums:
     def tail(self) -> dict[str, float]:
         """micro-F1 and macro-F1 over the rarest third of the labels and over the rest (`head`; NaN where there is none)."""
         rare = self.per_label()["tail"].to_numpy()
-        out = {}
-        for name, which in (("tail", rare), ("head", ~rare)):
-            hit, predicted, true = self.labels[:, which]
-            some = bool(which.any())
-            out[f"{name}MicroF1"] = _ratio(2 * hit.sum(), predicted.sum() + true.sum()).item() if some else float("nan")
-            out[f"{name}MacroF1"] = float(_ratio(2 * hit, predicted + true).mean()) if some else float("nan")
-        return out
+        parts = {"tail": self.labels[:, rare], "head": self.labels[:, ~rare]}
+        return {
+            f"{part}{how}F1": f1(labels) if labels.size else float("nan")
+            for part, labels in parts.items()
+            for how, f1 in F1.items()
+        }
 
     def encode(self) -> bytearray:
         """The sums as bytes, for a file or another process."""
@@ -182,9 +164,53 @@ class Sums:
         return Sums(**decode(data))
 
 
+def added(parts: Iterable[Added]) -> Added | None:
+    """The sum of states that add up; None where there are none."""
+    rest = iter(parts)
+    return functools.reduce(operator.add, rest, next(rest, None))
+
+
 def _ratio(above: ArrayLike, below: ArrayLike) -> np.ndarray:
     above, below = np.asarray(above, np.float64), np.asarray(below, np.float64)
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+
+
+def _micro(labels: np.ndarray) -> float:
+    hit, predicted, true = labels
+    return _ratio(2 * hit.sum(), predicted.sum() + true.sum()).item()
+
+
+def _macro(labels: np.ndarray) -> float:
+    hit, predicted, true = labels
+    return float(_ratio(2 * hit, predicted + true).mean())
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric: its title in tables, which values are better, and what it is of `Sums`. Tables, pages, commands and the
+    Evaluator have what `METRICS` lists."""
+
+    title: str
+    larger_is_better: bool
+    of: Callable[[Sums], float]
+
+
+METRICS = {
+    "hammingLoss": Metric("Hamming loss", False, lambda sums: sums.per("wrong", "cells")),
+    "rankingLoss": Metric("ranking loss", False, lambda sums: sums.per("ranking", "rows")),
+    "oneError": Metric("one-error", False, lambda sums: sums.per("missed", "labelled")),
+    "coverage": Metric("coverage", False, lambda sums: sums.per("depth", "rows")),
+    "averagePrecision": Metric("average precision", True, lambda sums: sums.per("precision", "rows")),
+    "microF1": Metric("micro-F1", True, lambda sums: _micro(sums.labels)),
+    "macroF1": Metric("macro-F1", True, lambda sums: _macro(sums.labels)),
+    "subsetAccuracy": Metric("subset accuracy", True, lambda sums: sums.per("exact", "rows")),
+}
+F1 = {"Micro": _micro, "Macro": _macro}
+PARTS = {"tail": "rarest third of the labels", "head": "the other labels"}
+LARGER_IS_BETTER = {name: metric.larger_is_better for name, metric in METRICS.items()}
+TITLES = {name: metric.title for name, metric in METRICS.items()} | {
+    f"{part}{how}F1": f"{how.lower()}-F1, {which}" for part, which in PARTS.items() for how in F1
+}
 
 
 def _dense(rows: Matrix) -> np.ndarray:
@@ -276,15 +302,12 @@ def sums_of(
             raise ParameterError(f"column {name!r} is {kind.simpleString()}; give a vector or an array of one number a label")
         column = F.col(name) if vectors[-1] else F.col(name).cast("array<double>")
         columns.append(column.alias(f"c{slot}"))
-    task = Batches(tuple(vectors), (labelsCol, predictionCol, rawPredictionCol), metrics)
+    task = SumsOfBatches(tuple(vectors), (labelsCol, predictionCol, rawPredictionCol), metrics)
     rows = frame.where(F.col(labelsCol).isNotNull()).select(*columns).mapInArrow(task, "sums binary")
     with worker_errors():
-        parts = [Sums.decode(bytes(row.sums)) for row in at_once(rows).collect()]
-    if not parts:
+        total = added(Sums.decode(bytes(row.sums)) for row in at_once(rows).collect())
+    if total is None:
         raise DataError("the frame has no row with known labels; there is nothing to evaluate")
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
     return total
 
 
@@ -312,7 +335,7 @@ def evaluate_frame(
 
 
 @dataclass(frozen=True)
-class Batches:
+class SumsOfBatches:
     """Worker side of `sums_of`."""
 
     vectors: tuple[bool, ...]
@@ -320,17 +343,14 @@ class Batches:
     kind: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total: Sums | None = None
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            truth = self._matrix(batch.column(0), 0)
-            known = ~np.isnan(truth).any(axis=1)
-            predicted, scores = (self._matrix(batch.column(i), i)[known] for i in (1, 2))
-            part = Sums.of(truth[known], predicted, scores, self.kind)
-            total = part if total is None else total + part
+        total = added(self._sums(batch) for batch in batches if batch.num_rows)
         if total is not None:
             yield pa.RecordBatch.from_arrays([binary_array(total.encode())], names=["sums"])
+
+    def _sums(self, batch: pa.RecordBatch) -> Sums:
+        truth, predicted, scores = (self._matrix(batch.column(i), i) for i in range(3))
+        known = ~np.isnan(truth).any(axis=1)
+        return Sums.of(truth[known], predicted[known], scores[known], self.kind)
 
     def _matrix(self, column: pa.Array, slot: int) -> np.ndarray:
         """(rows, q) float64; a null entry is NaN."""
@@ -350,83 +370,44 @@ class Batches:
         return column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(n, int(lengths[0]))
 
 
-class MultiLabelEvaluator(Evaluator, HasPredictionCol, HasRawPredictionCol, DefaultParamsReadable[Any], DefaultParamsWritable):
+METRIC = Parameter("metricName", "averagePrecision", Choice(tuple(METRICS)), "metric that is computed")
+
+
+class MultiLabelEvaluator(
+    Evaluator,
+    PredictionAccessors,
+    DefaultParamsReadable[Any],
+    DefaultParamsWritable,
+    parameters=(METRIC, LABELS),
+):
     """Evaluates predicted labels and scores, for `CrossValidator` and by hand.
 
-    metricName : one of hammingLoss, rankingLoss, oneError, coverage, averagePrecision (default), microF1, macroF1, subsetAccuracy
+    metricName : one of `METRICS`, averagePrecision by default
     labelsCol, predictionCol, rawPredictionCol : true labels, predicted labels, scores; vectors or arrays of q numbers
     """
-
-    labelsCol = Param(Params._dummy(), "labelsCol", "labels column name", typeConverter=str)
-    metricName = Param(
-        Params._dummy(), "metricName", "metric: " + ", ".join(LARGER_IS_BETTER), typeConverter=lambda value: _metric(value)
-    )
-
-    _input_kwargs: dict[str, Any]
 
     @keyword_only
     def __init__(
         self,
         *,
-        metricName: str = "averagePrecision",
-        labelsCol: str = "labels",
+        metricName: str = METRIC.default,
+        labelsCol: str = LABELS.default,
         predictionCol: str = "prediction",
         rawPredictionCol: str = "rawPrediction",
     ) -> None:
         super().__init__()
-        self._setDefault(
-            labelsCol="labels", predictionCol="prediction", rawPredictionCol="rawPrediction", metricName="averagePrecision"
-        )
         self._set(**self._input_kwargs)
 
-    @keyword_only
-    def setParams(
-        self,
-        *,
-        metricName: str = "averagePrecision",
-        labelsCol: str = "labels",
-        predictionCol: str = "prediction",
-        rawPredictionCol: str = "rawPrediction",
-    ) -> MultiLabelEvaluator:
+    def setParams(self, **values: Any) -> MultiLabelEvaluator:
         """Sets several params: those that are passed."""
-        return self._set(**self._input_kwargs)
-
-    def setMetricName(self, value: str) -> MultiLabelEvaluator:
-        """Sets `metricName`."""
-        return self._set(metricName=value)
-
-    def getMetricName(self) -> str:
-        """Value of `metricName`."""
-        return self.getOrDefault("metricName")
-
-    def setLabelsCol(self, value: str) -> MultiLabelEvaluator:
-        """Sets `labelsCol`."""
-        return self._set(labelsCol=value)
-
-    def getLabelsCol(self) -> str:
-        """Value of `labelsCol`."""
-        return self.getOrDefault("labelsCol")
-
-    def setPredictionCol(self, value: str) -> MultiLabelEvaluator:
-        """Sets `predictionCol`."""
-        return self._set(predictionCol=value)
-
-    def setRawPredictionCol(self, value: str) -> MultiLabelEvaluator:
-        """Sets `rawPredictionCol`."""
-        return self._set(rawPredictionCol=value)
+        return self._set(**known_params(self, values, [p.name for p in self.params]))
 
     def _evaluate(self, dataset: DataFrame) -> float:
-        columns = self.getLabelsCol(), self.getPredictionCol(), self.getRawPredictionCol()
-        return float(evaluate_frame(dataset, *columns)[self.getMetricName()])
+        columns = (self.getOrDefault(name) for name in (LABELS.camel, "predictionCol", "rawPredictionCol"))
+        return float(evaluate_frame(dataset, *columns)[self.getOrDefault(METRIC.camel)])
 
     def isLargerBetter(self) -> bool:
-        return LARGER_IS_BETTER[self.getMetricName()]
-
-
-def _metric(value: Any) -> str:
-    if value not in LARGER_IS_BETTER:
-        raise ParameterError(f"metricName must be one of {', '.join(LARGER_IS_BETTER)}, not {value!r}")
-    return str(value)
+        return LARGER_IS_BETTER[self.getOrDefault(METRIC.camel)]
 
 
 # ---- label statistics ----

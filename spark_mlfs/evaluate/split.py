@@ -21,7 +21,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 from pyspark.sql import DataFrame
@@ -279,23 +278,6 @@ def training(packed: Packed, split: Split) -> Packed:
 def held_out(packed: Packed, split: Split) -> Packed:
     """The test rows of packed data (one job). Release it yourself."""
     return mapped(packed, TakeRows(split, True), f"the test rows of {split.name}")
-
-
-def with_test_column(frame: DataFrame, split: Split, row_id: str = "id", column: str = "is_test") -> DataFrame:
-    """`frame` with a boolean column that says whether a row is a test row. `row_id` holds unique whole numbers, those `pack` was
-    given.
-
-    Not for `ByLabelset` folds, which need the labels too: cut the packed data instead (`training`, `held_out`).
-    """
-    if isinstance(split.folds, ByLabelset):
-        raise ParameterError(f"{split.name} is divided by labelset; use training(packed, split) and held_out(packed, split)")
-    if row_id not in frame.columns:
-        raise ParameterError(f"there is no column {row_id!r}; the columns are {', '.join(frame.columns)}")
-
-    def tested(ids: pd.Series) -> pd.Series:
-        return pd.Series(split.of(ids.to_numpy()))
-
-    return frame.withColumn(column, F.pandas_udf(tested, "boolean")(F.col(row_id).cast("bigint")))  # type: ignore[attr-defined]
 
 
 def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Packed:

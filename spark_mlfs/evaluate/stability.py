@@ -1,4 +1,4 @@
-"""How much a selection changes when the data change a little: Nogueira's index, and the correlation of whole rankings.
+"""How much a selection changes when the data change a little: Nogueira's index.
 
 Source: Nogueira, Sechidis & Brown, "On the stability of feature selection algorithms", JMLR 18 (2018).
 """
@@ -76,30 +76,3 @@ def nogueira(selected: Any, alpha: float = 0.05) -> Stability:
     variance = 4 / m**2 * float(((phi - phi.mean()) ** 2).sum())
     half = float(stats.norm.isf(alpha / 2)) * variance**0.5
     return Stability(value, value - half, value + half, variance, m, d, mean)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """Mean over all pairs of runs of Spearman's ρ and Kendall's τ-b."""
-
-    spearman: float
-    kendall: float
-
-
-def rank_agreement(rankings: Any) -> Agreement:
-    """Agreement of M whole rankings, (M, d) ranks or scores of the features by run; ties get mean ranks (ρ), or drop out (τ-b).
-
-    Raises `DataError` for fewer than two runs, and for a run that ranks nothing (all equal).
-    """
-    r = np.asarray(rankings, np.float64)
-    if r.ndim != 2 or min(r.shape) < 2:
-        raise DataError(f"rankings of shape {r.shape}: give at least two runs (rows) over at least two features (columns)")
-    flat = np.flatnonzero(r.min(axis=1) == r.max(axis=1))
-    if len(flat):
-        raise DataError(f"run {int(flat[0])} gives every feature one rank; it cannot be correlated with the others")
-    first, second = np.triu_indices(len(r), 1)
-    ranks = stats.rankdata(r, axis=1)
-    return Agreement(
-        float(np.corrcoef(ranks)[first, second].mean()),
-        float(np.mean([stats.kendalltau(r[a], r[b]).statistic for a, b in zip(first, second, strict=True)])),
-    )

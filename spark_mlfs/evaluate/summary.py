@@ -14,27 +14,13 @@ import numpy as np
 import pandas as pd
 
 from ..errors import ParameterError
-from .metrics import LARGER_IS_BETTER
+from .metrics import LARGER_IS_BETTER, TITLES
 from .significance import Friedman, bonferroni_dunn_quantile, cliques, critical_difference, friedman, wilcoxon_holm
 from .significance import ranks as ranks_of
 from .stability import Stability, indicator, nogueira
 from .trials import ALL_FEATURES, EXTRACTED
 
-TITLES = {
-    "hammingLoss": "Hamming loss",
-    "rankingLoss": "ranking loss",
-    "oneError": "one-error",
-    "coverage": "coverage",
-    "averagePrecision": "average precision",
-    "microF1": "micro-F1",
-    "macroF1": "macro-F1",
-    "subsetAccuracy": "subset accuracy",
-    "tailMicroF1": "micro-F1, rarest third of the labels",
-    "tailMacroF1": "macro-F1, rarest third of the labels",
-    "headMicroF1": "micro-F1, the other labels",
-    "headMacroF1": "macro-F1, the other labels",
-}
-LARGER = LARGER_IS_BETTER | {name: True for name in TITLES if name not in LARGER_IS_BETTER}
+LARGER = dict.fromkeys(TITLES, True) | LARGER_IS_BETTER
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,7 @@ from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetErro
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
 from ..kernels.gram import GramStatistics, total
-from ..methods.base import Scores
-from ..pipeline import Request, full_ranking, score
+from ..pipeline import Request, ranked
 from ..select import Screen
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.gram import Gram
@@ -291,23 +290,6 @@ class PredictionSums(Statistic):
         return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
 
 
-def ranked(rows: LocalRows | SparkRows, request: Request) -> tuple[np.ndarray, Scores]:
-    """The features of the rows, best first, but for those that are excluded, and the scores of the method."""
-    resolved, allowed, filtered = request.resolved, rows.profile.varying, None
-    if resolved is not None:
-        allowed = resolved.allowed(allowed)
-    engine = rows.engine(None if len(allowed) == len(rows.profile.varying) else allowed)
-    if request.screen is not None:
-        filtered, _ = full_ranking(score(engine, Request.of_filter(request.screen)), engine.profile)
-        seen = request.screen.survivors(filtered, allowed)
-        engine = rows.engine(seen if resolved is None else resolved.seen(seen, allowed))
-    scores = score(engine, request)
-    order, _ = full_ranking(scores, engine.profile, filtered)
-    if resolved is not None:
-        order = resolved.arrange(scores, order, engine.profile.varying, request.implementation.row_norms)
-    return order, scores
-
-
 def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]) -> tuple[list[Sums], float, float]:
     """Sums of a classifier fitted on some features of the training rows, over the test rows; seconds to fit and to predict."""
     started = time.perf_counter()
@@ -394,7 +376,9 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
             )
         order = np.concatenate([candidate.order, np.setdiff1d(np.arange(width), candidate.order)]).astype(np.int64)
     elif candidate.requests:
-        order, scores = ranked(train, replace(candidate.requests[choice], count=max(sizes.values())))
+        order, scores = ranked(
+            train.engine, train.profile.varying, replace(candidate.requests[choice], count=max(sizes.values()))
+        )
     else:
         order, sizes = np.arange(width), {"100%": width}
     selected = time.perf_counter()
@@ -434,7 +418,7 @@ def choose(train: Any, candidate: Candidate, design: Design) -> tuple[int, str |
         inner, test = train.divide(split)
         try:
             for number, request in enumerate(candidate.requests):
-                order, _ = ranked(inner, replace(request, count=max(counts)))
+                order, _ = ranked(inner.engine, inner.profile.varying, replace(request, count=max(counts)))
                 known: dict[int, float] = {}
                 for at, count in enumerate(counts):
                     if count not in known:

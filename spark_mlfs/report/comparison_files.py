@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from ..evaluate import summary as tables
-from ..evaluate.metrics import LARGER_IS_BETTER
+from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
 from ..evaluate.trials import ALL_FEATURES
 from .comparison_figures import COLOURS, LIGHT, critical_differences
 
@@ -95,7 +95,7 @@ def _curves(outcome: Outcome, data: str, judge: str) -> Any:
     if len(table) < 2:
         return None
     figure = Figure(figsize=(5.6, 3.6), layout="constrained")
-    ax = figure.add_subplot(xlabel="features", ylabel=f"{tables.TITLES[metric]} ({judge})")
+    ax = figure.add_subplot(xlabel="features", ylabel=f"{TITLES[metric]} ({judge})")
     for place, method in enumerate(outcome.methods):
         if method in table:
             style: Any = {"color": "#" + LIGHT[place % COLOURS], "marker": MARKERS[place % len(MARKERS)], "label": method}

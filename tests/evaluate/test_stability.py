@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.evaluate.stability import indicator, nogueira, rank_agreement
+from spark_mlfs.evaluate.stability import indicator, nogueira
 
 
 def naive(z):
@@ -65,17 +64,6 @@ def test_the_interval_covers_the_truth():
     assert runs[0].high - runs[0].low > nogueira(rng.random((600, 40)) < p).high - nogueira(rng.random((600, 40)) < p).low
 
 
-@settings(max_examples=20, deadline=None)
-@given(seed=st.integers(0, 10**6), m=st.integers(2, 5), d=st.integers(3, 15), levels=st.sampled_from([3, 10**6]))
-def test_rank_agreement_equals_scipy(seed, m, d, levels):
-    r = np.random.default_rng(seed).integers(0, levels, (m, d)).astype(float)
-    r[:, 0], r[:, 1] = -1, levels  # no run ranks all alike
-    agreement = rank_agreement(r)
-    pairs = list(itertools.combinations(r, 2))
-    assert agreement.spearman == pytest.approx(np.mean([stats.spearmanr(a, b).statistic for a, b in pairs]))
-    assert agreement.kendall == pytest.approx(np.mean([stats.kendalltau(a, b).statistic for a, b in pairs]))
-
-
 def test_what_is_wrong_is_told():
     with pytest.raises(DataError, match="at least two runs"):
         nogueira(np.ones((1, 4)))
@@ -85,5 +73,3 @@ def test_what_is_wrong_is_told():
         nogueira(np.eye(3), 1)
     with pytest.raises(DataError, match="from 0 to 3"):
         indicator([[4]], 4)
-    with pytest.raises(DataError, match="run 1 gives"):
-        rank_agreement([[1, 2, 3], [1, 1, 1]])

@@ -178,7 +178,7 @@ def outcome(values, **more):
     lines = [
         {"data": data, "method": method, "split": split, "repeat": 0, "fold": split, "classifier": "mlknn", "size": str(size)}
         | {"features": size, "whole": False, "chosen": False, "metrics": "standard"}
-        | {m: value + 0.01 * split for m in compare.METRICS}
+        | {m: value + 0.01 * split for m in compare.TITLES}
         for data, row in values.items()
         for method, value in row.items()
         for split in (0, 1)
