@@ -5,20 +5,116 @@ An error says what is wrong, where (file and line, row id, column, feature name)
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
 import shutil
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import unquote
 
+# ---- settings by name: a message holds a mark, which every face of the package spells in its own way ----
+
+_MARK = re.compile(r"<(setting|option|words) ([^<>=]*)(?:=([^<>]*))?>")
+Spelling = Callable[[str, str, "str | None"], str]  # of a mark's kind, name and value
+
+
+def setting(name: str, value: object = None, unit: str = "") -> str:
+    """Return the mark of a setting, of the estimators or of a method, for a message: ``f"raise {setting('worker_bytes')}"``; with
+    a `value`, ``setting("screen", "chi2:5000")``."""
+    return f"<setting {name}{_equals(value, unit)}>"
+
+
+def option(name: str, value: object = None) -> str:
+    """Return the mark of an option of a reader for a message."""
+    return f"<option {name}{_equals(value)}>"
+
+
+def as_text(column: str) -> str:
+    """Return the mark of a remedy: read the words of a column."""
+    return f"<words {AS_TEXT}{_equals(column)}>"
+
+
+def beyond(size: int, name: str, allowed: int, where: str = "") -> str:
+    """Return what a message says of a `size` in bytes above a budget: "5 MB on the driver, more than driverBytes = 3 MB: raise
+    driverBytes"; other remedies may follow."""
+    return f"{-(-size >> 20)} MB{where and ' ' + where}, more than {setting(name, allowed >> 20, 'MB')}: raise {setting(name)}"
+
+
+def _equals(value: object, unit: str = "") -> str:
+    if value is None:
+        return ""
+    text = json.dumps(value) if isinstance(value, dict) else shown(value)
+    return f"={text}{unit and ' ' + unit}".replace("<", "‹").replace(">", "›")
+
+
+ON_THE_DRIVER, ONE_WORKER = "<words on the driver>", "<words one worker process>"
+AS_TEXT = "read it by spark_mlfs.read.text with text"
+
+
+def shown(value: Any) -> str:
+    """Return a value as a message quotes it, in at most 120 characters of one line."""
+    try:
+        text = " ".join(repr(value).split("\n"))
+    except (RecursionError, ValueError):  # nested too deep, a number of too many digits
+        text = f"a {type(value).__name__} that is too large to show"
+    return text if len(text) <= 120 else text[:119] + "…"
+
+
+def camel(name: str) -> str:
+    """A name as pyspark.ml writes it."""
+    head, *rest = name.split("_")
+    return head + "".join(word.capitalize() for word in rest)
+
+
+def in_python(kind: str, name: str, value: str | None) -> str:
+    """A mark as Python's assignment, or as the keyword of a call: that of a text, or of an option."""
+    if value is None:
+        return name
+    return f"{name} = {value}" if kind == "setting" and value[:1] not in QUOTES else f"{name}={value}"
+
+
+QUOTES = ("'", '"')
+
+
+def in_pyspark(kind: str, name: str, value: str | None) -> str:
+    """A mark as the estimators of pyspark.ml have it."""
+    return in_python(kind, camel(name) if kind == "setting" else name, value)
+
+
+def spelled(text: str, spelling: Spelling = in_pyspark) -> str:
+    """A message in the words of a face."""
+    return _MARK.sub(lambda mark: spelling(mark[1], mark[2], mark[3]), text)
+
+
+def _in_a_task() -> bool:
+    """Whether this is a Spark worker, whose errors reach the driver as text: that keeps the marks."""
+    module = sys.modules.get("pyspark.taskcontext")
+    return module is not None and module.TaskContext.get() is not None
+
 
 class SparkMlfsError(Exception):
-    """Base of every error this library raises on purpose."""
+    """Base of every error this library raises on purpose. Its text names settings as pyspark.ml does, or as `spelling` does."""
+
+    spelling: Spelling | None = None
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return text if self.spelling is None and _in_a_task() else spelled(text, self.spelling or in_pyspark)
+
+
+@contextmanager
+def spelled_by(spelling: Spelling) -> Iterator[None]:
+    """The library's errors out of here name settings in that way."""
+    try:
+        yield
+    except SparkMlfsError as error:
+        error.spelling = error.spelling or spelling
+        raise
 
 
 class DataError(SparkMlfsError, ValueError):

@@ -18,16 +18,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from .errors import ParameterError, renamed
-
-
-def shown(value: Any) -> str:
-    """Return a value as a message quotes it, in at most 120 characters of one line."""
-    try:
-        text = " ".join(repr(value).split("\n"))
-    except (RecursionError, ValueError):  # nested too deep, a number of too many digits
-        text = f"a {type(value).__name__} that is too large to show"
-    return text if len(text) <= 120 else text[:119] + "…"
+from .errors import ParameterError, camel, renamed, shown
 
 
 def from_json(text: str | bytes) -> Any:
@@ -264,12 +255,6 @@ def _range(low: float | None, high: float | None, prefix: str = "") -> str:
     if low is not None:
         return f", at least {number(low)}"
     return f", at most {number(high)}" if high is not None else ""
-
-
-def camel(name: str) -> str:
-    """A name as pyspark.ml writes it."""
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def camel_words(text: str) -> str:

@@ -29,11 +29,11 @@ from .blocks.grades import Grades
 from .blocks.profile import Profile
 from .engine.base import Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
-from .errors import DataError, ParameterError, WorkerBudgetError
+from .errors import DataError, ParameterError, WorkerBudgetError, setting
 from .methods import METHODS
 from .methods.base import Method, Scores
 from .methods.labels import by_place
-from .select import Constraints, Evidence, Resolved, Rule, Screen, SideAnalysis
+from .select import Constraints, Cut, Evidence, Resolved, Rule, Screen, SideAnalysis
 from .select.constraints import whole_groups
 from .select.portrait import Portrait, Portray
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
@@ -50,8 +50,8 @@ MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
 
 @dataclass(frozen=True)
 class Request:
-    """A method, its checked parameters, how many features will be kept, the filter in front of it, what else is asked, and what
-    the selection is held to.
+    """A selection: a method, its checked parameters, the filter in front of it, what else is asked, what it is held to, and where
+    its ranking is `cut`; without a cut the `count` best are kept, None: all.
 
     `implementation` is the method itself: a worker need not know its name.
     """
@@ -62,6 +62,7 @@ class Request:
     screen: Screen | None = None
     extras: tuple[SideAnalysis, ...] = ()
     constraints: Constraints | None = None
+    cut: Cut | None = None
     implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
     resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
 
@@ -78,18 +79,21 @@ class Request:
         rule: Rule | None = None,
         extras: Sequence[SideAnalysis] = (),
         constraints: Constraints | None = None,
+        cut: Cut | None = None,
     ) -> Request:
         """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000";
-        `rule`: which features are worth keeping, one of the extras."""
+        `rule`: which features are worth keeping, one of the extras; `cut`: how many, or a rule, once it is known how many there
+        are."""
         method = METHODS.create(name)
         screen = Screen.of(screen) if isinstance(screen, str) else screen
+        rule = rule if cut is None else cut.rule
         extras = (*(() if rule is None else (rule,)), *extras)
         for extra in extras:
             extra.check(method, screen is not None)
         if constraints is not None:
             constraints.check(method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None))
         checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
-        return Request(name, checked, count, screen, extras, constraints, method)
+        return Request(name, checked, count, screen, extras, constraints, cut, method)
 
     @property
     def rules(self) -> bool:
@@ -100,14 +104,18 @@ class Request:
         """The same with parameters that go by the names of labels by their places."""
         return dataclasses.replace(self, parameters=by_place(self.parameters, names))
 
-    @property
-    def budgeted(self) -> bool:
-        """Whether a budget says how many features are kept."""
-        return self.constraints is not None and self.constraints.budget is not None
-
-    def width(self, names: Sequence[str]) -> int:
-        """How many features of these names are ranked."""
-        return len(names) - (len(self.constraints.resolve(names).exclude) if self.constraints is not None else 0)
+    def for_features(self, names: Sequence[str], resolved: Resolved | None = None) -> Request:
+        """The same for data of these features: its constraints by places (`resolved`, where that is known), how many features are
+        kept. `ParameterError` for constraints that do not fit them, or where fewer remain than are asked for."""
+        if resolved is None and self.constraints is not None:
+            resolved = self.constraints.resolve(names)
+        if self.cut is None:
+            return dataclasses.replace(self, resolved=resolved)
+        width = len(names) - (len(resolved.exclude) if resolved is not None else 0)
+        rule = self.cut.rule_among(width)
+        extras = tuple(rule if rule is not None and isinstance(extra, Rule) else extra for extra in self.extras)
+        count = self.cut.keep(width, resolved is not None and resolved.budget is not None)
+        return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
 
     def seen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
         """The features that the method sees behind its filter, which ranked them in the order `filtered`."""
@@ -122,21 +130,23 @@ class Request:
             order = self.resolved.arrange(scores, order, profile.varying, self.implementation.row_norms)
         return order, values
 
-    def keeping(self, count: int | None, rule: Rule | None) -> Request:
-        """The same for another number of features, or another rule."""
-        others = tuple(extra for extra in self.extras if not isinstance(extra, Rule))
-        return dataclasses.replace(self, count=count, extras=(*(() if rule is None else (rule,)), *others))
-
     @staticmethod
     def of_filter(screen: Screen, extras: tuple[SideAnalysis, ...] = ()) -> Request:
         """The filter of a screen as a request of its own."""
-        return Request(
-            screen.method, params.check(screen.filter.parameters, {}, screen.method), None, None, extras, None, screen.filter
-        )
+        checked = params.check(screen.filter.parameters, {}, screen.method)
+        return Request(screen.method, checked, extras=extras, implementation=screen.filter)
 
 
-def check_weights(requests: Sequence[Request]) -> None:
-    """`ParameterError` for the first request that cannot count rows by weights."""
+def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:
+    """`ParameterError` for the first request that cannot count rows by weights, or take labels that are grades, where rows are
+    `weighted` or `graded`."""
+    if weighted:
+        _check_weights(requests)
+    if graded:
+        _check_grades(requests)
+
+
+def _check_weights(requests: Sequence[Request]) -> None:
     for request in requests:
         asked: list[tuple[str, Any]] = [(request.method, request.implementation)]
         asked += [(request.screen.method, request.screen.filter)] if request.screen else []
@@ -144,13 +154,12 @@ def check_weights(requests: Sequence[Request]) -> None:
         for name, part in asked:
             if not part.weighted:
                 raise ParameterError(
-                    f"{name} takes no row weights: what it compares are rows, not sums over them; leave weightCol out, or choose "
-                    "a method of counts or moments, such as jmi or ridge"
+                    f"{name} takes no row weights: what it compares are rows, not sums over them; leave "
+                    f"{setting('weight_col')} out, or choose a method of counts or moments, such as jmi or ridge"
                 )
 
 
-def check_grades(requests: Sequence[Request]) -> None:
-    """`ParameterError` for the first request that cannot take labels that are grades, saying which methods can."""
+def _check_grades(requests: Sequence[Request]) -> None:
     for request in requests:
         asked = [(request.method, request.implementation.takes_grades(request.parameters))]
         if request.screen:
@@ -162,7 +171,7 @@ def check_grades(requests: Sequence[Request]) -> None:
                 able = ", ".join(n for n in METHODS if getattr(METHODS[n], "graded", False))
                 able = able.replace("mrmr", "mrmr (relevance='f')")
                 raise ParameterError(
-                    f"{name} takes labels of 0 and 1, not grades: give labelCuts (--label-cuts), such as 0.5, a label being "
+                    f"{name} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, such as 0.5, a label being "
                     f"positive where its grade is at least that; or choose a method that takes grades: {able}"
                 )
 
@@ -254,7 +263,7 @@ class Solve:
         if engine.tame() and any(r.parameters.get("scaling") == "none" for r in self.requests):
             raise DataError(
                 "a feature is beyond 1e144 in size, or below 1e-144 throughout: the squares of unscaled features leave double "
-                "precision; give scaling='standard' (--set scaling=standard), or the feature in another unit"
+                f"precision; give {setting('scaling', 'standard')}, or the feature in another unit"
             )
         extras = [(extra, r) for r in self.requests for extra in r.extras]
         for extra, r in extras:
@@ -424,19 +433,13 @@ def rank(
     same data again without packing (and release it yourself), an `InMemoryDataset` to rank rows of this process without Spark.
     """
     started = time.perf_counter()
-    if weight is not None:
-        check_weights(requests)
-    if grades is not None and not grades.cuts:
-        check_grades(requests)
     if isinstance(frame, Dataset):
         packed = frame
-        if packed.profile.weighted:
-            check_weights(requests)
-        if packed.profile.graded:
-            check_grades(requests)
+        check_rows(requests, packed.profile.weighted, packed.profile.graded)
     else:
         from .blocks.pack import pack
 
+        check_rows(requests, weight is not None, grades is not None and not grades.cuts)
         packed = pack(frame, features, labels, row_id, labels_form, weight, grades)
     prepared = time.perf_counter()
     if progress:
@@ -448,9 +451,9 @@ def rank(
         results: dict[int, Result] = {}
         budgets = Budgets(small_bytes, driver_bytes, worker_bytes)
         for (screen, constraints), numbers in alike.items():
-            some, rows = [requests[number] for number in numbers], packed
-            if constraints is not None:
-                some, rows = _held_to(constraints, some, packed)
+            resolved = None if constraints is None else constraints.resolve(packed.feature_names)
+            some = [requests[number].for_features(packed.feature_names, resolved) for number in numbers]
+            rows = packed if resolved is None else _held_to(resolved, some, packed)
             ranked = _rank(rows, some, screen, progress, budgets)
             for number, result in zip(numbers, ranked, strict=True):
                 result.seconds = {"prepare": prepared - started, **result.seconds}
@@ -461,17 +464,15 @@ def rank(
     return [results[number] for number in range(len(requests))]
 
 
-def _held_to(constraints: Constraints, requests: list[Request], packed: Dataset) -> tuple[list[Request], Dataset]:
-    """The requests with their constraints by places, and the data without the excluded features."""
-    resolved = constraints.resolve(packed.feature_names)
+def _held_to(resolved: Resolved, requests: list[Request], packed: Dataset) -> Dataset:
+    """The data without the excluded features; `ParameterError` where more are included than a request keeps."""
     for request in requests:
         if request.count is not None and not request.rules and len(resolved.include) > request.count:
             raise ParameterError(
                 f"include lists {len(resolved.include)} features, more than the {request.count} that are kept: raise "
-                "numTopFeatures (--num-top-features), or include fewer"
+                f"{setting('num_top_features')}, or include fewer"
             )
-    allowed = packed.profile.only(resolved.allowed(packed.profile.varying))
-    return [dataclasses.replace(r, resolved=resolved) for r in requests], packed.with_profile(allowed)
+    return packed.with_profile(packed.profile.only(resolved.allowed(packed.profile.varying)))
 
 
 def _rank(
@@ -559,7 +560,7 @@ def _why_nothing(result: Result) -> str:
     name = result.ranking["group"].iloc[0]
     return (
         f"group {name!r} is the best and has {len(resolved.groups[name])} features, more than the {request.count} that are kept: "
-        "raise numTopFeatures (--num-top-features), or divide the group"
+        f"raise {setting('num_top_features')}, or divide the group"
     )
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -13,17 +12,15 @@ import pandas as pd
 
 from .. import params as spec
 from .. import pipeline
-from ..blocks.arrays import Labelled, hold
+from ..blocks.arrays import hold
 from ..blocks.codec import State
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import SETTINGS, Grades
-from ..errors import BudgetError, ParameterError
+from ..errors import ParameterError, in_python, spelled_by
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
-from ..select import Constraints, constraints, modes
-from ..select.modes import LEVELS, RULES
+from ..select import Constraints, Cut, constraints, modes
 from ..statistics.base import Budgets
-from .cut import Cut
 from .fit import Fit
 
 COUNT = "num_top_features"  # the default mode, in snake case as every name here
@@ -35,6 +32,15 @@ MEMORY = Parameter(
     "bytes that rows and statistics may take together; None: three quarters of this machine's memory",
 )  # fmt: skip
 K = Parameter("k", 50, Optional(Integer(1)), "features to return")
+
+
+_OURS = {"driver_bytes": "memory_bytes", "worker_bytes": "memory_bytes", "weight_col": "sample_weight"}
+_OURS |= {"on the driver": "in this process", "one worker process": "this process"}
+
+
+def in_arrays(kind: str, name: str, value: str | None) -> str:
+    """A mark of a message as Python names it; `errors.Spelling`."""
+    return in_python(kind, _OURS.get(name, name), value)
 
 
 def _selection() -> tuple[Parameter, ...]:
@@ -55,17 +61,14 @@ def _selection() -> tuple[Parameter, ...]:
 SELECTION, CONSTRAINTS, GRADING = _selection(), constraints.PARAMETERS, SETTINGS
 
 
-def cut_of(values: Mapping[str, Any]) -> Cut:
-    """Return the cut that the values of `SELECTION` describe."""
-    given = spec.check(SELECTION, {p.name: values[p.name] for p in SELECTION if p.name in values}, "a selection")
-    mode = modes.DEFAULT if given["selection_mode"] == COUNT else given["selection_mode"]
-    level = 0.0
-    if mode in RULES:
-        asked = given[modes.level_setting(mode).name]
-        level = LEVELS[mode] if asked is None else asked
-    return Cut(mode, given[COUNT], given["percentile"], level, given["combination"], given["selection_seed"], COUNT)
+def request_of(method: str, parameters: Mapping[str, Any], values: Mapping[str, Any]) -> pipeline.Request:
+    """The request that the values of `SELECTION`, `SCREEN` and `CONSTRAINTS` describe."""
+    cut = Cut.of(spec.check(SELECTION, {p.name: values[p.name] for p in SELECTION}, "a selection"))
+    screen = SCREEN.accept(values["screen"])
+    return pipeline.Request.of(method, parameters, screen=screen, constraints=Constraints.of(values), cut=cut)
 
 
+@spelled_by(in_arrays)
 def rank(
     X: Any,
     Y: Any,
@@ -123,8 +126,9 @@ def rank(
     _not_ours(own, method)
     held_to = Constraints.of({"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget})
     request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen), constraints=held_to)
-    grades = grades_of({"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}, request)
-    held, _ = weighed(X, Y, sample_weight, request, grades, label_delimiter, missing)
+    grading = {"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}
+    grades = grades_of(grading, request, sample_weight is not None)
+    held, _ = hold(X, Y, sample_weight, grades, label_delimiter, missing)
     return selected(held, request, memory_bytes).kept.reset_index(drop=True)
 
 
@@ -139,36 +143,18 @@ def _not_ours(given: Mapping[str, Any], method: str) -> None:
             )
 
 
-def grades_of(values: Mapping[str, Any], request: pipeline.Request) -> Grades | None:
-    """How labels that are grades are read, by the values of `GRADING`, where the request takes such."""
-    with said_in_python():
-        grades = Grades.of(values)
-        if grades is not None and not grades.cuts:
-            pipeline.check_grades([request])
+def grades_of(values: Mapping[str, Any], request: pipeline.Request, weighted: bool) -> Grades | None:
+    """How labels that are grades are read, by the values of `GRADING`; `ParameterError` where the request takes no such labels,
+    or no rows that are `weighted`."""
+    grades = Grades.of(values)
+    pipeline.check_rows([request], weighted, grades is not None and not grades.cuts)
     return grades
-
-
-def weighed(
-    X: Any,
-    Y: Any,
-    weights: Any,
-    request: pipeline.Request,
-    grades: Grades | None = None,
-    delimiter: str | None = None,
-    missing: str = "error",
-) -> tuple[InMemoryDataset, Labelled]:
-    """`hold`, where the request takes weights if there are any."""
-    if weights is not None:
-        with said_in_python():
-            pipeline.check_weights([request])
-    return hold(X, Y, weights, grades, delimiter, missing)
 
 
 def selected(held: InMemoryDataset, request: pipeline.Request, memory_bytes: int | None = None) -> pipeline.Result:
     """The result of a request on rows of this process."""
     memory = memory_of(memory_bytes)
-    with said_in_python():
-        (result,) = pipeline.rank(held, [request], driver_bytes=memory, worker_bytes=memory)
+    (result,) = pipeline.rank(held, [request], driver_bytes=memory, worker_bytes=memory)
     return result
 
 
@@ -176,8 +162,7 @@ def learned(held: InMemoryDataset, fit: Fit[Any], memory_bytes: int | None = Non
     """The state that an extractor or a classifier learns of rows of this process."""
     memory = memory_of(memory_bytes)
     state: State
-    with said_in_python():
-        state, _, _ = pipeline.compute(held, fit, None, Budgets(driver=memory, worker=memory))
+    state, _, _ = pipeline.compute(held, fit, None, Budgets(driver=memory, worker=memory))
     return state
 
 
@@ -190,21 +175,3 @@ def memory_of(asked: int | None) -> int:
         return max(1 << 30, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * 3 // 4)
     except (AttributeError, ValueError, OSError):  # no such question on this platform
         return 4 << 30
-
-
-@contextmanager
-def said_in_python() -> Iterator[None]:
-    """Messages that name settings of the estimators of Spark name those of arrays."""
-    try:
-        yield
-    except (BudgetError, ParameterError) as error:
-        text = str(error).replace("one worker process", "this process").replace("on the driver", "in this process")
-        for theirs, ours in (
-            ("workerBytes", "memory_bytes"), ("driverBytes", "memory_bytes"), ("numBins", "num_bins"),
-            ("weightCol", "sample_weight"),
-            ("labelCuts (--label-cuts)", "label_cuts"), ("gradedLabels (--graded-labels)", "graded_labels"),
-            ("labelCuts", "label_cuts"), ("gradeRange", "grade_range"), ("gradedLabels", "graded_labels"),
-            ("--screen chi2:5000", 'screen="chi2:5000"'), ("numTopFeatures (--num-top-features)", COUNT),
-        ):  # fmt: skip
-            text = text.replace(theirs, ours)
-        raise type(error)(text) from None

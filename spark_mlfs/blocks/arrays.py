@@ -462,7 +462,7 @@ def _graded(Y: Any, names: list[str] | None, grades: Grades) -> Labelled:
     if len(wrong):
         at = wrong[0]
         called = repr(names[labels[at]]) if names else labels[at]
-        said = grades.why(float(values[at])).replace("gradeRange", "grade_range").replace(" (--grade-range)", "")
+        said = grades.why(float(values[at]))
         raise DataError(f"row {rows[at]} of Y: label {called} is {said}")
     unknown = np.isnan(values)
     at, of, units = grades.entries(rows[~unknown], labels[~unknown], values[~unknown])

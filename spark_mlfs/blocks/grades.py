@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ParameterError
+from ..errors import ParameterError, setting
 from ..params import Flag, Number, Numbers, Optional, Parameter
 from ..params import number as written
 
@@ -50,19 +50,21 @@ class Grades:
         no sense."""
         asked, ends, cuts = (p.accept(values.get(p.name, p.default)) for p in SETTINGS)
         if not asked:
-            for name, value in (("gradeRange", ends), ("labelCuts", cuts)):
+            for name, value in (("grade_range", ends), ("label_cuts", cuts)):
                 if value is not None:
-                    raise ParameterError(f"{name} is about grades: set gradedLabels (--graded-labels), too, or leave it out")
+                    raise ParameterError(f"{setting(name)} is about grades: set {setting('graded_labels')}, too, or leave it out")
             return None
         if ends is not None and ends[0] >= ends[1]:
-            raise ParameterError(f"gradeRange goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}")
+            raise ParameterError(
+                f"{setting('grade_range')} goes from the lowest to the highest grade, not from {ends[0]:g} to {ends[1]:g}"
+            )
         if cuts is not None and any(a >= b for a, b in itertools.pairwise(cuts)):
-            raise ParameterError(f"labelCuts ascend, not {', '.join(f'{c:g}' for c in cuts)}")
+            raise ParameterError(f"{setting('label_cuts')} ascend, not {', '.join(f'{c:g}' for c in cuts)}")
         for cut in cuts or ():
             if ends is not None and not ends[0] < cut <= ends[1]:
                 raise ParameterError(
-                    f"labelCuts: grades from {ends[0]:g} to {ends[1]:g} (gradeRange) are all on one side of {cut:g}; give a cut "
-                    "above the lowest, at most the highest"
+                    f"{setting('label_cuts')}: grades from {ends[0]:g} to {ends[1]:g} ({setting('grade_range')}) are all on one "
+                    f"side of {cut:g}; give a cut above the lowest, at most the highest"
                 )
         low, high = ends or (None, None)
         return Grades(low, high, tuple(cuts or ()))
@@ -90,9 +92,9 @@ class Grades:
         if not np.isfinite(value):
             return f"{value:g}; a grade is a finite number, or unknown (null or NaN)"
         if self.low is None or self.high is None:
-            return f"{value:g}; grades are from 0 to 1: correct it, or say in gradeRange (--grade-range) what they go from and to"
+            return f"{value:g}; grades are from 0 to 1: correct it, or say in {setting('grade_range')} what they go from and to"
         ends = f"{self.low:g} to {self.high:g}"
-        return f"{value:g}; grades are from {ends} (gradeRange): correct it, or make it unknown (null or NaN)"
+        return f"{value:g}; grades are from {ends} ({setting('grade_range')}): correct it, or make it unknown (null or NaN)"
 
     @property
     def zero_matters(self) -> bool:

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..errors import DataError, ParameterError, worker_errors
+from ..errors import DataError, ParameterError, setting, worker_errors
 from ..lazy import cached_property
 from ..schema import attribute_names
 from .grades import Grades, fixed
@@ -58,16 +58,16 @@ def label_source(frame: DataFrame, column: str, form: str = "auto", grades: Grad
     `grades`, an array of numbers of any type holds one for every label.
     """
     if form not in FORMS:
-        raise ParameterError(f"labelsForm must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
+        raise ParameterError(f"{setting('labels_form')} must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
     kind = frame.schema[column].dataType
     if isinstance(kind, VectorUDT):
         names = attribute_names(frame, column)
         return LabelSource("vector", names=tuple(names) if names else None, grades=grades), F.col(column)
     if grades is not None and (form not in ("auto", "multihot") or not _holds_numbers(kind)):
-        form = f", labelsForm={form!r}" if form in ("tags", "ids") else ""
+        form = f", {setting('labels_form', form)}" if form in ("tags", "ids") else ""
         raise ParameterError(
-            f"gradedLabels: labels column {column!r} is {kind.simpleString()}{form}; grades are a vector or an array of numbers, "
-            "one for every label (gather columns with F.array)"
+            f"{setting('graded_labels')}: labels column {column!r} is {kind.simpleString()}{form}; grades are a vector or an "
+            "array of numbers, one for every label (gather columns with F.array)"
         )
     if isinstance(kind, T.ArrayType):
         element = kind.elementType
@@ -188,7 +188,7 @@ def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
     if problem is None and wrong.any():
         at = int(np.flatnonzero(wrong)[0])
         said = f"label {int(labels[at])} is {values[at]:g}; labels are 0, 1 or unknown (null or NaN)"
-        problem = (f"{said}, with gradedLabels (--graded-labels) grades", int(positions[at]))
+        problem = (f"{said}, with {setting('graded_labels')} grades", int(positions[at]))
     indptr, indices = _lists(rows, positions[positive], labels[positive])
     a, b = _lists(rows, positions[unknown], labels[unknown]) if unknown.any() else (None, None)
     return LabelLists(indptr, indices, a, b, unlabelled, width, problem)

@@ -16,19 +16,30 @@ import argparse
 import itertools
 import json
 import os
-import re
+import shlex
 import signal
 import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ..errors import DataError, DataNotice, ParameterError, RenamedNotice, from_worker
+from ..errors import (
+    AS_TEXT,
+    QUOTES,
+    DataError,
+    DataNotice,
+    ParameterError,
+    RenamedNotice,
+    SparkMlfsError,
+    Spelling,
+    from_worker,
+    in_python,
+)
 from .shared import FAILED, INTERRUPTED, OK, USER_ERROR
 
 COMMANDS = (
@@ -140,7 +151,7 @@ def _check_surroundings(argv: Sequence[str]) -> None:
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command; returns the exit code."""
     argv = list(sys.argv[1:] if argv is None else argv)
-    debug = "--debug" in argv
+    debug, args = "--debug" in argv, None
     try:
         _check_surroundings(argv)
         top = parser()
@@ -169,7 +180,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             traceback.print_exc()
         if own is None:
             return _failed(f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0]}", FAILED, argv)
-        line = as_typed(" ".join(str(own).split()), argv)
+        own.spelling = spelling_of(argv, args.parser._option_string_actions if args else ())
+        line = " ".join(str(own).split())
         line = line if len(line) <= MAX_LINE else f"{line[: MAX_LINE - 300]} … {line[-290:]}"
         print(f"spark-mlfs: error: {line}", file=sys.stderr)
         return _failed(line, USER_ERROR, argv)
@@ -182,36 +194,41 @@ def _failed(line: str, code: int, argv: Sequence[str]) -> int:
     return code
 
 
-_COLUMN_FLAGS = {"features": "--features", "labels": "--labels-col", "id": "--id"}
+_FLAGS = {"path": "--data", "labels": "--labels-col", "weight": "--weight-col", "features": "--features", "id": "--id"}
 
 
-def as_typed(line: str, argv: Sequence[str]) -> str:
-    """A message of the library in the words of the command line: the flag in place of the argument that Python takes."""
-    given = {word.partition("=")[0] for flag, word in itertools.pairwise(argv) if flag == "--option"}
-    flags = {word.partition("=")[0] for word in argv if word.startswith("--")}
-    name = (re.match(r"(\w+)(?==|: )", line) or [""])[0]
-    if _COLUMN_FLAGS.get(name) in flags:
-        line = _COLUMN_FLAGS[name] + line[len(name) :]
-    elif name in given:
-        line = f"--option {line}"
-    format = next((argv[i + 1] for i, word in enumerate(argv[:-1]) if word == "--format"), None)
-    if format is not None:
-        line = re.sub(
-            r"read it by spark_mlfs\.read\.text with text='(.*)'",
-            rf"give --format text --option source={format} --option text=\1 instead of --features \1",
-            line,
-        )
-    of_value = re.match(r"([a-z]\w*) = (\S+)(?=:| )", line)  # such as num_features = 9 but …
-    if of_value and (flag := "--" + of_value[1].replace("_", "-")) in flags:
-        line = f"{flag} {of_value[2]}{line[of_value.end() :]}"
-    if "--config" not in flags:
-        line = re.sub(r"\bneeds the option '(\w+)'", lambda m: f"needs {_COLUMN_FLAGS.get(m[1], '--option ' + m[1] + '=')}", line)
-        line = re.sub(r"\bneeds a path$", "needs --data", line).replace("pass path=None", "leave --data out")
-        line = re.sub(r"\bpass (\w+=\{[^}]{0,200}\})", r"pass --option '\1'", line)
-        line = re.sub(r"\bpass (?=[a-z]\w*=)", "pass --option ", line)
-    for camel, flag in (("workerBytes", "--worker-bytes"), ("driverBytes", "--driver-bytes")):
-        line = line.replace(f"{camel} = ", f"{flag} ").replace(camel, flag)
-    return re.sub(r"\bnumBins\b", "num_bins", line)
+def spelling_of(argv: Sequence[str], flags: Collection[str]) -> Spelling:
+    """How a message names settings to who typed `argv`, where the command has these `flags`: as flags, a method's parameter as
+    ``--set NAME=VALUE``, an option of the reader as ``--option NAME=VALUE``; what a file may have said as there."""
+    typed = {word.partition("=")[0] for word in argv if word.startswith("--")}
+    options = {word.partition("=")[0] for flag, word in itertools.pairwise(argv) if flag == "--option"}
+    format = next((word for flag, word in itertools.pairwise(argv) if flag == "--format"), None)
+
+    def spell(kind: str, name: str, value: str | None) -> str:
+        if kind == "words":
+            said = in_python(kind, name, value)
+            if name != AS_TEXT or value is None or format is None:
+                return said
+            column = _typed(value)
+            return f"give --format text --option source={format} --option text={column} instead of --features {column}"
+        flag = _FLAGS.get(name) if kind == "option" else "--" + name.replace("_", "-")
+        given = name in options if kind == "option" else False
+        if flag in flags and flag is not None and not given and (flag in typed or "--config" not in typed or kind == "setting"):
+            if value is None:
+                return flag
+            if flag in typed or "--config" not in typed:
+                return f"{flag} {_typed(value)}"
+        elif given or "--config" not in typed:
+            owner = "--option" if kind == "option" else "--set"
+            return f"{owner} {name}" if value is None else f"{owner} {shlex.quote(f'{name}={_typed(value)}')}"
+        return in_python(kind, name, value)
+
+    return spell
+
+
+def _typed(value: str) -> str:
+    """A value as it is typed: a text without its quotes."""
+    return value[1:-1] if value[:1] in QUOTES and value[:1] == value[-1:] else value
 
 
 def job() -> None:
@@ -265,7 +282,7 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
         warnings.showwarning = usual
 
 
-def _user_error(error: BaseException) -> Exception | None:
+def _user_error(error: BaseException) -> SparkMlfsError | None:
     """Return the message of an error that the user can put right: our own errors, also out of a worker, and paths that are not
     there or not ours; else None."""
     own = from_worker(error)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
-from ..errors import ParameterError, renamed
+from ..errors import ParameterError, renamed, setting
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Parameter
 from ..pipeline import Request
@@ -29,12 +29,10 @@ from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
 from ..read.tables import FORMATS
 from ..read.toml import Data, explain, read_toml, reader_option
-from ..select import Constraints, CrossValidation, Rule
-from ..select.modes import KEYS, LEVELS, RATES, RULES, SETTINGS, Setting, either, level_setting
+from ..select import Constraints, CrossValidation, Cut
+from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..statistics.base import Budgets
 from .shared import mapping_in, names_in
-
-DEFAULT_FEATURES = SETTINGS["num_top_features"].parameter.default
 
 
 class DataChoice(Data, further=GRADING):
@@ -50,7 +48,7 @@ class DataChoice(Data, further=GRADING):
         if grades is not None and self.format not in FORMATS:
             raise ParameterError(
                 f"graded labels are read of tables ({', '.join(FORMATS)}), not of format {self.format!r}: convert the data, or "
-                "leave gradedLabels (--graded-labels) out"
+                f"leave {setting('graded_labels')} out"
             )
         return grades
 
@@ -78,7 +76,7 @@ class MethodChoice(Section):
     folds: int = Field(5, _Divisor(), "folds that the grid is judged by")
 
 
-class Held(Section):
+class ConstraintChoice(Section):
     """Constraints of the selection."""
 
     include: list[str | int] | None = Field(None, description="features picked first: names, patterns, places")
@@ -108,10 +106,6 @@ class Held(Section):
                 setattr(self, what, {**mapping_in(path, f"{what}_from", column), **(getattr(self, what) or {})})
                 setattr(self, f"{what}_from", None)
 
-    def constraints(self) -> Constraints | None:
-        """Return the names that are listed."""
-        return Constraints.of(self.as_dict())
-
 
 class ClassifierChoice(Section):
     """Classifier of the selected features; none: no pipeline is fitted."""
@@ -127,11 +121,11 @@ class ClassifierChoice(Section):
         return params.check(classifier.parameters, self.parameters, f"classifier {classifier.name!r}")
 
 
-def _key(setting: Setting) -> Parameter:
+def _key(one: Setting) -> Parameter:
     """A setting as a key of [selection]; None where the file and the flags leave it out."""
-    p = setting.parameter
-    doc = f"{p.doc} (mode {either(setting.modes)})" if setting.modes[0] in RULES else p.doc
-    return replace(p, name=setting.key or p.name, default=None, doc=doc)
+    p = one.parameter
+    doc = f"{p.doc} (mode {either(one.modes)})" if one.modes[0] in RULES else p.doc
+    return replace(p, name=one.key or p.name, default=None, doc=doc)
 
 
 _SELECTION = (
@@ -149,25 +143,10 @@ class Selection(Section, further=_SELECTION):
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def rule(self, width: int, seed: int) -> Rule | None:
-        """Which of `width` features are worth keeping, if that is asked."""
-        if self.mode is None:
-            return None
-        level = getattr(self, str(level_setting(self.mode).key))
-        combination = self.combination or SETTINGS["combination"].parameter.default
-        return Rule(self.mode, LEVELS[self.mode] if level is None else level, self.count(width), combination, seed)
-
-    def count(self, width: int, budget: bool = False) -> int:
-        """How many of `width` features are kept; `ParameterError` where more are asked for than there are. With a rule: K of
-        stability, or how many a greedy method picks at most; with a `budget`, too."""
-        if self.percentile is not None:
-            return max(1, int(self.percentile * width))
-        if self.num_top_features is None:
-            return width if budget else min(DEFAULT_FEATURES, width)
-        if self.num_top_features > width:
-            count = self.num_top_features
-            raise ParameterError(f"num_top_features = {count} but the data have {width} features; give at most {width}")
-        return int(self.num_top_features)
+    def cut(self, seed: int) -> Cut:
+        """Return the cut of the ranking; `seed` is that of a rule that draws."""
+        mode = self.mode or ("percentile" if self.percentile is not None else None)
+        return Cut.of({**self.as_dict(), "selection_mode": mode, "selection_seed": seed})
 
 
 class RunSettings(Section):
@@ -189,16 +168,15 @@ class RunConfig(Section):
     data: DataChoice = DataChoice()
     method: MethodChoice = MethodChoice()
     selection: Selection = Selection()
-    constraints: Held = Held()
+    constraints: ConstraintChoice = ConstraintChoice()
     classifier: ClassifierChoice = ClassifierChoice()
     run: RunSettings = RunSettings()
 
     def request(self) -> Request:
         """The checked method and parameters; the run's seed goes to a method that takes one and has none of its own."""
         values = params.seeded(METHODS.create(self.method.name).parameters, self.method.parameters, self.run.seed)
-        rule = self.selection.rule(1 << 62, self.run.seed)  # its count is known with the data
-        constraints = self.constraints.constraints()
-        return Request.of(self.method.name, values, screen=self.method.screen, rule=rule, constraints=constraints)
+        held_to, cut = Constraints.of(self.constraints.as_dict()), self.selection.cut(self.run.seed)
+        return Request.of(self.method.name, values, screen=self.method.screen, constraints=held_to, cut=cut)
 
     def requests(self) -> list[Request]:
         """One request for every cell of the grid, the last parameter running fastest; without a grid the one there is."""
@@ -206,11 +184,9 @@ class RunConfig(Section):
         if not self.method.grid:
             return [base]
         grid = params.current(METHODS.create(base.method).parameters, self.method.grid, f"method {base.method!r}")
-        extras = (*base.extras, *((CrossValidation(self.method.folds),) if self.method.folds else ()))
-        return [
-            Request.of(base.method, {**base.parameters, **cell}, screen=base.screen, extras=extras, constraints=base.constraints)
-            for cell in params.grid_cells(grid)
-        ]
+        extras = (CrossValidation(self.method.folds),) if self.method.folds else ()
+        asked: dict[str, Any] = {"screen": base.screen, "extras": extras, "constraints": base.constraints, "cut": base.cut}
+        return [Request.of(base.method, {**base.parameters, **cell}, **asked) for cell in params.grid_cells(grid)]
 
 
 def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:
@@ -262,12 +238,12 @@ def _by_todays_names(layer: dict[str, Any], file: str) -> dict[str, Any]:
     if not isinstance(selection, dict):
         return layer
     keys = dict(selection)
-    for key, setting in KEYS.items():
-        if setting.former in keys:
+    for key, one in KEYS.items():
+        if one.former in keys:
             if key in keys:
-                raise ParameterError(f"{file}: [selection] {setting.former} is what {key} was called before; give {key} alone")
-            renamed(f"{file}: [selection] {setting.former}", key)
-            keys[key] = keys.pop(setting.former)
+                raise ParameterError(f"{file}: [selection] {one.former} is what {key} was called before; give {key} alone")
+            renamed(f"{file}: [selection] {one.former}", key)
+            keys[key] = keys.pop(one.former)
     return {**layer, "selection": keys}
 
 

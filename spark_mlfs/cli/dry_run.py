@@ -40,8 +40,8 @@ def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
             weight = WEIGHT if WEIGHT in frame.columns else None
             packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
             try:
-                width = config.requests()[0].width(packed.feature_names)
-                found = forecast(packed.profile, rows, config, width, packed.label_names)
+                kept = config.request().for_features(packed.feature_names).count
+                found = forecast(packed.profile, rows, config, kept, packed.label_names)
             finally:
                 packed.release()
     print_result(args, _in_words(found, config), found)
@@ -64,8 +64,8 @@ def lines_of(found: Mapping[str, str | None]) -> str:
     return "\n".join(f"{name:<11} {text}" for name, text in found.items() if text is not None)
 
 
-def forecast(sample: Profile, rows: int, config: RunConfig, width: int, labels: list[str]) -> dict[str, Any]:
-    """Forecast the cost of ranking so many rows like those of a sample, and `width` of their features; bytes are upper bounds as
+def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, labels: list[str]) -> dict[str, Any]:
+    """Forecast the cost of ranking so many rows like those of a sample, of which `kept` features stay; bytes are upper bounds as
     far as the sample is like the rest.
 
     `statistics` those that are known beforehand, which share one scan, with the bytes of each state.
@@ -101,7 +101,7 @@ def forecast(sample: Profile, rows: int, config: RunConfig, width: int, labels: 
         "method": config.method.name,
         "screen": config.method.screen,
         "rankings": len(config.requests()),
-        "kept": None if config.selection.mode else config.selection.count(width),
+        "kept": None if config.selection.mode else kept,
         "one_task": small,
         "scans": {"packing": 1, "statistics": 1 if known else 0, "further": method.greedy or not known},
         "statistics": states,

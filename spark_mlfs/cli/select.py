@@ -219,34 +219,22 @@ class Ranked:
 def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
     from ..output.folder import Output
-    from ..pipeline import ranking_frame
+    from ..pipeline import check_rows, ranking_frame
     from ..report.tables import feature_rows
     from .dry_run import dry_run
 
     config = configuration(args)
     config.constraints.complete()
     requests = config.requests()  # a wrong parameter is told before Spark starts
-    if config.data.options.get("weight") is not None:
-        from ..pipeline import check_weights
-
-        check_weights(requests)
-        if config.classifier.name:
+    weighted, grades = config.data.options.get("weight") is not None, config.data.grades()
+    check_rows(requests, weighted, grades is not None and not grades.cuts)
+    if config.classifier.name:
+        if weighted or grades is not None:
+            takes = "no row weights" if weighted else "labels of 0 and 1, not grades"
             raise ParameterError(
-                f"classifier {config.classifier.name} takes no row weights: select with them, then fit it on what is selected "
+                f"classifier {config.classifier.name} takes {takes}: select with them, then fit it on what is selected "
                 "(spark-mlfs transform)"
             )
-    grades = config.data.grades()
-    if grades is not None:
-        from ..pipeline import check_grades
-
-        if not grades.cuts:
-            check_grades(requests)
-        if config.classifier.name:
-            raise ParameterError(
-                f"classifier {config.classifier.name} takes labels of 0 and 1, not grades: select with them, then fit it on what "
-                "is selected (spark-mlfs transform)"
-            )
-    if config.classifier.name:
         config.classifier.checked()
     output = Output(config.run.output or "", config.run.overwrite)
     output.check(inputs(config.data.path, config.data.format))
@@ -296,14 +284,11 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
         frame = read.load(spark, config.data.path, config.data.format or "", **config.data.options)
     names = attribute_names(frame, FEATURES)
     if names is not None:  # too many features are refused before the rows are read
-        config.selection.count(requests[0].width(names))
+        requests[0].for_features(names)
     with stages.stage("prepare"):
         weight = WEIGHT if WEIGHT in frame.columns else None
         packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
     try:
-        width = requests[0].width(packed.feature_names)
-        kept, rule = config.selection.count(width, requests[0].budgeted), config.selection.rule(width, config.run.seed)
-        requests = [request.keeping(kept, rule) for request in requests]
         driver, worker = config.run.driver_bytes, config.run.worker_bytes
         with stages.stage("statistics and solve"):
             cells = pipeline.rank(packed, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)

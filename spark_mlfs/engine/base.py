@@ -24,12 +24,15 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.profile import Profile
-from ..errors import BudgetError, ParameterError, WorkerBudgetError
+from ..errors import ON_THE_DRIVER, ONE_WORKER, BudgetError, ParameterError, WorkerBudgetError, beyond, setting
 from ..kernels.information import CountLogs
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
 
+FEWER_NUMBERS = (
+    f"lower {setting('num_bins')} where bins are counted, or screen the features first ({setting('screen', 'chi2:5000')})"
+)
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
 SHARDED_SHARES, SHARD_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
 CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
@@ -154,8 +157,8 @@ class Engine:
                 self.unweighted(type(statistic).__name__)
             if self.profile.graded and not statistic.takes_grades():
                 raise ParameterError(
-                    f"{type(statistic).__name__} takes labels of 0 and 1, not grades: give labelCuts, or choose a method of "
-                    "moments, such as ridge"
+                    f"{type(statistic).__name__} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, or choose a "
+                    "method of moments, such as ridge"
                 )
         computed = self._compute(fresh) if fresh else {}
         if keep:
@@ -184,9 +187,9 @@ class Engine:
         if largest > self.budgets.worker // 4:
             error = WorkerBudgetError if self.in_one_process else BudgetError
             raise error(
-                f"{type(statistic).__name__} over {self.num_features} features needs {-(-largest >> 20)} MB in a worker process "
-                f"for a few of them, more than a quarter of workerBytes = {self.budgets.worker >> 20} MB: raise workerBytes, "
-                "lower numBins where bins are counted, or screen the features first (--screen chi2:5000)"
+                f"{type(statistic).__name__} over {self.num_features} features needs {-(-largest >> 20)} MB in {ONE_WORKER} "
+                f"for a few of them, more than a quarter of {setting('worker_bytes', self.budgets.worker >> 20, 'MB')}: raise "
+                f"{setting('worker_bytes')}, {FEWER_NUMBERS}"
             )
         return edges
 
@@ -201,9 +204,8 @@ class Engine:
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.budgets.driver:
                 raise BudgetError(
-                    f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB on the driver, more "
-                    f"than driverBytes = {self.budgets.driver >> 20} MB: raise driverBytes, lower numBins where bins are "
-                    "counted, or screen the features first (--screen chi2:5000)"
+                    f"{type(statistic).__name__} over {self.num_features} features needs "
+                    f"{beyond(size, 'driver_bytes', self.budgets.driver, ON_THE_DRIVER)}, {FEWER_NUMBERS}"
                 )
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:

@@ -14,13 +14,13 @@ from ..blocks.coding import CodedBlock, Coding, code_block
 from ..blocks.folds import Split
 from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
-from ..errors import DataError, WorkerBudgetError
+from ..errors import ONE_WORKER, DataError, WorkerBudgetError, beyond
 from ..kernels.information import CountLogs
 from ..statistics import cells
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
-from .base import Answer, Engine
+from .base import FEWER_NUMBERS, Answer, Engine
 
 
 def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
@@ -88,9 +88,8 @@ class LocalEngine(Engine):
         if size > self.budgets.worker:
             largest = type(statistics[int(np.argmax(sizes))]).__name__
             raise WorkerBudgetError(
-                f"{largest} over {self.num_features} features and {self.profile.n} rows needs {size >> 20} MB in one worker "
-                f"process, more than workerBytes = {self.budgets.worker >> 20} MB: raise workerBytes, lower numBins where bins "
-                "are counted, or screen the features first (--screen chi2:5000)"
+                f"{largest} over {self.num_features} features and {self.profile.n} rows needs "
+                f"{beyond(size, 'worker_bytes', self.budgets.worker, f'in {ONE_WORKER}')}, {FEWER_NUMBERS}"
             )
         return sizes
 
@@ -123,9 +122,8 @@ class LocalEngine(Engine):
         size = 2 * self.profile.size + 16 * self.profile.n * self.profile.d
         if size > self.budgets.worker:
             raise WorkerBudgetError(
-                f"this needs all {self.profile.n} rows of {self.num_features} features in one process, {size >> 20} MB, more "
-                f"than workerBytes = {self.budgets.worker >> 20} MB: raise workerBytes, sample the rows, or screen the features "
-                "first"
+                f"this needs all {self.profile.n} rows of {self.num_features} features in one process, "
+                f"{beyond(size, 'worker_bytes', self.budgets.worker)}, sample the rows, or screen the features first"
             )
         block = in_order_of_ids([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)

@@ -18,13 +18,13 @@ from ..blocks.codec import Buffer, State, decode
 from ..blocks.coding import Coding
 from ..blocks.pack import Packed, at_once, collected, persist
 from ..blocks.renumber import identified
-from ..errors import BudgetError
+from ..errors import BudgetError, beyond
 from ..kernels.information import CountLogs
 from ..statistics import cells
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
 from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
 from ..statistics.targets import Target
-from .base import DIRECT_BYTES, Answer, Engine
+from .base import DIRECT_BYTES, FEWER_NUMBERS, Answer, Engine
 from .tasks import (
     STATE_SCHEMA,
     InMemory,
@@ -146,9 +146,8 @@ class SparkEngine(Engine):
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.budgets.worker:
                 raise BudgetError(
-                    f"{type(statistic).__name__} over {self.num_features} features needs {size >> 20} MB in a worker process, "
-                    f"more than workerBytes = {self.budgets.worker >> 20} MB: raise workerBytes, lower numBins where bins are "
-                    "counted, or screen the features first (--screen chi2:5000)"
+                    f"{type(statistic).__name__} over {self.num_features} features needs "
+                    f"{beyond(size, 'worker_bytes', self.budgets.worker, 'in a worker process')}, {FEWER_NUMBERS}"
                 )
         return sizes
 
@@ -212,8 +211,8 @@ class SparkEngine(Engine):
         size = 8 * self.profile.n * self.num_features
         if size > self.budgets.driver:
             raise BudgetError(
-                f"this needs all {self.profile.n} rows of {self.num_features} features in one task, {size >> 20} MB, more than "
-                f"driverBytes = {self.budgets.driver >> 20} MB: raise driverBytes, sample the rows, or screen the features first"
+                f"this needs all {self.profile.n} rows of {self.num_features} features in one task, "
+                f"{beyond(size, 'driver_bytes', self.budgets.driver)}, sample the rows, or screen the features first"
             )
         self.cost.jobs += 1
         return run_in_one_task(self.packed, InMemory(work), self.budgets)
@@ -222,8 +221,8 @@ class SparkEngine(Engine):
         """`BudgetError` where all rows exceed the driver's budget."""
         if self.profile.size > self.budgets.driver:
             raise BudgetError(
-                f"this needs all {self.profile.n} rows in {where}, {self.profile.size >> 20} MB, more than driverBytes = "
-                f"{self.budgets.driver >> 20} MB: raise driverBytes, sample the rows, or select features first"
+                f"this needs all {self.profile.n} rows in {where}, "
+                f"{beyond(self.profile.size, 'driver_bytes', self.budgets.driver)}, sample the rows, or select features first"
             )
 
     def gathered(self) -> Block:

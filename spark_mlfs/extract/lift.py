@@ -35,7 +35,7 @@ from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
-from ..errors import BudgetError
+from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
 from ..kernels.knn import Rows, pair_squares
 from ..kernels.matrix import Matrix
 from ..params import Integer, Number, Parameter
@@ -256,8 +256,9 @@ class LIFT(Extractor):
         size = 16 * count * len(geometry.varying)  # the centres, and the sums of one iteration
         if size > engine.budgets.driver:
             raise BudgetError(
-                f"{count} cluster centres of {len(geometry.varying)} features need {size >> 20} MB on the driver, more than "
-                f"driverBytes = {engine.budgets.driver >> 20} MB: lower ratio, raise driverBytes, or select features first"
+                f"{count} cluster centres of {len(geometry.varying)} features need "
+                f"{beyond(size, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, lower {setting('ratio')}, or select "
+                "features first"
             )
         with one_thread():
             centres, iterations, converged = cluster_centres(engine, clusters, geometry, p["seed"], p["max_iter"])

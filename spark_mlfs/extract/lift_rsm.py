@@ -40,7 +40,7 @@ from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
-from ..errors import BudgetError
+from ..errors import BudgetError, beyond, setting
 from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter
 from .base import Extractor, scaled, signed
@@ -78,8 +78,8 @@ class LIFTRSM(Extractor):
         size = 16 * n * D + 48 * D * D
         if size > engine.budgets.driver:
             raise BudgetError(
-                f"lift-rsm: {n} rows of a label with {D} LIFT features need {size >> 20} MB in a task, more than driverBytes = "
-                f"{engine.budgets.driver >> 20} MB: lower ratio, or raise driverBytes"
+                f"lift-rsm: {n} rows of a label with {D} LIFT features need "
+                f"{beyond(size, 'driver_bytes', engine.budgets.driver, 'in a task')}, or lower {setting('ratio')}"
             )
         reduced: State = {}
         with one_thread():

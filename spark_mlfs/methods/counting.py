@@ -12,7 +12,7 @@ import numpy as np
 
 from ..blocks.coding import MAX_BINS
 from ..engine.base import Engine
-from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError
+from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, beyond, setting
 from ..kernels import information as info
 from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter
@@ -244,11 +244,12 @@ class Counting:
         budget = self.engine.budgets.worker if self.engine.in_one_process else self.engine.budgets.driver
         table = 8 * PAIR_COPIES * self.coding.width * target.size  # of one feature, while its informations are summed
         if table > budget:
-            name = "workerBytes" if self.engine.in_one_process else "driverBytes"
+            name = "worker_bytes" if self.engine.in_one_process else "driver_bytes"
             error = WorkerBudgetError if self.engine.in_one_process else BudgetError
             raise error(
-                f"the {target.size} pairs of {len(labels)} labels need {table >> 20} MB for each feature, more than {name} = "
-                f"{budget >> 20} MB: raise {name}, lower numBins, give fewer labels, or use mim, jmi, d2f or mdmr: they pair none"
+                f"the {target.size} pairs of {len(labels)} labels need "
+                f"{beyond(table, name, budget, 'for each feature')}, lower {setting('num_bins')}, give fewer labels, or use "
+                "mim, jmi, d2f or mdmr: they pair none"
             )
         profile = self.engine.profile
         wanted = LabelPairNumbers(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)

@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.base import Engine, one_thread
-from ..errors import ParameterError
+from ..errors import ParameterError, setting
 from ..kernels.gram import GramView
 from ..params import Choice, Parameter
 from ..solvers import mrmr
@@ -90,7 +90,8 @@ class MRMR(Method):
     def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         if terms.costs is not None and p["scheme"] == "quotient":
             raise ParameterError(
-                "mrmr with scheme='quotient' has no gain to compare with a cost: give scheme='difference', or leave costs out"
+                f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost: give "
+                f"{setting('scheme', 'difference')}, or leave {setting('costs')} out"
             )
         engine.run(*self.needs(engine, p))  # two kinds of statistics may be needed: in one request
         labelled = labelled_view(engine, "standard") if p["relevance"] == "f" else None

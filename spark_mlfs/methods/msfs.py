@@ -42,7 +42,7 @@ from ..blocks.block import Block
 from ..blocks.profile import Profile
 from ..blocks.rowhash import uniform
 from ..engine.base import Engine, one_thread
-from ..errors import BudgetError, ParameterError
+from ..errors import BudgetError, ParameterError, beyond, setting
 from ..kernels.gram import GramView
 from ..kernels.knn import NONE, Nearest, Tile
 from ..kernels.label_similarity import LabelsetSimilarity
@@ -111,9 +111,9 @@ class MSFS(Method):
         size = 32 * manifold.COLUMNS * block.n if expected else manifold.VISIT_BYTES * block.n * p["steps"]
         if size > engine.budgets.driver:  # said before the neighbours are looked for
             raise BudgetError(
-                f"the walks among {block.n} rows take {size >> 20} MB in one process, more than driverBytes = "
-                f"{engine.budgets.driver >> 20} MB: raise driverBytes, "
-                + ("" if expected else "take fewer steps or walk='expected', ")
+                f"the walks among {block.n} rows take "
+                f"{beyond(size, 'driver_bytes', engine.budgets.driver, 'in one process')}, "
+                + ("" if expected else f"take fewer {setting('steps')} or {setting('walk', 'expected')}, ")
                 + "or sample the rows"
             )
         labels = _Labels(members, np.searchsorted(sets.hashes, block.labelset_hash))

@@ -34,7 +34,7 @@ import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
-from ..errors import BudgetError
+from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
 from ..kernels.gram import GramView
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21
@@ -104,12 +104,13 @@ class OMFS(Method):
         need = factor_bytes(len(sets.counts), q, p["c"] or latent_width(q))
         if need > engine.budgets.driver:
             raise BudgetError(
-                f"the factors of {len(sets.counts)} labelsets of {q} labels need {need >> 20} MB on the driver, more than "
-                f"driverBytes = {engine.budgets.driver >> 20} MB: raise driverBytes, or "
+                f"the factors of {len(sets.counts)} labelsets of {q} labels need "
+                f"{beyond(need, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, or "
                 + (
-                    "take factorizer='svd', which needs second moments only"
+                    f"take {setting('factorizer', 'svd')}, which needs second moments only"
                     if engine.profile.graded
-                    else "let a sketch stand for the labels (label_sketch=256, without factorizer='nmf')"
+                    else f"let a sketch stand for the labels ({setting('label_sketch', 256)}, without "
+                    f"{setting('factorizer', 'nmf')})"
                 )
             )
         counts, unit = sets.counts * engine.profile.weight_unit, engine.profile.weight_unit

@@ -24,17 +24,16 @@ from .. import params as spec
 from .. import pipeline
 from ..adapters import show
 from ..adapters.classes import EstimatorClasses
-from ..adapters.cut import Cut
 from ..adapters.described import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, setting
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Parameter
 from ..schema import attribute_names, with_names
-from ..select import Constraints
+from ..select import Constraints, Cut, modes
 from ..select.constraints import whole_groups
-from ..select.modes import COLUMNS, LEVELS, RULES
+from ..select.modes import COLUMNS
 from ..select.rules import passing
 from .base import MOST_NAMES, MultiLabelEstimator, Saved
 from .params import FITTING
@@ -70,12 +69,8 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
 
     def level(self) -> float:
         """The rate, or the threshold of the frequency, that the selection mode goes by."""
-        mode = self.getSelectionMode()
-        if mode == "stability":
-            return self.getStabilityThreshold()
-        if mode == "knockoffs":
-            return self.getFdr() if self.isSet("fdr") else LEVELS["knockoffs"]
-        return cast(float, self.getOrDefault(mode))
+        level = self.cut().level
+        return self.getNumTopFeatures() if level is None else level
 
     def _meant_before(self, format: int) -> None:
         """Keep the order by index of models saved before there was `order`."""
@@ -84,14 +79,7 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
 
     def cut(self) -> Cut:
         """Return the cut of the selection. A number of features that was not set may be more than there are."""
-        return Cut(
-            self.getSelectionMode(),
-            self.getNumTopFeatures() if self.isSet("numTopFeatures") else None,
-            self.getPercentile(),
-            self.level() if self.getSelectionMode() in RULES else 0.0,
-            self.getCombination(),
-            self.getSelectionSeed(),
-        )
+        return Cut.of({p.name: self.getOrDefault(p.camel) for p in modes.parameters() if self.isSet(p.camel)})
 
 
 class MultiLabelSelectorModel(Saved, _Selection):
@@ -164,21 +152,22 @@ class MultiLabelSelectorModel(Saved, _Selection):
         return kept.sort_values("index") if self.getOrder() == "index" else kept
 
     def _passing(self) -> pd.DataFrame:
-        mode = self.getSelectionMode()
-        if mode not in RULES:
+        cut = self.cut()
+        if cut.rule is None:
             paid = self._extra.get("constraints", {}).get("paid")
-            count = self.cut().keep(len(self._ranking), paid is not None)
+            count = cut.keep(len(self._ranking), paid is not None)
             if paid is not None:
                 count = min(count, paid)
             if "group" in self._ranking:
                 count = whole_groups(self._ranking["group"].tolist(), count)
             return self._ranking.iloc[:count]
+        mode = cut.rule.mode
         column = COLUMNS[mode]
         if column not in self._ranking:
             raise ParameterError(
-                f"this model was fitted without selectionMode {mode!r}: its ranking has no {column}; fit it again"
+                f"this model was fitted without {setting('selection_mode', mode)}: its ranking has no {column}; fit it again"
             )
-        passed = passing(mode, self.level(), self._ranking[column].to_numpy())
+        passed = passing(mode, cut.rule.level, self._ranking[column].to_numpy())
         passed[: len(self._held_to("include"))] = True  # these rank first
         return self._ranking[passed]
 
@@ -330,28 +319,17 @@ class SelectorEstimator(
         """The method and its parameters."""
         return self.entry.name, self._own_parameters()
 
-    def _request(self, width: int, count: int | None) -> pipeline.Request:
-        """Return the request to the pipeline where the data have `width` features and `count` are kept."""
-        method, parameters = self._named()
-        held_to = Constraints.of({p.name: self.getOrDefault(p.camel) for p in CONSTRAINTS})
-        return pipeline.Request.of(method, parameters, count, self.getScreen(), self.cut().rule(width), constraints=held_to)
-
     def _check(self, dataset: DataFrame) -> pipeline.Request:
-        request = self._request(self.getNumTopFeatures(), None)
-        if self.getWeightCol() is not None:
-            pipeline.check_weights([request])
+        held_to = Constraints.of({p.name: self.getOrDefault(p.camel) for p in CONSTRAINTS})
+        request = pipeline.Request.of(*self._named(), screen=self.getScreen(), constraints=held_to, cut=self.cut())
         grades = self._grades()
-        if grades is not None and not grades.cuts:
-            pipeline.check_grades([request])
+        pipeline.check_rows([request], self.getWeightCol() is not None, grades is not None and not grades.cuts)
         return request
 
     def _compute(self, packed: Packed, checked: pipeline.Request, started: float) -> MultiLabelSelectorModel:
-        request = self._request(packed.profile.d, None)
-        width = request.width(packed.feature_names)
-        request = self._request(width, self.cut().keep(width, request.budgeted))
         driver_bytes, worker_bytes = self.getDriverBytes(), self.getWorkerBytes()
         (result,) = pipeline.rank(
-            packed, [request], progress=self._progress, driver_bytes=driver_bytes, worker_bytes=worker_bytes
+            packed, [checked], progress=self._progress, driver_bytes=driver_bytes, worker_bytes=worker_bytes
         )
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=4)

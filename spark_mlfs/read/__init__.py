@@ -15,7 +15,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import ParameterError
+from ..errors import ParameterError, option
 from .arff import arff
 from .errors import DataNotice
 from .libsvm import libsvm
@@ -85,13 +85,14 @@ def check_options(path: str | Sequence[str] | None, format: str, options: Mappin
             raise ParameterError(f"option {name!r} is not known for format {format!r}; its options are {', '.join(known)}")
     if "path" in taken:
         if path is None:
-            raise ParameterError(f"format {format!r} needs a path")
+            raise ParameterError(f"format {format!r} needs {option('path')}")
     elif path is not None:
-        raise ParameterError(f"format {format!r} takes no path (it makes its rows); pass path=None")
+        raise ParameterError(f"format {format!r} takes no {option('path')} (it makes its rows): leave it out")
     if reader is text and "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):
         kind = next((f for f in ("parquet", "csv", "json") if f".{f}" in path.rpartition("/")[2]), "parquet")
         raise ParameterError(
-            f"format 'text' reads {path!r} as the name of a table; to read a file say of which format, such as source={kind!r}"
+            f"format 'text' reads {path!r} as the name of a table; to read a file say of which format, such as "
+            f"{option('source', kind)}"
         )
     needed = [
         p.name
@@ -99,4 +100,4 @@ def check_options(path: str | Sequence[str] | None, format: str, options: Mappin
         if p.default is inspect.Parameter.empty and p.name not in ("spark", "path", *options, *fixed)
     ]
     if needed:
-        raise ParameterError(f"format {format!r} needs the option {needed[0]!r}; its options are {', '.join(known)}")
+        raise ParameterError(f"format {format!r} needs {option(needed[0])}; its options are {', '.join(known)}")

@@ -40,7 +40,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, option
 from ..schema import LABELS, with_names
 from . import vectors
 from .errors import notice
@@ -283,7 +283,7 @@ def _labels(
             if n is None:
                 raise DataError(
                     f"{file}: nothing says which attributes are labels ({broken or 'no label XML beside it'}, no -C in "
-                    "@relation); pass labels='labels.xml', labels=n for the first n attributes, labels=-n for the last n, or a "
+                    f"@relation); pass {option('labels', 'labels.xml')}, n for the first n attributes, -n for the last n, or a "
                     "list of names"
                 )
             chosen = _first_or_last(n, names, f"{file}: -C {n} in @relation", DataError)
@@ -296,7 +296,7 @@ def _labels(
             )
     elif isinstance(labels, str):
         if not labels.lower().endswith((".xml", ".xml.gz")):
-            raise ParameterError(f"labels={labels!r}: a string is the path of a label XML; give one name as a list")
+            raise ParameterError(f"{option('labels', labels)}: a string is the path of a label XML; give one name as a list")
         every, leaves = label_names_of_xml(small_file(spark, labels, "label XML", MAX_XML), labels)
         absent = [n for n in leaves if n not in known]
         if absent:
@@ -305,14 +305,14 @@ def _labels(
         if not chosen:
             raise DataError(f"{labels}: it names no label; give Mulan's label file")
     elif isinstance(labels, (int, np.integer)) and not isinstance(labels, bool):
-        chosen = _first_or_last(int(labels), names, f"labels={labels}", ParameterError)
+        chosen = _first_or_last(int(labels), names, option("labels", labels), ParameterError)
     elif isinstance(labels, (list, tuple, set)) and labels and all(isinstance(n, str) for n in labels):
         chosen = list(labels)
         for name in chosen:
             if name not in known:
-                raise ParameterError(f"labels: {file} has no attribute {name!r}: {near(name, names)}")
+                raise ParameterError(f"{option('labels')}: {file} has no attribute {name!r}: {near(name, names)}")
     else:
-        raise ParameterError(f"labels={labels!r}: give a label XML, an int n or -n, or a list of attribute names")
+        raise ParameterError(f"{option('labels', labels)}: give a label XML, an int n or -n, or a list of attribute names")
     kept = set(chosen) - set(ignore)
     if not kept:
         raise ParameterError("every label is in ignore; keep one")
@@ -349,7 +349,7 @@ def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> tu
         if not own:
             raise DataError(
                 f"{header.file}: {len(fitting)} label XML files beside it fit and differ "
-                f"({', '.join(posixpath.basename(p) for p in fitting)}); pass labels= with the path of one"
+                f"({', '.join(posixpath.basename(p) for p in fitting)}); pass {option('labels')} with the path of one"
             )
         return own[0], fitting[own[0]], broken
     return *next(iter(fitting.items()), ("", None)), broken
@@ -469,7 +469,7 @@ def _label_values(a: Attribute, header: Header, binarize: bool) -> np.ndarray:
     if not binarize and not np.isin(values, (0, 1)).all():
         raise DataError(
             f"{header.at(a)} is a label with the values {{{','.join(a.categories)[:40]}}}, not 0 and 1 (a multi-target "
-            "set); pass binarize_labels=True to take value > 0 as positive"
+            f"set); pass {option('binarize_labels', True)} to take value > 0 as positive"
         )
     return (values > 0).astype(float) if binarize else values
 
@@ -737,7 +737,7 @@ def _slow_value(k: int, text: str, quoted: bool, where: str, plan: Plan) -> floa
             plan.labels(np.array([k]), np.array([value]))
         except Irregular:
             raise DataError(
-                f"{where}: label {a.name!r} is {text[:40]!r}, not 0 or 1; correct it, or pass binarize_labels=True to take "
-                "value > 0 as positive"
+                f"{where}: label {a.name!r} is {text[:40]!r}, not 0 or 1; correct it, or pass {option('binarize_labels', True)} "
+                "to take value > 0 as positive"
             ) from None
     return value

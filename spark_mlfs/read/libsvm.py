@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, option
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .errors import first_repeated, reading
@@ -51,7 +51,7 @@ def libsvm(
     """
     for name, base in (("label_base", label_base), ("feature_base", feature_base)):
         if base not in (0, 1):
-            raise ParameterError(f"{name}={base!r}: it is 0 or 1, the number of the first one in the file")
+            raise ParameterError(f"{option(name, base)}: it is 0 or 1, the number of the first one in the file")
     features_named, num_features = _names(spark, "feature", feature_names, num_features)
     labels_named, num_labels = _names(spark, "label", label_names, num_labels)
     files = open_text(spark, path, comment="#", header=False)
@@ -64,7 +64,7 @@ def libsvm(
         num_labels = num_labels or largest[1]
         for what, size in (("feature", num_features), ("label", num_labels)):
             if not size:
-                raise DataError(f"{files.names[0]}: no row has a {what}; pass num_{what}s if that is right")
+                raise DataError(f"{files.names[0]}: no row has a {what}; pass {option(f'num_{what}s')} if that is right")
     frame = parse(
         files,
         partial(
@@ -84,10 +84,12 @@ def _names(
     spark: SparkSession, what: str, names: str | Sequence[str] | None, size: int | None
 ) -> tuple[list[str] | None, int | None]:
     if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
-        raise ParameterError(f"num_{what}s={size!r}: it is a positive int")
+        raise ParameterError(f"{option(f'num_{what}s', size)}: it is a positive int")
     most = MAX_LABELS if what == "label" else MAX_FEATURES
     if size is not None and size > most:
-        raise ParameterError(f"num_{what}s={size}: at most {most} are read; give the number there is, or hash them to fewer")
+        raise ParameterError(
+            f"{option(f'num_{what}s', size)}: at most {most} are read; give the number there is, or hash them to fewer"
+        )
     if names is None:
         return None, size
     file = names if isinstance(names, str) else None
@@ -101,9 +103,9 @@ def _names(
         raise DataError(f"{where}: a {what} without a name; write one name a line, and none empty")
     twice = first_repeated(names)
     if twice is not None:
-        raise ParameterError(f"{what}_names: {twice!r} is given twice; names are unique")
+        raise ParameterError(f"{option(f'{what}_names')}: {twice!r} is given twice; names are unique")
     if size is not None and size != len(names):
-        raise ParameterError(f"num_{what}s={size} but there are {len(names)} {what}_names; they must agree")
+        raise ParameterError(f"{option(f'num_{what}s', size)} but there are {len(names)} {what}_names; they must agree")
     return names, len(names)
 
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..errors import DataError, ParameterError
+from ..errors import DataError, ParameterError, option
 from ..kernels import missing as policies
 from ..schema import FEATURES, FILL, attribute_metadata
 from . import vectors
@@ -23,12 +23,13 @@ from .errors import reading
 from .vectors import Vectors
 
 POLICIES = (*policies.POLICIES, "keep")
+MISSING_TAKES = f"{option('missing', 'mean')}, 'zero' or 'drop'"
 
 
 def check_policy(missing: str) -> None:
     """Raise `ParameterError` for a policy that is not known."""
     if missing not in POLICIES:
-        raise ParameterError(f"missing={missing!r} is not known: it is one of {', '.join(map(repr, POLICIES))}")
+        raise ParameterError(f"{option('missing', missing)} is not known: it is one of {', '.join(map(repr, POLICIES))}")
 
 
 def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
@@ -54,7 +55,7 @@ def settle(
     if missing == "error":
         at = int(np.flatnonzero(unknown)[0])
         row, slot = int(np.searchsorted(np.cumsum(features.lengths), at, side="right")), int(features.indices[at])
-        raise DataError(f"{where(row, slot)}: the value is missing; pass missing='mean', 'zero' or 'drop', or correct the data")
+        raise DataError(f"{where(row, slot)}: the value is missing; pass {MISSING_TAKES}, or correct the data")
     if missing == "drop":
         keep = np.ones(n, bool)
         keep[features.rows[unknown]] = False

@@ -16,9 +16,8 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import ParameterError
+from ..errors import ParameterError, option
 from ..kernels.hashing import GOLDEN, in_unit, mixed
-from ..params import shown
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .vectors import FRAME, Vectors
@@ -66,7 +65,7 @@ def _bell(bits: np.ndarray) -> np.ndarray:
 
 def _positive(name: str, value: int, most: int = 1 << 53) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
-        raise ParameterError(f"{name}={shown(value)}: it is a positive int, at most {most}")
+        raise ParameterError(f"{option(name, value)}: it is a positive int, at most {most}")
     return int(value)
 
 

@@ -16,7 +16,8 @@ from dataclasses import replace
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
-from ..params import Choice, Flag, Integer, Number, Parameter, Text, shown
+from ..errors import shown
+from ..params import Choice, Flag, Integer, Number, Parameter, Text
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -49,13 +49,13 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from ..errors import LARGE_WHOLE, DataError, ParameterError
+from ..errors import LARGE_WHOLE, DataError, ParameterError, as_text, option
 from ..kernels.missing import REFUSED
 from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names, with_names, with_packed_from
 from .errors import first_repeated, notice, of_spark, reading
 from .frames import as_spark
 from .lines import checked, near, paths_of, plain
-from .missing import check_policy, impute
+from .missing import MISSING_TAKES, check_policy, impute
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -221,7 +221,8 @@ def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> Non
     text, where = (first[0] if first else ""), ", ".join(paths[:3])
     if text[:1] == "[" or text.strip() == "{":
         raise DataError(
-            f'{where}: JSON over several lines; pass reader_options={{"multiLine": "true"}}, or write one record a line'
+            f"{where}: JSON over several lines; pass {option('reader_options', {'multiLine': 'true'})}, or write one record "
+            "a line"
         )
     bad = None
     if len(frame.columns) > 1:  # Spark refuses to read the column of bad records alone
@@ -237,7 +238,7 @@ def columns_of(frame: DataFrame, wanted: str | Sequence[str], what: str, exclude
     known = frame.columns
     names = [wanted] if isinstance(wanted, str) else list(wanted or [])
     if not names or not all(isinstance(n, str) for n in names):
-        raise ParameterError(f"{what}={wanted!r}: give a column name, a list of them or a pattern with *")
+        raise ParameterError(f"{option(what, wanted)}: give a column name, a list of them or a pattern with *")
     columns: list[str] = []
     for name in names:
         plain = name[1:-1].replace("``", "`") if re.fullmatch(r"`(?:[^`]|``)+`", name) else name
@@ -248,13 +249,13 @@ def columns_of(frame: DataFrame, wanted: str | Sequence[str], what: str, exclude
         elif "*" in name:
             matched = [c for c in known if fnmatch.fnmatchcase(c, name.replace("[", "[[]")) and c not in exclude]
             if not matched:
-                raise DataError(f"{what}: no column matches {name!r}: {near(name, known)}")
+                raise DataError(f"{option(what)}: no column matches {name!r}: {near(name, known)}")
             columns += matched
         else:
-            raise DataError(f"{what}: no column {name!r}: {near(name, known)}")
+            raise DataError(f"{option(what)}: no column {name!r}: {near(name, known)}")
     twice = first_repeated(columns)
     if twice is not None:
-        raise ParameterError(f"{what}: column {twice!r} is given twice; give each column once")
+        raise ParameterError(f"{option(what)}: column {twice!r} is given twice; give each column once")
     return columns
 
 
@@ -285,7 +286,7 @@ def assemble(
     )
     for what, columns, name in (("id", id_columns, id), ("weight", weight_columns, weight)):
         if len(columns) > 1:
-            raise ParameterError(f"{what}={name!r} stands for {len(columns)} columns; give one")
+            raise ParameterError(f"{option(what, name)} stands for {len(columns)} columns; give one")
     label_columns = columns_of(source, labels, "labels", id_columns + weight_columns)
     feature_columns = columns_of(source, features, "features", id_columns + label_columns + weight_columns)
     both = set(label_columns) & set(feature_columns)
@@ -423,7 +424,10 @@ def _checked(
             F.col("key").isNull(),
             F.concat(F.lit("row "), place, F.lit(": the id column holds a null; fill or drop those rows")),
         ),
-        (F.col("x").isNull(), F.concat(named, F.lit(f"column {x.said!r} holds a null instead of features; pass missing='drop'"))),
+        (
+            F.col("x").isNull(),
+            F.concat(named, F.lit(f"column {x.said!r} holds a null instead of features; pass {option('missing', 'drop')}")),
+        ),
     ]
     entry = f"column {x.said!r}, feature "
 
@@ -436,7 +440,7 @@ def _checked(
         which = n.called(n.slot("needed", F.isnan), "")
         wrong.append((n.lacking("needed"), F.concat(named, F.lit("feature "), which, F.lit(" " + REFUSED))))
     if missing == "error":
-        remedy = ": the value is missing; pass missing='mean', 'zero' or 'drop', or correct the data"
+        remedy = f": the value is missing; pass {MISSING_TAKES}, or correct the data"
         wrong.append((x.lacking("x"), feature(lambda v: v.isNull() | F.isnan(v), remedy)))
     if y.form != "asis":
         null = F.concat(named, F.lit(f"column {y.said!r} holds a null instead of labels; drop or fill the row"))
@@ -446,7 +450,7 @@ def _checked(
         label = y.called(y._slot_at("y", F.array_position(values, other)), f"{y.said!r}, position ")
         remedy = (
             "; labels are 0, 1 or null (unknown): correct it, or make it 0/1 first (value > 0), or leave the column out of the "
-            "labels, or read grades (graded=True; spark-mlfs select --graded-labels)"
+            f"labels, or read grades ({option('graded', True)}; spark-mlfs select --graded-labels)"
         )
         number = F.regexp_replace(other.cast("string"), r"\.0$", "")
         wrong += [
@@ -476,9 +480,10 @@ def _features(source: DataFrame, columns: list[str], kinds: dict[str, DataType])
         return Cells(column.cast("array<double>"), "array", columns[0], nulls=first.containsNull)
     for name in columns:
         if not _is_number(kinds[name]):
-            wrong = f"features: column {name!r} is {kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}"
+            kind = f"{kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}"
+            wrong = f"{option('features')}: column {name!r} is {kind}"
             if len(columns) == 1 and isinstance(kinds[name], StringType):
-                raise DataError(f"{wrong}; to count its words read it by spark_mlfs.read.text with text={name!r}")
+                raise DataError(f"{wrong}; to count its words {as_text(name)}")
             raise DataError(
                 f"{wrong}; features are numeric columns, or one column of vectors or numeric arrays: cast or encode it, or leave "
                 "it out"
@@ -516,15 +521,17 @@ def _labels(
 ) -> Cells:
     first, column = kinds[columns[0]], F.col(quoted(columns[0]))
     if delimiter is not None and (len(columns) > 1 or not isinstance(first, StringType)):
-        raise ParameterError(f"label_delimiter={delimiter!r} is for one string column; {columns[0]!r} is {first.simpleString()}")
+        raise ParameterError(
+            f"{option('label_delimiter', delimiter)} is for one string column; {columns[0]!r} is {first.simpleString()}"
+        )
     if len(columns) == 1:
         if isinstance(first, VectorUDT):
             return Cells(column, "vector", columns[0], attribute_names(source, columns[0]), grades=graded)
         element = first.elementType if isinstance(first, ArrayType) else first
         if graded and not _is_number(element):
             raise ParameterError(
-                f"labels: column {columns[0]!r} is {first.simpleString()}, and grades are numbers: give numeric columns, a "
-                "vector or an array of numbers, or leave graded out"
+                f"{option('labels')}: column {columns[0]!r} is {first.simpleString()}, and grades are numbers: give "
+                "numeric columns, a vector or an array of numbers, or leave graded out"
             )
         if isinstance(first, ArrayType):
             if isinstance(first.elementType, StringType):
@@ -536,15 +543,17 @@ def _labels(
         if isinstance(first, StringType):
             if not delimiter:
                 raise ParameterError(
-                    f"labels: column {columns[0]!r} is a string; pass label_delimiter=';' (what stands between its labels)"
+                    f"{option('labels')}: column {columns[0]!r} is a string; pass {option('label_delimiter', ';')} (what "
+                    "stands between its labels)"
                 )
             parts = F.transform(F.split(column, _literal(delimiter)), lambda t: F.trim(t))
             return Cells(F.filter(parts, lambda t: t != ""), "asis", columns[0])
     for name in columns:
         if not _is_number(kinds[name]):
             raise DataError(
-                f"labels: column {name!r} is {kinds[name].simpleString()}{_not_a_number(source, name, kinds[name])}; labels are "
-                "0/1 columns, or one column of tags, label numbers or multi-hot vectors"
+                f"{option('labels')}: column {name!r} is {kinds[name].simpleString()}"
+                f"{_not_a_number(source, name, kinds[name])}; labels are 0/1 columns, or one column of tags, label numbers or "
+                "multi-hot vectors"
             )
     return Cells(_gathered(columns), "array", columns[0], columns, grades=graded)
 

@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from functools import partial
 from typing import Any, get_args
 
-from ..errors import ParameterError
-from ..params import Choice, Flag, Integer, Number, Optional, Text, from_json, shown, text_in
+from ..errors import ParameterError, shown
+from ..params import Choice, Flag, Integer, Number, Optional, Text, from_json, text_in
 from . import READERS
 from .sections import Field, InvalidValue, Section
 

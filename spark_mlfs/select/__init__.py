@@ -8,12 +8,14 @@ from . import knockoffs, stability, tests
 from .base import SideAnalysis
 from .constraints import Constraints, Resolved
 from .crossvalidation import CrossValidation
+from .cut import Cut
 from .rules import Evidence, Rule
 from .screen import Screen
 
 __all__ = [
     "Constraints",
     "CrossValidation",
+    "Cut",
     "Evidence",
     "SideAnalysis",
     "Resolved",

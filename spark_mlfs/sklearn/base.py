@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import params as spec
-from ..adapters.arrays import MEMORY, learned
+from ..adapters.arrays import MEMORY, in_arrays, learned
 from ..adapters.classes import EntryEstimator
 from ..adapters.described import Spelling, snake
 from ..adapters.fit import Fit
@@ -20,6 +20,7 @@ from ..blocks.codec import State
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
 from ..classify.base import Classifier
+from ..errors import spelled_by
 from ..extract.base import Extractor
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_values, filled
@@ -109,6 +110,7 @@ def note_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
 class LearningEstimator(ArrayEstimator, Generic[Learner]):
     """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
 
+    @spelled_by(in_arrays)
     def _learn(self, X: Any, y: Any, further: dict[str, Any] | None = None) -> Labelled:
         """Fits `state_`; returns the labels of y."""
         parameters = self._own_parameters()

@@ -11,14 +11,13 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_array, check_is_fitted
 
-from .. import pipeline
 from ..adapters import show
-from ..adapters.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, cut_of, grades_of, said_in_python, selected
+from ..adapters.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
 from ..adapters.classes import EstimatorClasses
 from ..blocks.arrays import kind_of, wrong_value
+from ..errors import spelled_by
 from ..kernels.missing import MISSING, filled
 from ..methods import DEFAULT_METHOD, METHODS
-from ..select import Constraints
 from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
@@ -60,22 +59,11 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         class a row, or a list of tags a row."""
         return self._fit(X, y, None)
 
+    @spelled_by(in_arrays)
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
-        method, parameters = self._named()
-        cut = cut_of({p.name: getattr(self, p.name) for p in SELECTION})
-        held_to = Constraints.of({p.name: getattr(self, p.name) for p in CONSTRAINTS})
-
-        def request_of(count: int | None, width: int) -> pipeline.Request:
-            return pipeline.Request.of(method, parameters, count, self.screen, cut.rule(width), constraints=held_to)
-
-        checked = request_of(cut.count, cut.count or 1)  # before any row is read
-        if weights is not None:
-            with said_in_python():
-                pipeline.check_weights([checked])
-        grades = grades_of({p.name: getattr(self, p.name) for p in GRADING}, checked)
-        held, _ = self._hold(X, y, weights, grades)
-        width = checked.width(held.feature_names)
-        request = request_of(cut.keep(width, checked.budgeted), width)
+        settings = {p.name: getattr(self, p.name) for p in (*SELECTION, SCREEN, *CONSTRAINTS, *GRADING)}
+        request = request_of(*self._named(), settings)  # what is wrong is told before any row is read
+        held, _ = self._hold(X, y, weights, grades_of(settings, request, weights is not None))
         result = selected(held, request, self.memory_bytes)
         if result.evidence is not None and not result.evidence.kept:
             warnings.warn(result.evidence.why_none(), stacklevel=2)

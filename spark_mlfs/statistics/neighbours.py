@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
-from ..errors import BudgetError, DataError
+from ..errors import ON_THE_DRIVER, BudgetError, DataError, beyond, setting
 from ..kernels import exact
 from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve, Tile
 from ..kernels.label_similarity import LabelsetSimilarity
@@ -262,8 +262,9 @@ def nearest_rows(
     size = 24 * block.n * sum(each.k for each in neighbourhoods)
     if size > engine.budgets.driver:
         raise BudgetError(
-            f"the neighbours of {block.n} rows take {size >> 20} MB on the driver, more than driverBytes = "
-            f"{engine.budgets.driver >> 20} MB: raise driverBytes, or lower num_anchors or k"
+            f"the neighbours of {block.n} rows take "
+            f"{beyond(size, 'driver_bytes', engine.budgets.driver, ON_THE_DRIVER)}, or lower {setting('num_anchors')} or "
+            f"{setting('k')}"
         )
     parts: list[list[Nearest]] = [[] for _ in neighbourhoods]
     cuts = list(waves(block))

@@ -305,7 +305,7 @@ def test_estimator_selects_what_passed_and_saves_it(spark, frame, tmp_path):
     assert len(loaded.setFdr(0.9).selectedFeatures) > len(model.selectedFeatures)
     assert len(loaded.setSelectionMode("fwe").setFwe(1e-9).selectedFeatures) < len(model.selectedFeatures)
     assert len(loaded.setSelectionMode("numTopFeatures").setNumTopFeatures(4).selectedFeatures) == 4
-    with pytest.raises(ParameterError, match="without selectionMode 'stability'"):
+    with pytest.raises(ParameterError, match="without selectionMode='stability'"):
         _ = loaded.setSelectionMode("stability").selectedFeatures
 
 

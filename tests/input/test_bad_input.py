@@ -712,7 +712,7 @@ CASES = [
         ParameterError,
         r"option 'lables' is not known",
     ),
-    python("no path", lambda s, at: load(s, None, "csv", features="a", labels="y"), ParameterError, r"needs a path"),
+    python("no path", lambda s, at: load(s, None, "csv", features="a", labels="y"), ParameterError, r"needs path"),
     python("empty path", lambda s, at: arff(s, ""), ParameterError, r"path is empty"),
     python("a file twice", lambda s, at: arff(s, [str(at / "d.arff")] * 2, labels=-1), ParameterError, r"d.arff is given twice"),
     python(

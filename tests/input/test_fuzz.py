@@ -22,9 +22,9 @@ from hypothesis import strategies as st
 
 from spark_mlfs import params
 from spark_mlfs.blocks.codec import decode, encode
-from spark_mlfs.cli.command import _user_error, as_typed
+from spark_mlfs.cli.command import _user_error, spelling_of
 from spark_mlfs.cli.config import RunConfig, configure
-from spark_mlfs.errors import SparkMlfsError
+from spark_mlfs.errors import SparkMlfsError, spelled
 from spark_mlfs.output.folder import _inside
 from spark_mlfs.read.arff import Plan, _parse, label_names_of_xml, labels_of_relation, parse_header
 from spark_mlfs.read.lines import Lines
@@ -457,8 +457,8 @@ def parsers(line: str) -> dict[str, object]:
         "toml": lambda: _too_deep(line),
         "error of Spark": lambda: _user_error(Exception("Encountered error while reading file " + line)),
         "error of Spark, often": lambda: _user_error(Exception("Encountered error while reading file " * (len(line) // 37))),
-        "line to the terminal": lambda: as_typed(line, ["--format", "csv"]),
-        "braces to the terminal": lambda: as_typed("pass a={" * (len(line) // 8), ["--format", "csv"]),
+        "line to the terminal": lambda: spelled(line, spelling_of(["--format", "csv"], ())),
+        "marks to the terminal": lambda: spelled("<option a={" * (len(line) // 11), spelling_of(["--format", "csv"], ())),
         "pattern": lambda: places("include", [line], {"a" * 1000: 0}),
         "pattern of a path": lambda: _inside("/" + "a" * 1000, "/" + line),
     }

@@ -60,7 +60,7 @@ def test_file_alone(file):
     assert config.data.path == "a.arff" and config.data.options == {"labels": 6}
     given = {"label_coding": "lp", "num_bins": 7, "binning": "width", "bias_correction": "none"}
     assert config.request().parameters == {**given, "label_weights": "uniform", "label_noise": None}
-    assert config.selection.count(9) == 4
+    assert config.selection.cut(0).keep(9) == 4
     assert config.run.overwrite is False and config.run.report is True
 
 
@@ -74,7 +74,7 @@ def test_flags_override_the_file(file):
     config = configure(file(BASE), flags)
     assert config.data.path == "b.arff" and config.data.options == {"labels": 6, "missing": "mean"}
     assert config.request().parameters["num_bins"] == 3 and config.request().parameters["label_coding"] == "lp"
-    assert config.selection.percentile is None and config.selection.count(9) == 4
+    assert config.selection.percentile is None and config.selection.cut(0).keep(9) == 4
     assert (config.run.output, config.run.overwrite, config.run.seed) == ("other", True, 9)
 
 
@@ -85,7 +85,7 @@ def test_another_method_or_format_drops_what_belonged_to_the_files(file):
 
 def test_defaults():
     config = configure(None, {"data": {"format": "numbers"}, "run": {"output": "x"}})
-    assert config.method.name == "scls" and config.selection.count(405) == 50 and config.selection.count(7) == 7
+    assert config.method.name == "scls" and [config.selection.cut(0).keep(d) for d in (405, 7)] == [50, 7]
 
 
 @pytest.mark.parametrize(
@@ -200,14 +200,14 @@ def test_selection_by_a_rule(file, section, flags, mode, level):
     (rule,) = (extra for extra in config.request().extras if isinstance(extra, Rule))
     assert (config.selection.mode, rule.mode, rule.level) == (mode, mode, level)
     assert config.selection.percentile is None
-    assert config.selection.rule(20, 3).count == (flags.get("num_top_features", 9) if mode == "stability" else 20)
+    assert config.selection.cut(3).rule_among(20).count == (flags.get("num_top_features", 9) if mode == "stability" else 20)
     assert rule.combination == flags.get("combination", "cauchy")
 
 
 def test_a_number_replaces_a_rule(file):
     text = BASE.replace("percentile = 0.5", 'mode = "fdr"\nfdr = 0.2')
     config = configure(file(text), {"selection": {"num_top_features": 3}})
-    assert config.selection.mode is None and config.request().extras == () and config.selection.count(9) == 3
+    assert config.selection.mode is None and config.request().extras == () and config.selection.cut(0).keep(9) == 3
 
 
 @pytest.mark.parametrize(

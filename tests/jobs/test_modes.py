@@ -55,7 +55,7 @@ def test_a_rule_is_the_same_by_every_face(mode):
         keys = configure(None, {**FACES, "selection": {"mode": mode, **({} if given is None else {setting.key: given})}})
         if given is not None:
             estimator.setParams(**{setting.parameter.camel: given})
-        rules = [flags.selection.rule(20, 0), keys.selection.rule(20, 0), estimator.cut().rule(20)]
+        rules = [cut.rule_among(20) for cut in (flags.selection.cut(0), keys.selection.cut(0), estimator.cut())]
         assert rules[0] == rules[1] == rules[2] == Rule(mode, LEVELS[mode] if given is None else given, 20)
 
 

@@ -15,9 +15,8 @@ from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli, errors
 from spark_mlfs.adapters.arrays import SELECTION as OF_ARRAYS
 from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.config import RunConfig, configure
-from spark_mlfs.errors import ParameterError, RenamedNotice
+from spark_mlfs.errors import ParameterError, RenamedNotice, camel
 from spark_mlfs.ml.selectors import SelectorEstimator
-from spark_mlfs.params import camel
 from spark_mlfs.select.modes import KEYS
 
 # columns: the option of a reader, the flag and the Param; an option is an argument of `spark_mlfs.read`, where all are columns

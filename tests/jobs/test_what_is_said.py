@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 import re
 import socket
 import subprocess
@@ -17,9 +18,11 @@ import pandas as pd
 import pytest
 
 from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, cli
+from spark_mlfs.adapters.arrays import in_arrays
 from spark_mlfs.cli import command, shared
-from spark_mlfs.cli.command import parser
+from spark_mlfs.cli.command import parser, spelling_of
 from spark_mlfs.cli.completion import script
+from spark_mlfs.errors import ON_THE_DRIVER, BudgetError, option, setting, spelled, spelled_by, worker_errors
 from spark_mlfs.read.errors import DataNotice
 from spark_mlfs.session import local
 
@@ -36,6 +39,39 @@ def table(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("said") / "data.csv"
     frame.to_csv(path, index=False)
     return path
+
+
+# ---- settings by name ----
+
+
+def test_a_setting_is_named_as_each_face_has_it():
+    text = (
+        f"{setting('worker_bytes', 3, 'MB')}: raise {setting('worker_bytes')}, lower {setting('num_bins')}, screen "
+        f"({setting('screen', 'chi2:9')}) {ON_THE_DRIVER}; {option('missing', 'mean')}, {option('labels')}"
+    )
+    error = BudgetError(text)
+    python = "screen='chi2:9') on the driver; missing='mean', labels"
+    assert str(error) == f"workerBytes = 3 MB: raise workerBytes, lower numBins, screen ({python}"
+    with pytest.raises(BudgetError) as caught, spelled_by(in_arrays):
+        raise error
+    python = "screen='chi2:9') in this process; missing='mean', labels"
+    assert str(caught.value) == f"memory_bytes = 3 MB: raise memory_bytes, lower num_bins, screen ({python}"
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+    flags = {"--worker-bytes", "--screen", "--labels-col", "--set"}
+    said = "--worker-bytes 3 MB: raise --worker-bytes, lower --set num_bins, screen (--screen chi2:9) on the driver; "
+    assert spelled(text, spelling_of(["select"], flags)) == said + "--option missing=mean, --labels-col"
+    said = spelled(text, spelling_of(["select", "--config", "f", "--option", "missing=drop"], flags))
+    assert said.startswith("worker_bytes = 3 MB: raise --worker-bytes") and said.endswith("--option missing=mean, labels")
+
+
+def test_a_setting_is_named_by_the_face_that_gets_a_workers_error(spark):
+    def refuse(batches):
+        yield from ()
+        raise BudgetError(f"raise {setting('worker_bytes')}")
+
+    with pytest.raises(BudgetError, match=r"raise workerBytes$") as caught, worker_errors():
+        spark.range(1).mapInArrow(refuse, "id long").collect()
+    assert spelled(caught.value.args[0], spelling_of(["select"], {"--worker-bytes"})) == "raise --worker-bytes"
 
 
 # ---- a result as it is asked for ----

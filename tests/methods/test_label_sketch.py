@@ -235,7 +235,7 @@ def test_factors_of_many_labels_are_refused_in_time():
     """Of 3000 labels Y'Y and its vectors take 290 MB, though the sums fit."""
     engine = engine_of(*table(q=3000))
     engine.budgets = Budgets(driver=200 << 20)
-    with pytest.raises(BudgetError, match=r"labels need .* MB on the driver.*label_sketch=256, without factorizer='nmf'"):
+    with pytest.raises(BudgetError, match=r"labels need .* MB on the driver.*labelSketch = 256, without factorizer='nmf'"):
         scores(engine, "omfs", factorizer="nmf")
     assert scores(engine, "omfs", label_sketch=WIDTH).details["latent_width"] == WIDTH
 

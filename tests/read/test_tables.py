@@ -137,7 +137,7 @@ def test_file_formats(spark, wide, tmp_path):
         load(spark, str(tmp_path / "none"), "parquet", **arguments)
     with pytest.raises(DataError, match="no Delta: install delta-spark"):
         load(spark, str(tmp_path / "parquet"), "delta", **arguments)
-    with pytest.raises(ParameterError, match="needs the option 'labels'"):
+    with pytest.raises(ParameterError, match="needs labels; its options are"):
         load(spark, "a_view", "table", features="f_*")
 
 
