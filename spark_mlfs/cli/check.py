@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     from ..read.tables import FORMATS, columns_of
     from ..read.toml import reader_option
     from ..report.check_page import check_page
-    from ..scoring.check import FEW_TAGS, check, overtagged, suggest_threshold
+    from ..scoring.check import FEW_TAGS, Check, overtagged, suggest_threshold
     from ..scoring.scorer import load_scorer
 
     require("check", model=args.model, format=args.format)
@@ -107,7 +107,7 @@ def run(args: argparse.Namespace) -> int:
             if args.dry_run:
                 return _dry_run(args, spark, scorer, frame, labels, path, options, how)
         with stages.stage("predict and measure"):
-            checked = check(scorer, frame, labels, **how, curves=output is not None)
+            checked = Check(scorer, labels, **how, curves=output is not None).run(frame)
         names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
         found: dict[str, Any] = {
             **opening("check", args.argv),
@@ -177,10 +177,10 @@ def _dry_run(
     how: dict[str, Any],
 ) -> int:
     """Says what would be measured; returns the exit code."""
-    from ..scoring.check import measured
+    from ..scoring.check import Check
     from .dry_run import count_rows, lines_of
 
-    measured(scorer, frame, labels, **how)
+    Check(scorer, labels, **how).states(frame)
     names = scorer.classifier.labelNames
     found = {
         "job": "check",

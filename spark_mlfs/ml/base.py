@@ -200,8 +200,8 @@ class StateModel(Saved, FeatureAccessors):
 
     @property
     def labelShares(self) -> dict[str, float]:
-        """The share of the training rows that have a label, by its name; empty of a model saved before shares were."""
-        return dict(zip(self.labelNames, self._extra.get("label_shares", ()), strict=False))
+        """The share of the training rows that have a label, by its name."""
+        return dict(zip(self.labelNames, self._extra["label_shares"], strict=True))
 
     def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)

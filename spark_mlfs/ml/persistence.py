@@ -7,7 +7,7 @@ import importlib
 import json
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from ..methods import METHODS
 
 PACKAGE = __name__.partition(".")[0]
 # of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
-FORMAT = 3  # since 2 a selector has an order, and a ranking its relevance; since 3 all has a checksum
+FORMAT = 3
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
 PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
 AGAIN = "copy the whole folder again, or save it again"
@@ -40,13 +40,12 @@ def stamp() -> dict[str, Any]:
 
 
 def check_stamp(saved: Mapping[str, Any], where: str) -> None:
-    """`ParameterError` where the saved thing at `where` is of a newer format than this version reads. One without a stamp is
-    older than stamps."""
+    """`ParameterError` where the saved thing at `where` is of another format than this version reads."""
     number, writer = saved.get("format"), saved.get("spark_mlfs")
-    if number is None and writer is None and saved.get("checksum") is None:
-        return
     if not isinstance(number, int):
         raise ParameterError(f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}")
+    if number < FORMAT:
+        raise ParameterError(f"{where} is of format {number}, this spark_mlfs reads format {FORMAT}: fit and save it again")
     if number > FORMAT:
         version = writer if isinstance(writer, str) and len(writer) < 40 else None
         raise ParameterError(
@@ -64,7 +63,7 @@ def checksum(saved: Mapping[str, Any]) -> str:
 def check_whole(saved: Mapping[str, Any], where: str) -> None:
     """Raise `ParameterError` where the stamp or the checksum of a saved thing does not hold."""
     check_stamp(saved, where)
-    if ((saved.get("format") or 0) >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
+    if saved.get("checksum") != checksum(saved):
         raise ParameterError(f"{where} is damaged (its checksum is not that of its content): {AGAIN}")
 
 
@@ -155,8 +154,6 @@ class Reader(MLReader[Any]):
             try:
                 instance._resetUid(metadata["uid"])
                 DefaultParamsReader.getAndSetParams(instance, metadata)
-                if hasattr(instance, "_meant_before"):
-                    instance._meant_before(metadata.get("format") or 0)
                 if hasattr(instance, "_saved_data"):
                     instance._load_data(spark, f"{path}/data", metadata)
             except SparkMlfsError:
@@ -250,7 +247,7 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
     if absent is not None or len(rows) > count:
         raise DataError(f"{path}: piece {(absent or 0) + 1} of {count} is not there: {AGAIN}")
     for row in rows:
-        if row["state"] is None or row.get("checksum") not in (None, zlib.crc32(row["state"])):
+        if row["state"] is None or row.get("checksum") != zlib.crc32(row["state"]):
             raise DataError(f"{path}: piece {row['piece'] + 1} of {count} is damaged: {AGAIN}")
     check_digest(pd.DataFrame(rows), path, expected)
     try:
@@ -269,14 +266,11 @@ def check_digest(frame: pd.DataFrame, path: str, expected: int | None) -> None:
         raise DataError(f"{path} does not hold what its metadata tell of: {AGAIN}")
 
 
-def load_ranking(
-    spark: SparkSession, path: str, excluded: int = 0, gains: Sequence[float] = (), expected: int | None = None
-) -> pd.DataFrame:
-    """A saved ranking of the digest `expected`, best first. Where it was saved before there was a relevance, the score of a
-    greedy method was its place: `gains` of its picks come instead, and the relevance is not known. `DataError` where it is no
-    ranking of every feature but the `excluded` many."""
+def load_ranking(spark: SparkSession, path: str, excluded: int = 0, expected: int | None = None) -> pd.DataFrame:
+    """A saved ranking of the digest `expected`, best first. `DataError` where it is no ranking of every feature but the
+    `excluded` many."""
     frame = spark.read.parquet(path)
-    absent = [name for name in ("rank", "index", "name", "score") if name not in frame.columns]
+    absent = [name for name in ("rank", "index", "name", "score", "relevance") if name not in frame.columns]
     if absent:
         raise DataError(f"{path} holds no saved ranking (it has no column {absent[0]!r}): {AGAIN}")
     found: Any = frame.toPandas()
@@ -286,8 +280,4 @@ def load_ranking(
     if not whole or not (ranking["rank"] == every + 1).all():
         raise DataError(f"{path} holds no whole ranking: rows are absent, or there twice: {AGAIN}")
     check_digest(ranking, path, expected)
-    if "relevance" not in ranking:
-        ranking.insert(4, "relevance", np.nan if gains else ranking["score"])
-        if gains:
-            ranking["score"] = np.append(gains, np.full(len(ranking) - len(gains), np.nan))
     return ranking

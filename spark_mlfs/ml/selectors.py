@@ -72,11 +72,6 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
         level = self.cut().level
         return self.getNumTopFeatures() if level is None else level
 
-    def _meant_before(self, format: int) -> None:
-        """Keep the order by index of models saved before there was `order`."""
-        if format < 2:
-            self._set(order="index")
-
     def cut(self) -> Cut:
         """Return the cut of the selection. A number of features that was not set may be more than there are."""
         return Cut.of({p.name: self.getOrDefault(p.camel) for p in modes.parameters() if self.isSet(p.camel)})
@@ -290,7 +285,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         self._extra = dict(metadata["selection"])
-        self._ranking = load_ranking(spark, path, len(self._held_to("exclude")), self.gains, metadata.get("data"))
+        self._ranking = load_ranking(spark, path, len(self._held_to("exclude")), metadata.get("data"))
 
 
 # ---- estimators ----

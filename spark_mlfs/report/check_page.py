@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..markup import number, render
-from ..scoring.check import Checked
+from ..scoring.check import Measured
 from .comparison_figures import lines
 from .figures import Plot
 
@@ -17,7 +17,7 @@ MOST_POINTS = 120
 RATES = ("precision", "recall", "F1")
 
 
-def check_page(checked: Checked, names: list[str], trained: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
+def check_page(checked: Measured, names: list[str], trained: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
     """Return a check as one page; `trained` are the labels' shares in training, where they are known."""
     tiles = [(number(checked.rows), "rows"), (number(checked.untagged), "without a tag")]
     tiles += [(number(value, 3), name) for name, value in manifest["metrics"].items()]

@@ -18,7 +18,7 @@ from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.labels import label_source
 from ..blocks.pack import collected
 from ..errors import DataError, ParameterError, worker_errors
-from ..evaluate.metrics import Sums
+from ..evaluate.metrics import Sums, added
 from ..ml.classifiers import BestLabels, LabelVectors
 from ..schema import attribute_names
 from .scorer import Scorer
@@ -34,27 +34,36 @@ NO_CELLS = np.zeros((3, 0), np.int64)
 
 
 @dataclass
-class Checked:
+class Measured:
     """Result of a pass. `sums` of the metrics; `hits` (3,) true labels among the 1, 3, 5 best scores; `untagged` rows that get
-    no label; `best` how often each value (its first bits) is a row's best score; rows with an unknown label are in `left_out`
-    only. Where they are asked for: `cells` (3, c) of label and score as one number, how many rows have it, how many of these
-    truly; and `ranks` (2, ranks, q) the same of a label's rank in a row."""
+    no label; `best` (2, b) of each value (its first bits) how often it is a row's best score; rows with an unknown label are in
+    `left_out` only. Where they are asked for: `cells` (3, c) of label and score as one number, how many rows have it, how many
+    of these truly; and `ranks` (2, ranks, q) the same of a label's rank in a row."""
 
     sums: Sums
     hits: np.ndarray
     untagged: int
     left_out: int
-    best: dict[int, int] = field(default_factory=dict)
+    best: np.ndarray
     cells: np.ndarray = field(default_factory=NO_CELLS.copy)
     ranks: Any = 0  # until there are some
 
-    def __add__(self, other: Checked) -> Checked:
-        best = dict(self.best)
-        for key, count in other.best.items():
-            best[key] = best.get(key, 0) + count
-        cells = _summed(np.concatenate([self.cells, other.cells], axis=1))
-        untagged, left_out = self.untagged + other.untagged, self.left_out + other.left_out
-        return Checked(self.sums + other.sums, self.hits + other.hits, untagged, left_out, best, cells, self.ranks + other.ranks)
+    def __add__(self, other: Measured) -> Measured:
+        plain = ("sums", "hits", "untagged", "left_out", "ranks")
+        values: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in plain}
+        for name in ("best", "cells"):
+            values[name] = _summed(np.concatenate([getattr(self, name), getattr(other, name)], axis=1))
+        return Measured(**values)
+
+    def encode(self) -> bytearray:
+        """The state as bytes."""
+        return encode({**vars(self), "sums": np.frombuffer(bytes(self.sums.encode()), np.uint8)})
+
+    @staticmethod
+    def decode(data: bytes) -> Measured:
+        """The inverse of `encode`."""
+        state = decode(data)
+        return Measured(**{**state, "sums": Sums.decode(state["sums"].tobytes())})
 
     @property
     def rows(self) -> int:
@@ -68,13 +77,9 @@ class Checked:
 
     def threshold(self, share: float) -> float:
         """The largest of the histogram's values that at most such a share of the rows stays below with every score."""
-        allowed, below = share * self.rows, 0
-        keys = sorted(self.best)
-        for key in keys:
-            if below + self.best[key] > allowed:
-                return value_of(key)
-            below += self.best[key]
-        return value_of(keys[-1])
+        keys, counts = self.best
+        first = int(np.searchsorted(counts.cumsum(), share * self.rows, side="right"))
+        return value_of(keys[min(first, len(keys) - 1)])
 
     def by_threshold(self, label: int | None = None) -> np.ndarray:
         """(4, n) thresholds, rising, and precision, recall and F1 of giving a label (None: every one) to the rows where it scores
@@ -115,60 +120,47 @@ def value_of(key: int) -> float:
     return float(np.array(bits if bits >= 0 else ~bits | -(1 << 63), np.int64).view(np.float64))
 
 
-def check(
-    scorer: Scorer,
-    frame: DataFrame,
-    labels: str,
-    top_n: int | None = None,
-    threshold: float | None = None,
-    curves: bool = False,
-    id: str | None = None,
-) -> Checked:
-    """Measure the pipeline on `frame` against its column `labels`: vectors or arrays of 0, 1 and NaN, tags or numbers.
+@dataclass(frozen=True)
+class Check:
+    """A pass over rows whose column `labels` holds vectors or arrays of 0, 1 and NaN, tags or numbers.
 
     `top_n` or `threshold` give rows their labels as in `score`; `curves`: what any other would give is counted, too; messages
-    call a row by the column `id`. Rows with an unknown label are left out. `DataError` where the labels are none of the model's,
-    or no row has all of them known.
+    call a row by the column `id`. Rows with an unknown label are left out.
     """
-    states = measured(scorer, frame, labels, top_n, threshold, curves, id)
-    with scorer.small_batches(frame):
-        total = _total(_decoded(bytes(row.state)) for row in collected(states))
-    if total is None or not total.rows:
-        raise DataError(f"labels: no row of column {labels!r} has all its labels known; there is nothing to check")
-    return total
 
+    scorer: Scorer
+    labels: str
+    top_n: int | None = None
+    threshold: float | None = None
+    curves: bool = False
+    id: str | None = None
 
-def _total(states: Iterable[Checked]) -> Checked | None:
-    total: Checked | None = None
-    for state in states:
-        total = state if total is None else total + state
-    return total
+    def run(self, frame: DataFrame) -> Measured:
+        """Measure the pipeline on `frame`. `DataError` where the labels are none of the model's, or no row has all of them
+        known."""
+        states = self.states(frame)
+        with self.scorer.small_batches(frame):
+            total = added(Measured.decode(bytes(row.state)) for row in collected(states))
+        if total is None or not total.rows:
+            raise DataError(f"labels: no row of column {self.labels!r} has all its labels known; there is nothing to check")
+        return total
 
-
-def measured(
-    scorer: Scorer,
-    frame: DataFrame,
-    labels: str,
-    top_n: int | None = None,
-    threshold: float | None = None,
-    curves: bool = False,
-    id: str | None = None,
-) -> DataFrame:
-    """The states that `check` adds up, not yet computed; raises what `check` raises before it looks at a row."""
-    classifier = scorer.classifier
-    names = classifier.labelNames
-    if top_n is not None and not 1 <= top_n <= len(names):
-        raise ParameterError(f"top_n = {top_n}: there are {len(names)} labels; give 1 to {len(names)}")
-    frame = frame.withColumn(TRUTH, truth(frame, labels, names))
-    id = id or ("id" if "id" in frame.columns else None)
-    rows, cells = scorer.features(scorer.read_of(frame, [TRUTH, *([id] if id else [])]), F.col("_kept_1") if id else None)
-    both = {"_prediction": "array<double>", "_raw": "array<double>"}
-    rows = classifier.predicted(rows, LabelVectors(*both), both, cells).select("_kept_0", *both)
-    chosen = None if top_n is None and threshold is None else BestLabels(top_n, threshold, "")
-    with worker_errors():
-        states = rows.mapInArrow(Batches(len(names), chosen, curves), "state binary")
-        # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
-        return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(merged, "state binary") if curves else states
+    def states(self, frame: DataFrame) -> DataFrame:
+        """The states that `run` adds up, not yet computed; raises what `run` raises before it looks at a row."""
+        classifier, names = self.scorer.classifier, self.scorer.classifier.labelNames
+        if self.top_n is not None and not 1 <= self.top_n <= len(names):
+            raise ParameterError(f"top_n = {self.top_n}: there are {len(names)} labels; give 1 to {len(names)}")
+        frame = frame.withColumn(TRUTH, truth(frame, self.labels, names))
+        id = self.id or ("id" if "id" in frame.columns else None)
+        read = self.scorer.read_of(frame, [TRUTH, *([id] if id else [])])
+        rows, cells = self.scorer.features(read, F.col("_kept_1") if id else None)
+        both = {"_prediction": "array<double>", "_raw": "array<double>"}
+        rows = classifier.predicted(rows, LabelVectors(*both), both, cells).select("_kept_0", *both)
+        chosen = None if self.top_n is None and self.threshold is None else BestLabels(self.top_n, self.threshold, "")
+        with worker_errors():
+            states = rows.mapInArrow(MeasureBatches(len(names), chosen, self.curves), "state binary")
+            # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
+            return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(merged, "state binary") if self.curves else states
 
 
 def truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
@@ -200,14 +192,18 @@ def _hot(labels: str, entries: Sequence[Column]) -> Column:
 
 def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The states of some tasks as one."""
-    total = _total(_decoded(bytes(cell)) for batch in batches for cell in binary_cells(batch, "state"))
+    return _one(Measured.decode(bytes(cell)) for batch in batches for cell in binary_cells(batch, "state"))
+
+
+def _one(states: Iterable[Measured]) -> Iterator[pa.RecordBatch]:
+    total = added(states)
     if total is not None:
-        yield pa.RecordBatch.from_arrays([binary_array(_encoded(total))], names=["state"])
+        yield pa.RecordBatch.from_arrays([binary_array(total.encode())], names=["state"])
 
 
 @dataclass(frozen=True)
-class Batches:
-    """Worker side of `check`: truth, labels and scores in, the state of all batches out. `chosen` gives rows their labels (None:
+class MeasureBatches:
+    """Worker side of `Check`: truth, labels and scores in, the state of all batches out. `chosen` gives rows their labels (None:
     the classifier's own)."""
 
     q: int
@@ -215,11 +211,9 @@ class Batches:
     curves: bool = False
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total = _total(self._states(batches))
-        if total is not None:
-            yield pa.RecordBatch.from_arrays([binary_array(_encoded(total))], names=["state"])
+        return _one(self._states(batches))
 
-    def _states(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Checked]:
+    def _states(self, batches: Iterable[pa.RecordBatch]) -> Iterator[Measured]:
         for batch in batches:
             if not batch.num_rows:
                 continue
@@ -227,20 +221,19 @@ class Batches:
             kept = batch.filter(pa.array(there))
             t, z, s = (self._matrix(kept.column(i)) for i in range(3))
             known = ~np.isnan(t).any(axis=1)
-            state = self.checked(t[known], z[known], s[known])
+            state = self.measured(t[known], z[known], s[known])
             state.left_out = batch.num_rows - int(known.sum())
             yield state
 
-    def checked(self, t: np.ndarray, z: np.ndarray, s: np.ndarray) -> Checked:
+    def measured(self, t: np.ndarray, z: np.ndarray, s: np.ndarray) -> Measured:
         """The state of rows (n, q) of truth, labels and scores."""
         if self.chosen is not None:
             z = _labels(self.chosen, z, s)
         order = np.argsort(-s, axis=1, kind="stable")
         found = np.take_along_axis(t, order, axis=1)
         hits = np.array([found[:, :k].sum() for k in AT], np.int64)
-        keys, counts = np.unique(keys_of(s.max(axis=1)), return_counts=True)
-        best = dict(zip(keys.tolist(), counts.tolist(), strict=True))
-        state = Checked(Sums.of(t, z, s), hits, int((z.sum(axis=1) == 0).sum()), 0, best)
+        best = np.array(np.unique(keys_of(s.max(axis=1)), return_counts=True))
+        state = Measured(Sums.of(t, z, s), hits, int((z.sum(axis=1) == 0).sum()), 0, best)
         if self.curves:
             coarse = max(0, 8 - (CELLS // self.q).bit_length() + 1)
             keys = (keys_of(s) >> coarse << coarse) + (1 << BITS - 1) + (np.arange(self.q) << BITS)
@@ -269,23 +262,7 @@ def _labels(chosen: BestLabels, z: np.ndarray, s: np.ndarray) -> np.ndarray:
     return out
 
 
-def _encoded(state: Checked) -> bytearray:
-    best = np.array([*state.best.items()], np.int64).reshape(-1, 2)
-    counts = np.array([state.untagged, state.left_out], np.int64)
-    sums = np.frombuffer(bytes(state.sums.encode()), np.uint8)
-    cells, ranks = state.cells, np.asarray(state.ranks)
-    return encode({"sums": sums, "hits": state.hits, "counts": counts, "best": best, "cells": cells, "ranks": ranks})
-
-
-def _decoded(data: bytes) -> Checked:
-    state = decode(data)
-    untagged, left_out = (int(c) for c in state["counts"])
-    best = {int(key): int(count) for key, count in state["best"]}
-    more = np.array(state["cells"]), np.array(state["ranks"])
-    return Checked(Sums.decode(state["sums"].tobytes()), np.array(state["hits"]), untagged, left_out, best, *more)
-
-
-def suggest_threshold(checked: Checked) -> dict[str, Any]:
+def suggest_threshold(checked: Measured) -> dict[str, Any]:
     """Suggest a threshold that labels 90 % of rows: one that a tenth of them stay below at most, in four digits, or as many
     labels as rows have on average."""
     cardinality, exact = int(checked.sums.labels[2].sum()) / max(1, checked.rows), checked.threshold(0.1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 
 import numpy as np
@@ -307,24 +306,6 @@ def test_estimator_selects_what_passed_and_saves_it(spark, frame, tmp_path):
     assert len(loaded.setSelectionMode("numTopFeatures").setNumTopFeatures(4).selectedFeatures) == 4
     with pytest.raises(ParameterError, match="without selectionMode='stability'"):
         _ = loaded.setSelectionMode("stability").selectedFeatures
-
-
-def test_a_model_saved_before_there_were_rules_is_loaded(spark, frame, tmp_path):
-    """Its metadata know none of the newer params, its ranking no further column."""
-    model = spark_mlfs.MIMSelector(numTopFeatures=5, idCol="id", outputCol="kept").fit(frame)
-    assert list(model.ranking.columns) == ["rank", "index", "name", "score", "relevance"]
-    model.write().save(str(tmp_path / "model"))
-    metadata = json.loads(spark.read.text(str(tmp_path / "model" / "metadata")).first()[0])
-    metadata |= {"format": 2}
-    for later in ("checksum", "data"):  # since format 3
-        metadata.pop(later)
-    new = {"fpr", "fdr", "fwe", "combination", "stabilityThreshold", "selectionSeed"}
-    for name in ("paramMap", "defaultParamMap"):
-        metadata[name] = {k: v for k, v in metadata[name].items() if k not in new}
-    text = spark.createDataFrame([(json.dumps(metadata),)], "value string").coalesce(1)
-    text.write.mode("overwrite").text(str(tmp_path / "model" / "metadata"))
-    loaded = spark_mlfs.MultiLabelSelectorModel.load(str(tmp_path / "model"))
-    assert loaded.selectedFeatures == model.selectedFeatures and loaded.getFdr() == 0.05
 
 
 def test_knockoffs_and_stability_as_params(frame):

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from sklearn import metrics as known
 
 from spark_mlfs.scoring import check as checking
-from spark_mlfs.scoring.check import Batches, check, keys_of, overtagged, value_of
+from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, overtagged, value_of
 from spark_mlfs.scoring.scorer import load_scorer
 
 Q, TAGS = 6, [f"t{j}" for j in range(6)]
@@ -94,8 +94,8 @@ def test_a_job_that_spark_gives_up_is_begun_anew(spark, home, monkeypatch):
     frame = spark.createDataFrame(pd.read_json(home / "new.json", lines=True).drop(columns="tags")).withColumn(
         "truth", F.array(F.lit("t1"))
     )
-    once = check(scorer, frame, "truth")
-    real, tries = checking.measured, []
+    once = Check(scorer, "truth").run(frame)
+    real, tries = Check.states, []
 
     class GivenUp:
         def __init__(self, rows):
@@ -107,8 +107,8 @@ def test_a_job_that_spark_gives_up_is_begun_anew(spark, home, monkeypatch):
                 raise RuntimeError("Job aborted: Spark cannot rollback the ResultStage 3 to re-process the input data")
             return self.rows.collect()
 
-    monkeypatch.setattr(checking, "measured", lambda *how: GivenUp(real(*how)))
-    again = check(scorer, frame, "truth")
+    monkeypatch.setattr(Check, "states", lambda *how: GivenUp(real(*how)))
+    again = Check(scorer, "truth").run(frame)
     assert len(tries) == 2 and again.metrics() == once.metrics() and again.rows == 150 == once.rows
 
 
@@ -117,7 +117,7 @@ def test_the_driver_takes_few_histograms_however_many_tasks_there_are(spark, hom
     frame = spark.createDataFrame(pd.read_json(home / "new.json", lines=True).drop(columns="tags"))
     frame = frame.withColumn("truth", F.array(F.lit("t1")))
     monkeypatch.setattr(checking, "collected", lambda rows: taken.append(real(rows)) or taken[-1])
-    one, many = (check(scorer, frame.repartition(parts), "truth", curves=True) for parts in (1, 40))
+    one, many = (Check(scorer, "truth", curves=True).run(frame.repartition(parts)) for parts in (1, 40))
     assert len(taken[0]) == 1 and 1 < len(taken[1]) <= checking.MERGERS < 40
     assert (one.cells == many.cells).all() and (one.ranks == many.ranks).all() and one.metrics() == many.metrics()
 
@@ -162,10 +162,10 @@ def test_keys_keep_the_order_and_stay_below(values):
 def test_the_threshold_is_the_quantile_of_the_best_scores():
     rng = np.random.default_rng(3)
     s, t = rng.normal(size=(500, 4)), (rng.random((500, 4)) < 0.5).astype(float)
-    checked = Batches(4, None).checked(t, (s > 0).astype(float), s)
-    halves = [Batches(4, None).checked(t[i::2], (s[i::2] > 0).astype(float), s[i::2]) for i in (0, 1)]
+    checked = MeasureBatches(4, None).measured(t, (s > 0).astype(float), s)
+    halves = [MeasureBatches(4, None).measured(t[i::2], (s[i::2] > 0).astype(float), s[i::2]) for i in (0, 1)]
     both = halves[0] + halves[1]
-    assert both.metrics() == checked.metrics() and both.best == checked.best and both.untagged == checked.untagged
+    assert both.metrics() == checked.metrics() and (both.best == checked.best).all() and both.untagged == checked.untagged
     for share in (0.0, 0.1, 0.5):
         threshold, exact = checked.threshold(share), np.sort(s.max(axis=1))[int(share * 500)]
         assert (s.max(axis=1) < threshold).mean() <= share and abs(threshold - exact) <= 0.01 * abs(exact) + 1e-9
@@ -222,10 +222,10 @@ def test_curves_are_scikit_learns_at_every_threshold_and_count():
     s = np.round(rng.normal(size=(300, 4)), 2)
     t = (rng.random((300, 4)) < 1 / (1 + np.exp(-s))).astype(float)
     z = (s > 0).astype(float)
-    checked = Batches(4, None, True).checked(t, z, s)
-    pieces = [Batches(4, None, True).checked(t[i::7], z[i::7], s[i::7]) for i in range(7)]
+    checked = MeasureBatches(4, None, True).measured(t, z, s)
+    pieces = [MeasureBatches(4, None, True).measured(t[i::7], z[i::7], s[i::7]) for i in range(7)]
     for order in (pieces, pieces[::-1]):  # the same however rows are parted, and through their bytes
-        both = checking._total(checking._decoded(bytes(checking._encoded(piece))) for piece in order)
+        both = checking.added(checking.Measured.decode(bytes(piece.encode())) for piece in order)
         assert (both.cells == checked.cells).all() and (both.ranks == checked.ranks).all()
     ranks = np.argsort(np.argsort(-s, axis=1, kind="stable"), axis=1)
     for label in (None, 2):
@@ -241,7 +241,7 @@ def test_curves_are_scikit_learns_at_every_threshold_and_count():
 def test_more_labels_have_coarser_curves():
     rng = np.random.default_rng(6)
     s, t = rng.normal(size=(200, 3000)), (rng.random((200, 3000)) < 0.1).astype(float)
-    checked = Batches(3000, None, True).checked(t, (s > 0).astype(float), s)
+    checked = MeasureBatches(3000, None, True).measured(t, (s > 0).astype(float), s)
     assert checked.cells.shape[1] < 3000 * 70 and checked.cells[1].sum() == s.size and checked.ranks.shape == (2, 20, 3000)
     for threshold, *found in checked.by_threshold()[:, ::20].T:
         assert found == pytest.approx(rates(t, s >= threshold), abs=1e-12)

@@ -16,6 +16,7 @@ from spark_mlfs.adapters.arrays import SELECTION as OF_ARRAYS
 from spark_mlfs.cli.command import parser
 from spark_mlfs.cli.config import RunConfig, configure
 from spark_mlfs.errors import ParameterError, RenamedNotice, camel
+from spark_mlfs.ml.persistence import checksum
 from spark_mlfs.ml.selectors import SelectorEstimator
 from spark_mlfs.select.modes import KEYS
 
@@ -122,10 +123,10 @@ def test_former_params(spark, tmp_path):
     assert general.getMethodParams() == {"label_coding": "lp"}
     selector.setLabelCoding("lp").write().save(f"file://{tmp_path}/saved")
     (part,) = (tmp_path / "saved" / "metadata").glob("part-*")
-    saved = json.loads(part.read_text()) | {"format": 2}
-    saved.pop("checksum")  # since format 3
+    saved = json.loads(part.read_text())
     for which in ("paramMap", "defaultParamMap"):
         saved[which] = {("labels" if k == "labelCoding" else k): v for k, v in saved[which].items()}
+    saved["checksum"] = checksum(saved)
     (tmp_path / "former" / "metadata").mkdir(parents=True)
     (tmp_path / "former" / "metadata" / "part-00000.txt").write_text(json.dumps(saved))
     assert spark_mlfs.JMISelector.load(f"file://{tmp_path}/former").getLabelCoding() == "lp"

@@ -1,8 +1,6 @@
-"""The kept features stand in one order: transform, names, metadata; as ranked or as in the data; and in models saved before."""
+"""The kept features stand in one order: transform, names, metadata; as ranked or as in the data."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import pandas as pd
@@ -11,7 +9,6 @@ from pyspark.ml.functions import vector_to_array
 
 import spark_mlfs
 from spark_mlfs import cli
-from spark_mlfs.ml.persistence import load_ranking
 from spark_mlfs.schema import attribute_names, with_names
 from spark_mlfs.testing import example, frame_of
 
@@ -75,24 +72,3 @@ def test_transform_writes_columns_under_their_names(spark, tmp_path):
         want = best if flags else sorted(best, key=lambda name: int(name[1:]))
         assert list(found.columns)[1:5] == want and best != sorted(best, key=lambda name: int(name[1:]))
         assert np.array_equal(found[want].to_numpy(), table[want].to_numpy())
-
-
-def test_a_ranking_saved_when_a_score_was_a_place(spark, frame, model, tmp_path):
-    """Format 1: transform as it was, the gains in place of the places; the estimator, too."""
-    path = str(tmp_path / "model")
-    model.write().save(path)
-    metadata = json.loads(spark.read.text(f"{path}/metadata").first()[0]) | {"format": 1}
-    metadata["defaultParamMap"].pop("order")
-    for later in ("checksum", "data"):  # since format 3
-        metadata.pop(later)
-    spark.createDataFrame([(json.dumps(metadata),)], "value string").coalesce(1).write.mode("overwrite").text(f"{path}/metadata")
-    old = model.ranking.drop(columns="relevance").assign(score=np.arange(len(NAMES), 0, -1.0))
-    spark.createDataFrame(old).coalesce(1).write.mode("overwrite").parquet(f"{path}/data")
-    loaded = spark_mlfs.MultiLabelSelectorModel.load(path)
-    values, names = columns_of(loaded, frame)
-    assert names == loaded.selectedFeatureNames == [NAMES[j] for j in sorted(model.selectedFeatures)]
-    assert np.array_equal(values, X[:, sorted(model.selectedFeatures)])
-    pd.testing.assert_series_equal(loaded.ranking["score"], model.ranking["score"])
-    assert loaded.ranking["relevance"].isna().all()
-    of_others = load_ranking(spark, f"{path}/data")
-    assert (of_others["score"] == of_others["relevance"]).all()  # of a method that is not greedy

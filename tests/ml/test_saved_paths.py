@@ -13,7 +13,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 
 import spark_mlfs
 from spark_mlfs.methods.mim import MIM
-from spark_mlfs.ml.persistence import class_path
+from spark_mlfs.ml.persistence import checksum, class_path
 from spark_mlfs.ml.selectors import SELECTORS
 
 
@@ -78,8 +78,8 @@ def test_paths_from_before_a_move_load(spark, fitted, tmp_path, number, old):
         path = str(tmp_path / type(stage).__name__)
         stage.save(path)
         (text,) = spark.read.text(f"{path}/metadata").first()
-        metadata = json.loads(text) | {"class": f"{old}.{type(stage).__name__}", "format": 2}
-        del metadata["checksum"]
+        metadata = json.loads(text) | {"class": f"{old}.{type(stage).__name__}"}
+        metadata["checksum"] = checksum(metadata)
         schema = StructType([StructField("value", StringType())])
         spark.createDataFrame([(json.dumps(metadata),)], schema).coalesce(1).write.mode("overwrite").text(f"{path}/metadata")
         loaded = type(stage).load(path)
