@@ -49,8 +49,8 @@ def three_way_cost(frame, picks, repeat):
     """Bare cost of the three-way tables N(f = v, s = w, label) of the picks: `np.bincount` per feature over (row, label) pairs,
     and the library's own kernel in one process without Spark."""
     from spark_mlfs.blocks.coding import code_block, plan_coding
-    from spark_mlfs.statistics.contingency import PairInformation, TwoWay, counts_of
-    from spark_mlfs.statistics.targets import Labels, groups_of
+    from spark_mlfs.statistics.contingency import TwoWay, counts_of
+    from spark_mlfs.statistics.targets import Crossed, Labels, groups_of
 
     block, profile = local(frame)
     coding = plan_coding(profile, 5, "width")
@@ -81,7 +81,7 @@ def three_way_cost(frame, picks, repeat):
 
     def own():
         for s in some:
-            PairInformation(coding, target, (s,), (int(common[s]),), None, None).partial(coded, profile)
+            TwoWay(coding, Crossed(target, coding, s, int(common[s]))).partial(coded, profile)
 
     scale = len(picks) / max(1, len(some))
     return {"bare bincount cpu": round(bare(repeat, plain) * scale, 2), "own kernel cpu": round(bare(repeat, own) * scale, 2)}

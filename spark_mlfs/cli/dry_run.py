@@ -81,10 +81,10 @@ def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, la
     if screen is not None:
         requests = [Request.of_filter(screen, requests[0].extras)]
     engine = SizingEngine(profile)
-    known = list({s.key(): s for s in Solve(tuple(requests)).needs(engine)}.values())
+    known = [*engine.computed(Solve(tuple(requests)).needs(engine)).values()]
     states: dict[str, int] = {}
     for statistic in known:
-        states[type(statistic).__name__] = max(states.get(type(statistic).__name__, 0), engine._held(statistic))
+        states[statistic.name] = max(states.get(statistic.name, 0), engine._held(statistic))
     together = engine.bytes_in_one_process(known, [engine._held(s) for s in known])
     pairs = max((r.implementation.pairs(profile, r.parameters) for r in requests), default=0)
     small = profile.size <= Budgets.small and pairs <= MANY_PAIRS and together <= config.run.worker_bytes

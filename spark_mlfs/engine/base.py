@@ -11,7 +11,7 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,7 +26,7 @@ from ..blocks.coding import Coding, inner_edges, plan_coding
 from ..blocks.profile import Profile
 from ..errors import ON_THE_DRIVER, ONE_WORKER, BudgetError, ParameterError, WorkerBudgetError, beyond, setting
 from ..kernels.information import CountLogs
-from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
+from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureShardedStatistic, PerFeatureStatistic, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
 
@@ -34,6 +34,7 @@ FEWER_NUMBERS = (
     f"lower {setting('num_bins')} where bins are counted, or screen the features first ({setting('screen', 'chi2:5000')})"
 )
 DIRECT_BYTES = 64 << 20  # states of all tasks together that go straight to the driver
+COUNT_COPIES = 5  # of counts in one process: what they, their cells laid out for links, and a pick's own counts take together
 SHARDED_SHARES, SHARD_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece of a state takes that is finished apart, at most
 CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
 
@@ -151,20 +152,56 @@ class Engine:
     def run(self, *statistics: Statistic, keep: bool = True) -> list[Any]:
         """The results of the statistics, in order; those that are not known share one scan. Without `keep` new results are not
         kept: nobody asks for them twice."""
-        fresh = {s.key(): s for s in statistics if s.key() not in self._results}
+        fresh = self.computed(statistics)
         for statistic in fresh.values():
-            if not statistic.weighted:
-                self.unweighted(type(statistic).__name__)
+            if not statistic.takes_weights():
+                self.unweighted(statistic.name)
             if self.profile.graded and not statistic.takes_grades():
                 raise ParameterError(
-                    f"{type(statistic).__name__} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, or choose a "
+                    f"{statistic.name} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, or choose a "
                     "method of moments, such as ridge"
                 )
-        computed = self._compute(fresh) if fresh else {}
-        if keep:
-            self._results.update(computed)
-            self.kept_bytes += sum(0 if s.sharded else s.state_bytes(self.profile) for s in fresh.values())
-        return [computed[key] if (key := s.key()) in computed else self._results[key] for s in statistics]
+        asked = {s.key(): s for s in statistics}
+        results = self._results | (self._compute(fresh) if fresh else {})
+        for key, statistic in asked.items():
+            if isinstance(statistic, FeatureNumbers) and key not in results:
+                results[key] = statistic.reduced([results[part.key()] for part in statistic.parts])
+        for key, statistic in (asked | fresh).items():
+            lasts = keep if key in asked else not getattr(statistic, "asked_once", False)
+            if lasts and key not in self._results:
+                self._results[key] = results[key]
+                if key in fresh and not isinstance(statistic, FeatureShardedStatistic):
+                    self.kept_bytes += statistic.state_bytes(self.profile)
+        return [results[s.key()] for s in statistics]
+
+    def computed(self, statistics: Iterable[Statistic]) -> dict[Hashable, Statistic]:
+        """What is computed for these statistics, by its key: those that are not known; of numbers the parts that they are made
+        of, where their states may be brought together."""
+        wanted = {s.key(): s for s in statistics if s.key() not in self._results}
+        out = {key: s for key, s in wanted.items() if not isinstance(s, FeatureNumbers)}
+        for key, statistic in wanted.items():
+            if isinstance(statistic, FeatureNumbers):
+                parts = {part.key(): part for part in statistic.parts if part.key() not in self._results | out}
+                beside = sum(map(self._held, out.values()))
+                out |= parts if all(self.gathers(part, beside) for part in parts.values()) else {key: statistic}
+        return out
+
+    def gathers(self, statistic: PerFeatureStatistic, beside: int = 0) -> bool:
+        """Whether whole states of a statistic are brought together, with `beside` bytes of others; else numbers of it are
+        finished range by range of features, where they are counted."""
+        if statistic.key() in self._results or not statistic.shardable(self.profile):
+            return True
+        size = statistic.state_bytes(self.profile)
+        if self.in_one_process:
+            return self.bytes_in_one_process([statistic], []) + COUNT_COPIES * size + beside <= self.budgets.worker
+        return size <= min(statistic.gathered_bytes, self.budgets.worker // 8, self.budgets.driver // 4)
+
+    def holds(self, numbers: FeatureNumbers) -> bool:
+        """Whether one request for these numbers is within the budgets."""
+        fresh = self.computed([numbers])
+        if numbers.key() in fresh:
+            return numbers.least_bytes(self.profile) <= self.budgets.worker // 8
+        return sum(s.state_bytes(self.profile) for s in fresh.values()) <= min(self.budgets.driver, self.budgets.worker)
 
     def unweighted(self, what: str) -> None:
         """`ParameterError` where rows have weights, which `what` cannot take."""
@@ -187,7 +224,7 @@ class Engine:
         if largest > self.budgets.worker // 4:
             error = WorkerBudgetError if self.in_one_process else BudgetError
             raise error(
-                f"{type(statistic).__name__} over {self.num_features} features needs {-(-largest >> 20)} MB in {ONE_WORKER} "
+                f"{statistic.name} over {self.num_features} features needs {-(-largest >> 20)} MB in {ONE_WORKER} "
                 f"for a few of them, more than a quarter of {setting('worker_bytes', self.budgets.worker >> 20, 'MB')}: raise "
                 f"{setting('worker_bytes')}, {FEWER_NUMBERS}"
             )
@@ -204,7 +241,7 @@ class Engine:
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.budgets.driver:
                 raise BudgetError(
-                    f"{type(statistic).__name__} over {self.num_features} features needs "
+                    f"{statistic.name} over {self.num_features} features needs "
                     f"{beyond(size, 'driver_bytes', self.budgets.driver, ON_THE_DRIVER)}, {FEWER_NUMBERS}"
                 )
 
@@ -224,7 +261,8 @@ class Engine:
     def _held(self, statistic: Statistic) -> int:
         """The bytes of a state that one process holds at once at most."""
         size = statistic.state_bytes(self.profile)
-        return min(size, max(1, self.budgets.worker // SHARDED_SHARES * 4)) if statistic.sharded else size
+        sharded = isinstance(statistic, FeatureShardedStatistic)
+        return min(size, max(1, self.budgets.worker // SHARDED_SHARES * 4)) if sharded else size
 
     def bytes_in_one_process(self, statistics: list[Statistic], sizes: list[int]) -> int:
         """Bytes that the rows, their codes, what is kept and the states take together in one process at most."""

@@ -35,6 +35,8 @@ def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
 class SizingEngine(Engine):
     """Knows the profile only: what a run will ask for first can be sized before it starts."""
 
+    in_one_process = True
+
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
         low, high = (ends[self.profile.varying][:, None] for ends in (self.profile.low, self.profile.high))
         return low + (high - low) * shares  # any edges: sizes do not depend on them
@@ -42,7 +44,7 @@ class SizingEngine(Engine):
     def fits(self, statistics: list[Statistic]) -> bool:
         """Whether one process may hold the rows and these statistics; what grows with the labelsets is left to a process that
         can count them."""
-        statistics = [s for s in statistics if not s.by_labelset]
+        statistics = [s for s in self.computed(statistics).values() if not s.by_labelset]
         return self.bytes_in_one_process(statistics, [self._held(s) for s in statistics]) <= self.budgets.worker
 
 
@@ -86,7 +88,7 @@ class LocalEngine(Engine):
         self._fit_driver([s for s, _ in there], [size for _, size in there])
         size = self.bytes_in_one_process(statistics, sizes)
         if size > self.budgets.worker:
-            largest = type(statistics[int(np.argmax(sizes))]).__name__
+            largest = statistics[int(np.argmax(sizes))].name
             raise WorkerBudgetError(
                 f"{largest} over {self.num_features} features and {self.profile.n} rows needs "
                 f"{beyond(size, 'worker_bytes', self.budgets.worker, f'in {ONE_WORKER}')}, {FEWER_NUMBERS}"

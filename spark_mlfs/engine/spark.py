@@ -128,7 +128,8 @@ class SparkEngine(Engine):
         jobs: dict[tuple[Layout, bool], tuple[DataFrame, list[tuple[Hashable, Statistic]]]] = {}
         for key, statistic in statistics.items():
             layout, frame = self._frame(statistic)
-            jobs.setdefault((layout, statistic.sharded), (frame, []))[1].append((key, statistic))
+            sharded = isinstance(statistic, FeatureShardedStatistic)
+            jobs.setdefault((layout, sharded), (frame, []))[1].append((key, statistic))
         out: dict[Hashable, Any] = {}
         for (layout, sharded), (frame, members) in jobs.items():
             shuffled = self.packed.shuffled or layout[0] == "cells"
@@ -146,7 +147,7 @@ class SparkEngine(Engine):
         for statistic, size in zip(statistics, sizes, strict=True):
             if size > self.budgets.worker:
                 raise BudgetError(
-                    f"{type(statistic).__name__} over {self.num_features} features needs "
+                    f"{statistic.name} over {self.num_features} features needs "
                     f"{beyond(size, 'worker_bytes', self.budgets.worker, 'in a worker process')}, {FEWER_NUMBERS}"
                 )
         return sizes

@@ -31,7 +31,6 @@ import scipy.sparse as sp
 
 from ..blocks.block import Block, concatenate
 from ..blocks.codec import State, decode, envelope
-from ..blocks.coding import CodedBlock
 from ..blocks.profile import Profile
 from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
@@ -43,6 +42,7 @@ from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments
 from ..statistics.neighbours import Geometry, geometry_of
 from ..statistics.sample import rows_bytes
+from ..statistics.targets import SomeLabels
 from .base import Extractor
 from .mddm import SCALING
 
@@ -77,23 +77,6 @@ def sides(block: Block, clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, 
         have = np.zeros(block.n, bool)
         have[rows[first:last]] = True
         yield cluster, np.flatnonzero(have if cluster.side else ~have)
-
-
-@dataclass(frozen=True)
-class KnownRowsTogether:
-    """One group of all rows whose labels are all known, for `GroupMoments`."""
-
-    size: int = 1
-
-    def key(self) -> Hashable:
-        return "everything known"
-
-    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
-        rows = np.arange(block.n) if block.complete is None else np.flatnonzero(block.complete)
-        return rows, np.zeros(len(rows), np.int64)
-
-    def bounds(self, profile: Profile) -> tuple[int, int]:
-        return 1, profile.nonzero
 
 
 def clusters_of(positive: np.ndarray, n: int, ratio: float) -> list[Cluster]:
@@ -249,7 +232,7 @@ class LIFT(Extractor):
     )
 
     def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
-        (moments,) = engine.run(GroupMoments(KnownRowsTogether()))
+        (moments,) = engine.run(GroupMoments(SomeLabels((), only_known=True)))
         geometry = geometry_of(engine, moments, p["scaling"])
         clusters = clusters_of(engine.profile.positive, int(moments.count.sum()), p["ratio"])
         count = sum(cluster.count for cluster in clusters)

@@ -28,12 +28,12 @@ from ..params import Choice, Parameter
 from ..statistics.contingency import Counts
 from ..statistics.targets import NOISE_BITS, Labels, Target
 from .base import Scores
-from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod, dense_parts, stored_parts
+from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod, Reduction, dense_parts, stored_parts
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 @dataclass(frozen=True)
-class ChiSquare:
+class ChiSquare(Reduction):
     """χ² against each label, the labels combined by `aggregate`, or against the class."""
 
     target: Target

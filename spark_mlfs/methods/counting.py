@@ -17,18 +17,8 @@ from ..kernels import information as info
 from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints, forward
-from ..statistics.base import Statistic, cuts
-from ..statistics.contingency import (
-    CHUNK_BYTES,
-    Counts,
-    LabelPairNumbers,
-    PairInformation,
-    PairNumbers,
-    Reduction,
-    TwoWay,
-    TwoWayNumbers,
-    group_totals,
-)
+from ..statistics.base import FeatureNumbers, Reduction, Statistic, cuts
+from ..statistics.contingency import CHUNK_BYTES, Counts, TwoWay, label_pair_counts, pair_counts
 from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target, finish_key
@@ -49,8 +39,6 @@ LABELS = Parameter(
 )
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 
-WIDE_BYTES = 32 << 20  # of two-way counts that are brought together
-LINK_COPIES = 5  # of two-way counts: what they, their cells laid out for links, and a pick's own counts take together
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
 
@@ -68,7 +56,7 @@ def known_labelsets(engine: Engine) -> Labelsets:
 
 
 @dataclass(frozen=True)
-class Relevance:
+class Relevance(Reduction):
     """R(f): the sum of I(f; Y_l) over the labels, by their weights, or I(f; class), of groups that are a `target`'s. Where the
     labels are plain the sum is exact, and sparse counts are not made dense. Plug-in values are clipped at 0."""
 
@@ -123,16 +111,12 @@ class Counting:
     def __init__(self, engine: Engine, p: Mapping[str, Any], target: Target | None = None, rows: int | None = None) -> None:
         self.engine, self.p = engine, p
         self.coding = engine.coding(p["num_bins"], p["binning"])
-        self.totals: np.ndarray | None = None
         if p.get("label_coding") == "lp":
             refuse_with_labelsets(p)
         if target is None and p.get("label_coding") == "lp":
             sets = known_labelsets(engine)
-            target, rows = Classes(sets.hashes), int(sets.counts.sum())
-            self.totals = sets.counts.astype(np.int64)
+            target, rows = Classes(sets.hashes, sets.counts), int(sets.counts.sum())
         self.target = target if target is not None else labels_of(engine, p)
-        if self.totals is None:
-            self.totals = group_totals(self.target, engine.profile)
         correction = p.get("bias_correction", "none")
         if correction != "none" and engine.profile.weight_unit < 1:
             engine.unweighted(f"bias_correction={correction!r}, which counts rows, takes weights that are whole numbers; else it")
@@ -142,38 +126,17 @@ class Counting:
         self.logs = info.CountLogs(rows or units, 8 * (engine.profile.q + 2), correction)
         self.correction = correction
 
-    @cached_property
+    @property
     def two_way(self) -> Counts:
         return self.engine.run(TwoWay(self.coding, self.target))[0]
 
-    @cached_property
-    def wide(self) -> bool:
-        """Whether the two-way counts are too many to be brought together: numbers of them are finished where they are counted."""
-        wanted = TwoWay(self.coding, self.target)
-        return self.totals is not None and wanted.state_bytes(self.engine.profile) > self._limit
-
-    @property
-    def _kept_for_links(self) -> bool:
-        """Whether wide two-way counts are kept where all rows are: links of every pick ask for them."""
-        size = LINK_COPIES * TwoWay(self.coding, self.target).state_bytes(self.engine.profile)
-        return self.engine.in_one_process and size <= self.engine.budgets.worker
-
-    @property
-    def _limit(self) -> int:
-        """Bytes of counts that are brought together."""
-        return min(WIDE_BYTES, self.engine.budgets.worker // 8, self.engine.budgets.driver // 4)
-
-    def wanted(self, reduction: Reduction) -> Statistic:
+    def wanted(self, reduction: Reduction) -> FeatureNumbers:
         """The statistic that `numbers` asks for."""
-        if self.wide:
-            assert self.totals is not None
-            return TwoWayNumbers(self.coding, self.target, self.totals, reduction)
-        return TwoWay(self.coding, self.target)
+        return FeatureNumbers((TwoWay(self.coding, self.target),), reduction)
 
     def numbers(self, reduction: Reduction) -> np.ndarray:
         """(k, v) what `reduction` makes of the two-way counts."""
-        (found,) = self.engine.run(self.wanted(reduction))
-        return found if self.wide else np.atleast_2d(reduction(found))
+        return self.engine.run(self.wanted(reduction))[0]
 
     @cached_property
     def relevance(self) -> np.ndarray:
@@ -183,7 +146,9 @@ class Counting:
     def joint_counts(self, groups: Sequence[tuple[int, ...]]) -> list[JointCounts]:
         """Counts of the joint values of groups of features: one statistic, or several where one would take too many bytes."""
         wanted = JointCounts(self.coding, self.target, tuple(groups))
-        edges = cuts(wanted.bytes_of(self.engine.profile), self._limit)
+        engine = self.engine
+        limit = min(TwoWay.gathered_bytes, engine.budgets.worker // 8, engine.budgets.driver // 4)
+        edges = cuts(wanted.bytes_of(engine.profile), limit)
         return [replace(wanted, families=wanted.families[a:z]) for a, z in itertools.pairwise(edges)]
 
     def joint_relevance(self, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
@@ -205,10 +170,11 @@ class Counting:
         """(v,) H(f)."""
         return info.entropy(self.logs, self._all_rows.codes())
 
-    @property
+    @cached_property
     def _all_rows(self) -> Counts:
-        """Counts of which group 0 is all rows."""
-        return self.engine.run(TwoWay(self.coding, Everything()))[0] if self.wide else self.two_way
+        """Counts of which group 0 is all rows: the two-way counts, where they are brought together."""
+        whole = TwoWay(self.coding, self.target)
+        return self.engine.run(whole if self.engine.gathers(whole) else TwoWay(self.coding, Everything()))[0]
 
     @cached_property
     def _commonest(self) -> np.ndarray:
@@ -216,25 +182,13 @@ class Counting:
 
     def links(self, features: list[int], target: Target | None = None) -> dict[int, np.ndarray]:
         """{s: (2, v)} Σ_l I(f; Y_l | s) and I(f; s), one request for all of `features` if their counts fit the budgets."""
-        commonest = tuple(int(self._commonest[s]) for s in features)
-        engine, goal = self.engine, target or self.target
-        wanted = PairInformation(self.coding, goal, tuple(features), commonest, self.logs, None)
-        totals = self.totals if target is None else group_totals(target, engine.profile)
-        large = wanted.state_bytes(engine.profile) > self._limit * len(features)
-        if totals is not None and (large or (target is None and self.wide and not self._kept_for_links)):
-            ended = PairNumbers(self.coding, goal, tuple(features), commonest, self.logs, totals)
-            if len(features) > 1 and ended.least_bytes(engine.profile) > engine.budgets.worker // 8:
-                half = len(features) // 2
-                return {**self.links(features[:half], target), **self.links(features[half:], target)}
-            (numbers,) = engine.run(ended, keep=False)
-            return {s: numbers[2 * index : 2 * index + 2] for index, s in enumerate(features)}
-        (wanted.two_way,) = engine.run(TwoWay(self.coding, goal))
-        if len(features) > 1:
-            most = min(engine.budgets.driver, engine.budgets.worker)
-            if wanted.state_bytes(engine.profile) > most:
-                half = len(features) // 2
-                return {**self.links(features[:half], target), **self.links(features[half:], target)}
-        return engine.run(wanted, keep=False)[0]
+        commonest = [int(self._commonest[s]) for s in features]
+        wanted = pair_counts(self.coding, target or self.target, features, commonest, self.logs)
+        if len(features) > 1 and not self.engine.holds(wanted):
+            half = len(features) // 2
+            return {**self.links(features[:half], target), **self.links(features[half:], target)}
+        (numbers,) = self.engine.run(wanted, keep=False)
+        return {s: numbers[2 * index : 2 * index + 2] for index, s in enumerate(features)}
 
     def label_pairs(self, labels: tuple[int, ...]) -> np.ndarray:
         """(2, v) over pairs a < b of `labels`: Σ co(f, a, b), and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)]."""
@@ -252,7 +206,7 @@ class Counting:
                 "mim, jmi, d2f or mdmr: they pair none"
             )
         profile = self.engine.profile
-        wanted = LabelPairNumbers(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)
+        wanted = label_pair_counts(self.coding, target, profile.has_unknown, 8 * (profile.q + 2), self.correction)
         return self.engine.run(wanted, keep=False)[0]
 
     def select(self, criterion: Criterion, count: int, terms: PickConstraints) -> Scores:

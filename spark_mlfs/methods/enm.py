@@ -24,12 +24,12 @@ from ..kernels import information as info
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels, finish_key
 from .base import Scores
-from .counting import COUNTING, Counting, CountingMethod, dense_parts, stored_parts
+from .counting import COUNTING, Counting, CountingMethod, Reduction, dense_parts, stored_parts
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 @dataclass(frozen=True)
-class InformationNorm:
+class InformationNorm(Reduction):
     """‖(√w_l I(f; Y_l))_l‖₂, w_l = 1 but for weighted labels."""
 
     target: Labels

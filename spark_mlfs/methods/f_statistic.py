@@ -24,21 +24,25 @@ import numpy as np
 
 from ..engine.base import Engine
 from ..solvers.scatter import floored_ratio, overlapping_scatter, stored_scatter
-from ..statistics.base import Statistic
-from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, label_units, thin
-from ..statistics.targets import Labels
+from ..statistics.base import FeatureNumbers, Reduction, Statistic
+from ..statistics.moments import Moments, PairMoments, label_moments
 from .base import Method, Scores
 
 
 @dataclass(frozen=True)
-class BetweenWithin:
-    """Sb and Sw of sparse features."""
+class BetweenWithin(Reduction):
+    """Sb and Sw over `q` labels."""
+
+    q: int
 
     def key(self) -> Hashable:
         return "scatter"
 
-    def __call__(self, moments: PairMoments) -> np.ndarray:
-        return np.stack(stored_scatter(moments.rows.positive, moments))
+    def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
+        if isinstance(moments, PairMoments):
+            return np.stack(stored_scatter(moments.rows.positive, moments))
+        part = slice(1, 1 + self.q)  # group 0 is all rows
+        return np.stack(overlapping_scatter(moments.count[part], moments.total[part], moments.square[part]))
 
 
 class FStatistic(Method):
@@ -53,17 +57,10 @@ class FStatistic(Method):
     graded = True
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
-        if thin(engine.profile):
-            return [MomentsNumbers(Labels(engine.profile.q), label_units(engine.profile), BetweenWithin())]
-        return [GroupMoments(engine.labels())]
+        return [FeatureNumbers((label_moments(engine.profile, engine.labels()),), BetweenWithin(engine.profile.q))]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        (found,) = engine.run(*self.needs(engine, p))
+        ((between, within),) = engine.run(*self.needs(engine, p))
         q = engine.profile.q
-        if thin(engine.profile):
-            between, within = found
-        else:
-            part = slice(1, 1 + q)  # group 0 is all rows
-            between, within = overlapping_scatter(found.count[part], found.total[part], found.square[part])
         factor = max(engine.profile.total * engine.profile.weight_unit - q, 1) / max(q - 1, 1)
         return Scores(factor * floored_ratio(between, within))

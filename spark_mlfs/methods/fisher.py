@@ -28,31 +28,75 @@ import numpy as np
 from ..engine.base import Engine
 from ..params import Choice, Parameter
 from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter, stored_scatter, stored_two_class_ratio
-from ..statistics.base import Statistic
+from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.labelsets import LabelsetCounts
-from ..statistics.moments import GroupMoments, MomentsNumbers, PairMoments, known_range, label_units, thin
-from ..statistics.targets import Classes, Labels
+from ..statistics.moments import GroupMoments, Moments, PairMoments, known_range, label_moments, thin
+from ..statistics.targets import Classes
 from .base import Method, Scores
 from .counting import known_labelsets
 from .labels import LABEL_WEIGHTS, label_weights, refuse_with_labelsets
 
 
 @dataclass(frozen=True)
-class StoredFisher:
-    """Score of sparse features, and whether they vary."""
+class FisherScores(Reduction):
+    """Score, and whether the feature varies where it is scored; under "lp" of the `varying` features alone. `watch` the labels
+    that some rows do not know, `weights` (q,) how much each counts."""
 
     labels: str
+    watch: tuple[int, ...] = ()
+    weights: np.ndarray | None = None
+    varying: np.ndarray | None = None
 
     def key(self) -> Hashable:
-        return "fisher", self.labels
+        return "fisher", self.labels, None if self.weights is None else self.weights.tobytes()
 
-    def __call__(self, moments: PairMoments) -> np.ndarray:
+    def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
+        if isinstance(moments, PairMoments):
+            return self._of_stored(moments)
+        if self.labels == "br":
+            return self._of_each(moments)
+        out = np.ones((2, moments.total.shape[1]))
+        if self.labels == "lp":
+            some = self.varying
+            out[0, some] = floored_ratio(*class_scatter(moments.count, moments.total[:, some], moments.square[:, some]))
+            return out
+        part = slice(1, len(moments.count) - len(self.watch))  # group 0 is all rows
+        mean = moments.total[0] / moments.count[0]
+        out[0] = floored_ratio(*overlapping_scatter(moments.count[part], moments.total[part], moments.square[part], mean))
+        return out
+
+    def _of_stored(self, moments: PairMoments) -> np.ndarray:
         rows = moments.rows
         if self.labels == "br":
             return np.stack(stored_two_class_ratio(moments, rows.positive, rows.case, rows.distinct, rows.labels, rows.n))
         centre = moments.all_total / rows.n if self.labels == "overlap" else None
         scores = floored_ratio(*stored_scatter(rows.positive, moments, centre))
         return np.stack([scores, np.ones(moments.count)])
+
+    def _of_each(self, m: Moments) -> np.ndarray:
+        """Of every label by itself, and the mean."""
+        q, watch = len(m.count) - 1 - len(self.watch), list(self.watch)
+        rows, total, square = (np.repeat(each[:1], q, axis=0) for each in (m.count, m.total, m.square))
+        for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
+            all_[watch] -= each[1 + q :]
+        ratios, used, varies = [], [], np.zeros(m.total.shape[1], bool)
+        for label in range(q):
+            n = np.array([m.count[1 + label], rows[label] - m.count[1 + label]])
+            if n.min() == 0:
+                continue
+            sums = np.stack([m.total[1 + label], total[label] - m.total[1 + label]])
+            squares = np.stack([m.square[1 + label], square[label] - m.square[1 + label]])
+            between, within = class_scatter(n, sums, squares)
+            varies |= between + within > 0
+            ratios.append(floored_ratio(between, within))
+            used.append(label)
+        if not ratios:  # no label takes both values
+            return np.zeros((2, len(varies)))
+        if self.weights is None:
+            return np.stack([np.mean(ratios, axis=0), varies])
+        weights = self.weights[used]
+        mean = (np.array(ratios) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
+        return np.stack([mean, varies])
 
 
 class Fisher(Method):
@@ -80,56 +124,21 @@ class Fisher(Method):
             refuse_with_labelsets(p)
         if p["label_coding"] == "lp":
             return [LabelsetCounts()]
-        profile, single = engine.profile, p["label_coding"] == "br"
-        if thin(profile) and not (single and (profile.has_unknown or p["label_weights"] != "uniform")):
-            return [MomentsNumbers(Labels(profile.q), label_units(profile), StoredFisher(p["label_coding"]))]
-        return [GroupMoments(engine.labels())]
+        profile, weights = engine.profile, label_weights(engine.profile, p) if p["label_coding"] == "br" else None
+        alone = p["label_coding"] == "br" and (profile.has_unknown or p["label_weights"] != "uniform")
+        moments = label_moments(profile, engine.labels(), watched=alone)
+        return [FeatureNumbers((moments,), FisherScores(p["label_coding"], engine.labels().watch, weights))]
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
         if p["label_coding"] == "lp":
             sets = known_labelsets(engine)
             low, high = known_range(engine)
             varying = np.flatnonzero(high > low)
-            if thin(engine.profile):
-                (found,) = engine.run(MomentsNumbers(Classes(sets.hashes), sets.counts, StoredFisher("lp")))
-                return Scores.of_varying(found[0][varying], varying, engine.num_features)
-            (m,) = engine.run(GroupMoments(Classes(sets.hashes)))
-            scores = floored_ratio(*class_scatter(m.count, m.total[:, varying], m.square[:, varying]))
-            return Scores.of_varying(scores, varying, engine.num_features)
-        (statistic,) = self.needs(engine, p)
-        (m,) = engine.run(statistic)
-        if statistic.sharded:
-            varying = np.flatnonzero(m[1])
-            if not len(varying):  # no label takes both values
-                return Scores(np.zeros(engine.num_features))
-            return Scores.of_varying(m[0][varying], varying, engine.num_features)
-        q = engine.profile.q
-        part = slice(1, 1 + q)
-        if p["label_coding"] == "overlap":
-            mean = m.total[0] / m.count[0]
-            return Scores(floored_ratio(*overlapping_scatter(m.count[part], m.total[part], m.square[part], mean)))
-        rows, total, square = (np.repeat(each[:1], q, axis=0) for each in (m.count, m.total, m.square))
-        watch = list(engine.labels().watch)
-        for all_, each in ((rows, m.count), (total, m.total), (square, m.square)):
-            all_[watch] -= each[1 + q :]
-        ratios, used, varies = [], [], np.zeros(engine.num_features, bool)
-        for label in range(q):
-            n = np.array([m.count[1 + label], rows[label] - m.count[1 + label]])
-            if n.min() == 0:
-                continue
-            sums = np.stack([m.total[1 + label], total[label] - m.total[1 + label]])
-            squares = np.stack([m.square[1 + label], square[label] - m.square[1 + label]])
-            between, within = class_scatter(n, sums, squares)
-            varies |= between + within > 0
-            ratios.append(floored_ratio(between, within))
-            used.append(label)
-        if not ratios:  # no label takes both values
-            return Scores(np.zeros(engine.num_features))
+            moments = GroupMoments(Classes(sets.hashes, sets.counts), thin(engine.profile))
+            (numbers,) = engine.run(FeatureNumbers((moments,), FisherScores("lp", varying=varying)))
+            return Scores.of_varying(numbers[0][varying], varying, engine.num_features)
+        ((scores, varies),) = engine.run(*self.needs(engine, p))
         varying = np.flatnonzero(varies)
-        weights = label_weights(engine.profile, p)
-        if weights is None:
-            mean = np.mean(ratios, axis=0)
-        else:
-            weights = weights[used]
-            mean = (np.array(ratios) * weights[:, None]).sum(axis=0) / max(float(weights.sum()), np.finfo(float).tiny)
-        return Scores.of_varying(mean[varying], varying, engine.num_features)
+        if not len(varying):  # no label takes both values
+            return Scores(np.zeros(engine.num_features))
+        return Scores.of_varying(scores[varying], varying, engine.num_features)

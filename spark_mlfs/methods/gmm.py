@@ -26,13 +26,13 @@ from ..kernels import information as info
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels
 from .base import Scores
-from .counting import Counting, CountingMethod, dense_parts, stored_parts
+from .counting import Counting, CountingMethod, Reduction, dense_parts, stored_parts
 
 FLOOR = 1e-12
 
 
 @dataclass(frozen=True)
-class GeometricMean:
+class GeometricMean(Reduction):
     """The geometric mean of max(I(f; Y_l), 1e-12) over the labels of `both` values."""
 
     target: Labels

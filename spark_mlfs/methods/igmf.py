@@ -27,11 +27,11 @@ from ..statistics.base import Statistic
 from ..statistics.contingency import Counts
 from ..statistics.labelsets import LabelsetCounts
 from .base import Scores
-from .counting import Counting, CountingMethod, dense_parts, known_labelsets, stored_parts
+from .counting import Counting, CountingMethod, Reduction, dense_parts, known_labelsets, stored_parts
 
 
 @dataclass(frozen=True)
-class CodeEntropy:
+class CodeEntropy(Reduction):
     """H(f) over the rows in a class."""
 
     logs: info.CountLogs

@@ -78,9 +78,9 @@ class MRMR(Method):
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         wanted: list[Statistic] = []
         if "mi" in (p["relevance"], p["redundancy"]):
-            coding = engine.coding(p["num_bins"], p["binning"])
-            targets = [engine.labels()] * (p["relevance"] == "mi") + [Everything()] * (p["redundancy"] == "mi")
-            wanted += [TwoWay(coding, target) for target in targets]
+            counting = Counting(engine, p)
+            wanted += [counting.wanted(counting.relevance_of)] * (p["relevance"] == "mi")
+            wanted += [TwoWay(counting.coding, Everything())] * (p["redundancy"] == "mi")
         if p["relevance"] == "f":
             wanted.append(Gram())
         elif p["redundancy"] == "correlation":

@@ -80,7 +80,7 @@ class PPTCMI(CountingMethod):
                 f"{int(kept.sum())} labelset(s) occur at least min_count = {p['min_count']} times (of {len(kept)}; the commonest "
                 f"{sets.counts.max() * engine.profile.weight_unit:g} times); two are needed: lower min_count"
             )
-        target, rows = Classes(sets.hashes[kept]), int(sets.counts[kept].sum())
+        target, rows = Classes(sets.hashes[kept], sets.counts[kept]), int(sets.counts[kept].sum())
         if p["estimator"] == "plug-in":
             counting = Counting(engine, p, target, rows)
             return Scores(counting.relevance) if p["criterion"] == "mim" else select_jointly(counting, count, terms)

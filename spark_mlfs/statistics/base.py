@@ -7,8 +7,8 @@ saved and added to later. Where that happens is the engine's business; a statist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -97,7 +97,6 @@ class Statistic:
         ``"identified"``  the same, no two rows sharing an id
         ``"coded"``   discretised blocks (the statistic has a `coding`)
         ``"cells"``   discretised blocks, every joint cell of `selected` in one block (it has a `coding`, too)
-    `sharded`      by ranges of features, which are reduced on the executors (`FeatureShardedStatistic`)
     `divisible`    whether a state may be cut along the first axes of its arrays, and the pieces merged apart
     `quantised`    whether its integers are sums of quantised values (`kernels.exact`), which finish on the driver
     `by_labelset`  whether a state grows with the distinct labelsets, so that counting them first tells its size
@@ -105,15 +104,19 @@ class Statistic:
     `graded`       whether it takes labels that are grades (`blocks.grades`), or does not look at labels; so with the engines, too
     """
 
-    layout: ClassVar[str] = "coded"
+    layout: str = "coded"
     coding: Coding
     selected: tuple[int, ...]
-    sharded: ClassVar[bool] = False
-    divisible: ClassVar[bool] = True
+    divisible: bool = True
     by_labelset: ClassVar[bool] = False
-    quantised: ClassVar[bool] = False
+    quantised: bool = False
     weighted: ClassVar[bool] = False
     graded: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """Return the name that messages have."""
+        return type(self).__name__
 
     def key(self) -> Hashable:
         """Equal keys mean equal results: the engines answer a repeated request from their cache."""
@@ -122,6 +125,10 @@ class Statistic:
     def worker_view(self) -> Statistic:
         """The statistic without what only `finish` needs: this is what travels to the workers."""
         return self
+
+    def takes_weights(self) -> bool:
+        """Whether it can be computed of rows that have weights."""
+        return self.weighted
 
     def takes_grades(self) -> bool:
         """Whether it can be computed of labels that are grades."""
@@ -160,7 +167,6 @@ class FeatureShardedStatistic(Statistic):
     meet, and finished there; only the numbers travel on. The numbers of a feature do not depend on how the features are cut.
     """
 
-    sharded = True
     divisible = False
 
     def edges(self, profile: Profile, size: int) -> np.ndarray:
@@ -188,6 +194,129 @@ class FeatureShardedStatistic(Statistic):
 
     def state_bytes(self, profile: Profile) -> int:
         return self.shard_bytes(profile, 0, len(profile.varying))
+
+
+class PerFeatureStatistic(Statistic):
+    """A statistic that looks at every feature apart: it can be counted, and finished, for a range of features alone.
+
+    The state of a range is what `shards` makes it; that of all features (`partial`, as of every statistic) may look otherwise.
+    """
+
+    asked_once: bool = False  # whether what is counted serves one request: neither groups nor results are kept
+    gathered_bytes: ClassVar[int] = 32 << 20  # of a state that many tasks hand to the driver, at most
+    multiple: int = 1  # where features may be cut
+
+    def shardable(self, profile: Profile) -> bool:
+        """Whether it can be cut by ranges of these features."""
+        return True
+
+    def feature_bytes(self, profile: Profile) -> np.ndarray:
+        """(v,) what the state of each feature takes at most."""
+        raise NotImplementedError
+
+    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
+        """Return the most bytes that the encoded state of the features first..last takes."""
+        raise NotImplementedError
+
+    @staticmethod
+    def shards(parts: Sequence[Any], blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[list[State]]:
+        """The states of the blocks' rows of some statistics of this class, one range of features after the other."""
+        raise NotImplementedError
+
+    def merge_shards(self, left: State, right: State) -> State:
+        """The state of two sets of rows together, of one range of features."""
+        return self.merge(left, right)
+
+    def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> Any:
+        """`finish` of the features first..last, from the state of this range."""
+        raise NotImplementedError
+
+
+class Reduction:
+    """A reduction of the results of `PerFeatureStatistic`s, over some features, to a few numbers for each."""
+
+    def key(self) -> Hashable:
+        """Equal keys mean equal numbers from equal results."""
+        raise NotImplementedError
+
+    def worker_view(self) -> Reduction:
+        """The same for a task, which has one thread."""
+        return self
+
+    def __call__(self, *results: Any) -> np.ndarray:
+        """(k, features) numbers; those of a feature depend on what the results say of it, and of all rows, alone."""
+        raise NotImplementedError
+
+
+@dataclass
+class FeatureNumbers(FeatureShardedStatistic):
+    """Numbers (k, v) that a `reduction` makes of the results of `parts`, which look at the same blocks.
+
+    Where the parts' states are small, the engines bring them together and reduce their results; else the numbers are finished
+    range by range of the features. Both ways give the same bits.
+    """
+
+    parts: tuple[PerFeatureStatistic, ...]
+    reduction: Reduction
+
+    def __post_init__(self) -> None:
+        self.layout = self.parts[0].layout
+        if hasattr(self.parts[0], "coding"):
+            self.coding = self.parts[0].coding
+
+    @property
+    def name(self) -> str:
+        return self.parts[-1].name
+
+    def key(self) -> Hashable:
+        return "numbers", tuple(part.key() for part in self.parts), self.reduction.key()
+
+    def worker_view(self) -> FeatureNumbers:
+        return replace(self, reduction=self.reduction.worker_view())
+
+    def takes_weights(self) -> bool:
+        return all(part.takes_weights() for part in self.parts)
+
+    def takes_grades(self) -> bool:
+        return all(part.takes_grades() for part in self.parts)
+
+    def reduced(self, results: Sequence[Any]) -> np.ndarray:
+        """The numbers of the parts' results."""
+        return np.atleast_2d(self.reduction(*results))
+
+    def _sizes(self, profile: Profile) -> np.ndarray:
+        return np.sum([part.feature_bytes(profile) for part in self.parts], axis=0)
+
+    def edges(self, profile: Profile, size: int) -> np.ndarray:
+        return cuts(self._sizes(profile), size, self.parts[0].multiple)
+
+    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
+        return sum(part.shard_bytes(profile, first, last) for part in self.parts)
+
+    def least_bytes(self, profile: Profile) -> int:
+        """Return the most bytes that the smallest shards take."""
+        none = sum(part.shard_bytes(profile, 0, 0) for part in self.parts)
+        return self.parts[0].multiple * int(self._sizes(profile).max(initial=0)) + none
+
+    def shards(self, blocks: list[Any], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+        for states in self.parts[0].shards(self.parts, blocks, profile, edges):
+            yield {f"{index} {name}": value for index, state in enumerate(states) for name, value in state.items()}
+
+    def _of(self, state: State) -> list[State]:
+        """The states of the parts."""
+        own: list[State] = [{} for _ in self.parts]
+        for name, value in state.items():
+            index, _, rest = name.partition(" ")
+            own[int(index)][rest] = value
+        return own
+
+    def merge(self, left: State, right: State) -> State:
+        merged = (part.merge_shards(*both) for part, *both in zip(self.parts, self._of(left), self._of(right), strict=True))
+        return {f"{index} {name}": value for index, state in enumerate(merged) for name, value in state.items()}
+
+    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+        states = zip(self.parts, self._of(state), strict=True)
+        return self.reduced([part.finish_shard(own, first, last, profile) for part, own in states])
 
 
 def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:

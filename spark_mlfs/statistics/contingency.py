@@ -9,13 +9,11 @@ Counts are int64 and exact, whatever the partitioning.
 
 from __future__ import annotations
 
-import functools
 import itertools
 import os
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -29,8 +27,8 @@ from ..kernels.counts import count_dense, count_slots, count_sparse, members, ro
 from ..kernels.links import LinkCells, column_of_rows
 from ..kernels.matrix import Matrix
 from ..lazy import cached_property
-from .base import FeatureShardedStatistic, Statistic, cuts
-from .targets import Classes, Everything, LabelPairs, Labels, SomeLabels, Target, finish_key, groups_of
+from .base import FeatureNumbers, PerFeatureStatistic, Reduction
+from .targets import Classes, Crossed, Everything, LabelPairs, Labels, SomeLabels, Target, finish_key, groups_of
 
 CHUNK_BYTES = 32 << 20
 
@@ -179,21 +177,15 @@ def counts_of(state: State, coding: Coding) -> Counts:
 
 
 def table_bytes(
-    coding: Coding,
-    target: Target,
-    profile: Profile,
-    copies: int = 1,
-    rows: int | None = None,
-    first: int = 0,
-    last: int | None = None,
+    coding: Coding, target: Target, profile: Profile, copies: int = 1, first: int = 0, last: int | None = None
 ) -> int:
     """Bytes of the counts of the features first..last over `copies` times the groups of `target`, with their totals, at most. A
-    row is in one copy of a group; `rows` bounds the rows that are counted."""
+    row is in one copy of a group."""
     last = len(coding.features) if last is None else last
     size = copies * target.size
     if not coding.sparse:
         return (last - first) * coding.width * size * 8 + 8 * size
-    rows = profile.n if rows is None else min(rows, profile.n)
+    rows = target.most_rows(profile)
     each, met = target.bounds(profile)
     stored = np.minimum(profile.stored[coding.features[first:last]], rows)
     table = (coding.bins[first:last] - 1).astype(np.int64) * size
@@ -204,12 +196,19 @@ def table_bytes(
 
 
 @dataclass
-class TwoWay(Statistic):
-    """N(f = v, group) for every varying feature: the counts every filter starts from."""
+class TwoWay(PerFeatureStatistic):
+    """N(f = v, group) for every varying feature: the counts every filter starts from. Result: `Counts`.
+
+    State: `table`, (v, width, size), or CSR (size, slots), of a range of features (slots, size); and the rows of each group.
+    """
 
     coding: Coding
     target: Target
     weighted = True
+
+    def __post_init__(self) -> None:
+        self.asked_once = self.target.asked_once
+        self.multiple = 1 if self.coding.sparse else self.coding.per_byte
 
     def key(self) -> Hashable:
         return "two-way", self.coding.key, self.target.key()
@@ -223,115 +222,67 @@ class TwoWay(Statistic):
     def state_bytes(self, profile: Profile) -> int:
         return table_bytes(self.coding, self.target, profile) + envelope(4)
 
-
-class Reduction(Protocol):
-    """A reduction of the counts of some features to a few numbers for each."""
-
-    def key(self) -> Hashable:
-        """Equal keys mean equal numbers from equal counts."""
-
-    def __call__(self, counts: Counts) -> np.ndarray:
-        """(k, counts.count) numbers; those of a feature depend on its own counts and the totals alone."""
-
-
-def range_bytes(coding: Coding, target: Target, profile: Profile, copies: int = 1) -> np.ndarray:
-    """(v,) what the encoded counts of each feature, over `copies` times the groups, take at most."""
-    if not coding.sparse:
-        return np.full(len(coding.features), coding.width * copies * target.size * 8, np.int64)
-    each, _ = target.bounds(profile)
-    table = (coding.bins - 1).astype(np.int64) * target.size * copies
-    cell = 8 if profile.total < 1 << 31 else 12
-    return np.minimum(table, profile.stored[coding.features] * each) * cell + 4 * (coding.bins - 1)
-
-
-def group_totals(target: Target, profile: Profile) -> np.ndarray | None:
-    """(size,) rows of each group, or their units of weight, where the profile tells."""
-    if isinstance(target, Everything):
-        return np.array([profile.total])
-    if not isinstance(target, Labels) or target.only_known:
-        return None
-    unknown = profile.unknown_total[list(target.watch)]
-    return np.concatenate([[profile.total], profile.positive_total, unknown]).astype(np.int64)
-
-
-@dataclass
-class TwoWayNumbers(FeatureShardedStatistic):
-    """Numbers (k, v) that `reduction` makes of the counts N(f = v, group) of `TwoWay`, which may be too many for one process.
-
-    `totals` (size,) rows of each group.
-    """
-
-    coding: Coding
-    target: Target
-    totals: np.ndarray
-    reduction: Reduction
-    weighted = True
-
-    def key(self) -> Hashable:
-        return "two-way numbers", self.coding.key, self.target.key(), self.reduction.key()
-
-    def edges(self, profile: Profile, size: int) -> np.ndarray:
-        return cuts(range_bytes(self.coding, self.target, profile), size, 1 if self.coding.sparse else self.coding.per_byte)
+    def feature_bytes(self, profile: Profile) -> np.ndarray:
+        coding, size = self.coding, self.target.size
+        if not coding.sparse:
+            return np.full(len(coding.features), coding.width * size * 8, np.int64)
+        each, _ = self.target.bounds(profile)
+        table = (coding.bins - 1).astype(np.int64) * size
+        cell = 8 if profile.total < 1 << 31 else 12
+        return np.minimum(table, profile.stored[coding.features] * each) * cell + 4 * (coding.bins - 1)
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
-        return (
-            table_bytes(self.coding, self.target, profile, first=first, last=last)
-            + 8 * (int(self.coding.offsets[last] - self.coding.offsets[first]) + 1)
-            + envelope(3)
-        )
+        each, _ = self.target.bounds(profile)
+        totals = (12 if profile.total < 1 << 31 else 16) * min(self.target.size, profile.n * each) + 16
+        slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
+        return table_bytes(self.coding, self.target, profile, first=first, last=last) + 8 * slots + totals + envelope(7)
 
-    def shards(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
-        whole = in_blocks(blocks, lambda block: groups_of(block, self.target)), self.target.size, has_everyone(self.target)
-        for (table,) in range_tables(blocks, self.coding, profile, [whole], edges):
-            yield {"table": table}
+    @staticmethod
+    def shards(parts: Sequence[TwoWay], blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[list[State]]:
+        groupings, totals = [], list[State]()
+        mass = np.concatenate([block.masses(profile) for block in blocks]) if profile.weighted else None
+        before = np.cumsum([0, *(block.n for block in blocks)])
+        for part in parts:
+            pairs = [groups_of(block, part.target) for block in blocks]
+            rows = np.concatenate([rows + a for (rows, _), a in zip(pairs, before, strict=False)])
+            groups = np.concatenate([groups for _, groups in pairs])
+            groupings.append((rows, groups, part.target))
+            own = State()
+            if part.target.totals(profile) is None:
+                own["totals"] = sp.csr_matrix(rows_by_group(rows, groups, part.target.size, mass))
+            totals.append(own)
+        for tables in range_tables(blocks, parts[0].coding, groupings, edges, mass):
+            yield [{"table": table, **own} for table, own in zip(tables, totals, strict=True)]
 
-    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
-        return np.atleast_2d(self.reduction(piece_counts(state["table"], self.coding, self.totals, first, last)))
-
-
-def piece_counts(table: Matrix, coding: Coding, totals: np.ndarray, first: int, last: int) -> Counts:
-    """The counts of a range of features from its table: dense, or CSR (slots, size)."""
-    return Counts(coding, totals, table.T if sp.issparse(table) else table, first, last)
-
-
-Grouping = tuple[tuple[np.ndarray, np.ndarray], int, bool]  # rows and groups, how many groups, whether group 0 is all rows
-
-
-def in_blocks(blocks: list[CodedBlock], groups: Callable[[CodedBlock], tuple[Any, ...]]) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, groups) of some blocks whose rows follow each other; `groups(block)` starts with those of one."""
-    found = [groups(block)[:2] for block in blocks]
-    before = np.cumsum([0, *(block.n for block in blocks)])
-    return np.concatenate([rows + a for (rows, _), a in zip(found, before, strict=False)]), np.concatenate([g for _, g in found])
-
-
-def masses_of(blocks: list[CodedBlock], profile: Profile) -> np.ndarray | None:
-    """The `masses` of all rows of some blocks."""
-    return np.concatenate([block.masses(profile) for block in blocks]) if profile.weighted else None
-
-
-def has_everyone(target: Target) -> bool:
-    """Whether group 0 of a target is all rows."""
-    return isinstance(target, Everything) or (isinstance(target, Labels) and not target.only_known)
+    def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> Counts:
+        table, totals = state["table"], self.target.totals(profile)
+        if totals is None:
+            totals = state["totals"].toarray()[0].astype(np.int64)
+        return Counts(self.coding, totals, table.T if sp.issparse(table) else table, first, last)
 
 
 def range_tables(
-    blocks: list[CodedBlock], coding: Coding, profile: Profile, groupings: list[Grouping], edges: np.ndarray
+    blocks: list[CodedBlock],
+    coding: Coding,
+    groupings: list[tuple[np.ndarray, np.ndarray, Target]],
+    edges: np.ndarray,
+    mass: np.ndarray | None,
 ) -> Iterator[list[Matrix]]:
-    """Range by range of the features, the table of each grouping of the blocks' rows: (features, width, size), or CSR
-    (slots, size)."""
-    n, mass = sum(block.n for block in blocks), masses_of(blocks, profile)
+    """Range by range of the features, the table of each grouping (rows, groups, target) of the blocks' rows: (features, width,
+    size), or CSR (slots, size). `mass`: what the rows weigh."""
     if not coding.sparse:
         codes = np.concatenate([b.codes for b in blocks if b.codes is not None], axis=1) if len(blocks) > 1 else blocks[0].codes
         assert codes is not None
         for first, last in itertools.pairwise(edges):
             yield [
-                count_dense(codes, coding.width, coding.per_byte, rows, groups, size, (int(first), int(last)), mass)
-                for (rows, groups), size, _ in groupings
+                count_dense(codes, coding.width, coding.per_byte, rows, groups, target.size, (int(first), int(last)), mass)
+                for rows, groups, target in groupings
             ]
         return
-    columns = slots_first([block.onehot for block in blocks])
+    n, columns = sum(block.n for block in blocks), slots_first([block.onehot for block in blocks])
     known = []
-    for (rows, groups), size, everyone in groupings:
+    for rows, groups, target in groupings:
+        size, everyone = target.size, target.has_everyone
         if everyone:
             rows, groups, size = rows[groups > 0], groups[groups > 0] - 1, size - 1
         known.append((members(rows, groups, n, size, mass), everyone))
@@ -340,67 +291,42 @@ def range_tables(
         yield [count_slots(columns, a, z, member, everyone, mass) for member, everyone in known]
 
 
-@dataclass
-class PairInformation(Statistic):
-    """For each listed feature s and every f: Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), in nats.
+def pair_counts(
+    coding: Coding, target: Target, selected: Sequence[int], commonest: Sequence[int], logs: info.CountLogs
+) -> FeatureNumbers:
+    """For each listed feature s and every f: Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), in nats: (2·selected, v), two
+    rows a listed feature; over `Everything` the first of the two is zero.
 
-    One three-way count a feature, N(f = v, s = w, group). `two_way` (driver side only) gives the rows where s has its commonest
-    code. Result: {s: (2, v)}; over `Everything` the first row is zero.
+    One three-way count a feature, N(f = v, s = w, group), of the rows in which s has not its commonest code: those of the others
+    come from the two-way counts.
     """
+    crossed = (TwoWay(coding, Crossed(target, coding, s, common)) for s, common in zip(selected, commonest, strict=True))
+    return FeatureNumbers((TwoWay(coding, target), *crossed), LinkInformation(target, logs))
 
-    coding: Coding
+
+@dataclass(frozen=True)
+class LinkInformation(Reduction):
+    """Σ_l I(f; Y_l | s) (or I(f; class | s)) and I(f; s), in nats, from the two-way counts and the three-way counts of each s."""
+
     target: Target
-    selected: tuple[int, ...]
-    commonest: tuple[int, ...]
-    logs: info.CountLogs | None
-    two_way: Counts | None
-    weighted = True
+    logs: info.CountLogs
+    threads: int = os.cpu_count() or 1
 
     def key(self) -> Hashable:
-        return "pairs", self.coding.key, self.target.key(), self.selected, finish_key(self.target, self.logs)
+        return "links", finish_key(self.target, self.logs)
 
-    def worker_view(self) -> PairInformation:
-        """Return the part that the workers need."""
-        return PairInformation(self.coding, self.target, self.selected, self.commonest, None, None)
+    def worker_view(self) -> LinkInformation:
+        return replace(self, threads=1)
 
-    def _split(self, block: CodedBlock, index: int) -> tuple[np.ndarray, np.ndarray, int]:
-        rows, groups = groups_of(block, self.target)
-        code = block.feature(self.coding, self.selected[index]).astype(np.int64)
-        common = self.commonest[index]
-        keep = (code != common)[rows]
-        rows, groups = rows[keep], groups[keep]
-        slot = code[rows]
-        slot -= slot > common
-        size = (int(self.coding.bins[self.selected[index]]) - 1) * self.target.size
-        return rows, slot * self.target.size + groups, size
-
-    def partial(self, block: CodedBlock, profile: Profile) -> State:
-        state: State = {}
-        for index in range(len(self.selected)):
-            part = count_state(block, self.coding, profile, *self._split(block, index))
-            state[f"table{index}"], state[f"totals{index}"] = part["table"], part["totals"]
-        return state
-
-    def finish(self, state: State, profile: Profile) -> dict[int, np.ndarray]:
-        inform = information_of_links(self.coding, self.target)
-
-        def of(index: int) -> np.ndarray:
-            part = {"table": state[f"table{index}"], "totals": state[f"totals{index}"]}
-            return inform(self.logs, self.target, counts_of(part, self.coding), self.two_way)
-
-        if len(self.selected) == 1:
-            return {self.selected[0]: of(0)}
-        if inform is stored_linked_information and isinstance(self.target, Labels) and self.two_way is not None:
-            self.two_way.links  # noqa: B018 (made once, before the threads ask for it)
-        with ThreadPoolExecutor(min(len(self.selected), os.cpu_count() or 1)) as threads:  # NumPy lets go of the lock
-            return dict(zip(self.selected, threads.map(of, range(len(self.selected))), strict=True))
-
-    def state_bytes(self, profile: Profile) -> int:
-        coding, out = self.coding, envelope(4 * len(self.selected))
-        for s, common in zip(self.selected, self.commonest, strict=True):
-            rows = int(profile.stored[coding.features[s]]) if coding.sparse and common == coding.zero[s] else None
-            out += table_bytes(coding, self.target, profile, int(coding.bins[s]) - 1, rows)
-        return out
+    def __call__(self, two_way: Counts, *each: Counts) -> np.ndarray:
+        inform = information_of_links(two_way.coding, self.target)
+        threads = min(len(each), self.threads)
+        if threads == 1:
+            return np.concatenate([inform(self.logs, self.target, counts, two_way) for counts in each])
+        if inform is stored_linked_information and isinstance(self.target, Labels):
+            two_way.links  # noqa: B018 (made once, before the threads ask for it)
+        with ThreadPoolExecutor(threads) as pool:  # NumPy lets go of the lock
+            return np.concatenate([*pool.map(lambda counts: inform(self.logs, self.target, counts, two_way), each)])
 
 
 def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two_way: Counts) -> np.ndarray:
@@ -467,131 +393,34 @@ def information_of_links(coding: Coding, target: Target) -> Callable[..., np.nda
     return stored_linked_information if coding.sparse and known and not isinstance(target, Everything) else linked_information
 
 
-@dataclass
-class PairNumbers(FeatureShardedStatistic):
-    """`PairInformation` where its counts are too many for one process: (2·selected, v), two rows a listed feature.
-
-    `totals` (size,) rows of each group of the target. A state has the two-way counts, too: those of the rows in which s has its
-    commonest code come from them.
-    """
-
-    coding: Coding
-    target: Target
-    selected: tuple[int, ...]
-    commonest: tuple[int, ...]
-    logs: info.CountLogs
-    totals: np.ndarray
-    weighted = True
-
-    def key(self) -> Hashable:
-        return "pair numbers", self.coding.key, self.target.key(), self.selected, finish_key(self.target, self.logs)
-
-    @property
-    def _pairs(self) -> PairInformation:
-        return PairInformation(self.coding, self.target, self.selected, self.commonest, None, None)
-
-    def _sizes(self, profile: Profile) -> np.ndarray:
-        """(v,) what the counts of each feature take at most."""
-        sizes = range_bytes(self.coding, self.target, profile)
-        for s in self.selected:
-            sizes = sizes + range_bytes(self.coding, self.target, profile, int(self.coding.bins[s]) - 1)
-        return sizes
-
-    @property
-    def _multiple(self) -> int:
-        return 1 if self.coding.sparse else self.coding.per_byte
-
-    def edges(self, profile: Profile, size: int) -> np.ndarray:
-        return cuts(self._sizes(profile), size, self._multiple)
-
-    def least_bytes(self, profile: Profile) -> int:
-        """Return the most bytes that the smallest shards take."""
-        return self._multiple * int(self._sizes(profile).max(initial=0)) + self._totals_bytes(profile)
-
-    def _totals_bytes(self, profile: Profile) -> int:
-        each, _ = self.target.bounds(profile)
-        slots = [(int(self.coding.bins[s]) - 1) * self.target.size for s in self.selected]
-        return sum((12 if profile.total < 1 << 31 else 16) * min(slot, profile.n * each) + 16 for slot in slots)
-
-    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
-        slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
-        out = table_bytes(self.coding, self.target, profile, first=first, last=last) + 8 * slots
-        for s in self.selected:
-            copies = int(self.coding.bins[s]) - 1
-            out += table_bytes(self.coding, self.target, profile, copies, first=first, last=last) + 8 * slots
-        return out + self._totals_bytes(profile) + envelope(6 * len(self.selected) + 3)
-
-    def shards(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
-        whole = in_blocks(blocks, lambda block: groups_of(block, self.target)), self.target.size, has_everyone(self.target)
-        groupings, totals, pairs = [whole], {}, self._pairs
-        for index, s in enumerate(self.selected):
-            size = (int(self.coding.bins[s]) - 1) * self.target.size
-            some = in_blocks(blocks, functools.partial(pairs._split, index=index))
-            groupings.append((some, size, False))
-            totals[f"totals{index}"] = sp.csr_matrix(rows_by_group(*some, size, masses_of(blocks, profile))[None])
-        for tables in range_tables(blocks, self.coding, profile, groupings, edges):
-            yield {"two way": tables[0], **{f"table{i}": table for i, table in enumerate(tables[1:])}, **totals}
-
-    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
-        two_way = piece_counts(state["two way"], self.coding, self.totals, first, last)
-        out, inform = [], information_of_links(self.coding, self.target)
-        for index in range(len(self.selected)):
-            totals = state[f"totals{index}"].toarray()[0].astype(np.int64)
-            counts = piece_counts(state[f"table{index}"], self.coding, totals, first, last)
-            out.append(inform(self.logs, self.target, counts, two_way))
-        return np.concatenate(out)
-
-
-@dataclass
-class LabelPairNumbers(FeatureShardedStatistic):
+def label_pair_counts(coding: Coding, target: LabelPairs, unknown: bool, terms: int, correction: str = "none") -> FeatureNumbers:
     """(2, v) over pairs a < b of the listed labels: Σ co(f, a, b) and Σ [I(f; Y_a | Y_b) + I(f; Y_b | Y_a)], in nats, of the rows
-    whose labels are all known.
+    whose labels are all known; co(f, a, b) = I(f; Y_a) − I(f; Y_a | Y_b).
 
-    co(f, a, b) = I(f; Y_a) − I(f; Y_a | Y_b). State: N(f = v, a, b) and N(f = v, a) of a range of features. `unknown` says
-    whether any label is; `terms` and `correction` are those of `kernels.information.CountLogs`.
+    `unknown` says whether any label is; `terms` and `correction` are those of `kernels.information.CountLogs`.
     """
+    parts = TwoWay(coding, target), TwoWay(coding, SomeLabels(target.labels, unknown))
+    return FeatureNumbers(parts, LabelPairInformation(target, terms, correction))
 
-    coding: Coding
+
+@dataclass(frozen=True)
+class LabelPairInformation(Reduction):
+    """The numbers of `label_pair_counts`, from N(f = v, a, b) and N(f = v, a)."""
+
     target: LabelPairs
-    unknown: bool
     terms: int
-    correction: str = "none"
-    weighted = True
+    correction: str
 
     def key(self) -> Hashable:
-        return "label pairs", self.coding.key, self.target.key(), self.correction
+        return "label pairs", self.correction
 
-    @property
-    def _targets(self) -> tuple[Target, Target]:
-        return self.target, SomeLabels(self.target.labels, self.unknown)
-
-    def edges(self, profile: Profile, size: int) -> np.ndarray:
-        pairs, labels = (range_bytes(self.coding, target, profile) for target in self._targets)
-        return cuts(pairs + labels, size, 1 if self.coding.sparse else self.coding.per_byte)
-
-    def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
-        slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
-        tables = sum(table_bytes(self.coding, t, profile, first=first, last=last) + 8 * slots for t in self._targets)
-        return tables + 8 * sum(t.size for t in self._targets) + envelope(8)
-
-    def shards(self, blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[State]:
-        groupings, totals = [], {}
-        for name, target in zip(("pair", "label"), self._targets, strict=True):
-            rows, groups = in_blocks(blocks, functools.partial(groups_of, target=target))
-            groupings.append(((rows, groups), target.size, False))
-            totals[f"{name} totals"] = rows_by_group(rows, groups, target.size, masses_of(blocks, profile))
-        for pairs, labels in range_tables(blocks, self.coding, profile, groupings, edges):
-            yield {"pairs": pairs, "labels": labels, **totals}
-
-    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
-        both = piece_counts(state["pairs"], self.coding, state["pair totals"], first, last)
-        single = piece_counts(state["labels"], self.coding, state["label totals"], first, last)
+    def __call__(self, both: Counts, single: Counts) -> np.ndarray:
         if not single.totals[0]:
             raise DataError("every row has an unknown label, so no pair of labels can be counted; use mim, jmi, d2f or mdmr")
         logs = info.CountLogs(int(single.totals[0]), self.terms, self.correction)
-        out = np.zeros((2, last - first))
+        first, last, out = both.first, both.last, np.zeros((2, both.count))
         ia, ib = self.target.pairs
-        step = max(1, CHUNK_BYTES // (8 * self.coding.width * self.target.size + 1))
+        step = max(1, CHUNK_BYTES // (8 * both.coding.width * self.target.size + 1))
         for at in range(first, last, step):
             part = at, min(last, at + step)
             counts, pairs = single.dense(*part), both.dense(*part)

@@ -7,9 +7,9 @@ holds 0, else the middle of its range), so that a large mean with a small spread
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -24,8 +24,8 @@ from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows
 from ..kernels.matrix import Matrix
 from ..lazy import cached_property
-from .base import FeatureShardedStatistic, Runner, Statistic, cuts
-from .targets import GRADED, Everything, Labels, Target
+from .base import PerFeatureStatistic, Runner, Statistic
+from .targets import GRADED, Labels, Target
 
 WORD = 40  # bits of a lower word of `kernels.exact`
 DIGITS = 16  # bits of how much a row counts that are multiplied at a time: 2²⁷ rows of 2²⁰ times so many fit int64
@@ -67,58 +67,6 @@ class Moments:
 
 
 @dataclass
-class GroupMoments(Statistic):
-    """`Moments` of every group of `target`, of weighted rows in units of their weight. A row is in the group of a label to the
-    degree of its grade, all then in units of 2⁻¹⁵. State: 16·g·v bytes, 40 where values need a second slice, twice that of
-    weighted rows and of grades."""
-
-    target: Target
-    layout = "rows"
-    quantised = True
-    weighted = True
-    graded = True
-
-    def takes_grades(self) -> bool:
-        return isinstance(self.target, GRADED)
-
-    def key(self) -> Hashable:
-        return "moments", self.target.key()
-
-    def partial(self, block: Block, profile: Profile) -> State:
-        size, out = self.target.size, State()
-        unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
-        for first in range(0, max(block.n, 1), exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
-            rows, groups = self.target.groups(part)
-            coarse, fine = exact.quantised(shifted(part, profile), unit)
-            mass = part.masses(profile)
-            if profile.graded:
-                assert isinstance(self.target, GRADED)
-                times = self.target.grade_units(part) if mass is None else self.target.grade_units(part) * mass[rows]
-                member, mass, count = sp.csr_matrix((times, (groups, rows)), shape=(size, part.n)), None, np.zeros(size, np.int64)
-                np.add.at(count, groups, times)
-            else:
-                member = sp.csr_matrix((np.ones(len(rows)), (groups, rows)), shape=(size, part.n))
-                count = rows_by_group(rows, groups, size, mass)
-            state = {"count": count}
-            out = exact.add(out, state | exact.group_moments(coarse, fine, member, wide=wide, mass=mass))
-        return out
-
-    def merge(self, left: State, right: State) -> State:
-        return exact.add(left, right)
-
-    def finish(self, state: State, profile: Profile) -> Moments:
-        shape = self.target.size, len(profile.varying)
-        return Moments(provisional_centre(profile), state["count"], *exact.sums_of(state, unit_of(profile), shape))
-
-    def state_bytes(self, profile: Profile) -> int:
-        one = bool(profile.binary[profile.varying].all())
-        arrays = (2 if one else 5) + (0 if profile.n < exact.WIDE_ROWS else 1 if one else 3)
-        arrays = (4 if one else 10) if profile.weighted or profile.graded else arrays
-        return 8 * self.target.size * (arrays * len(profile.varying) + 1) + envelope(11)
-
-
-@dataclass
 class PairMoments:
     """Moments of `count` sparse features over groups: of the pairs (feature, group) that meet in a row, elsewhere they are 0.
 
@@ -149,16 +97,6 @@ class PairMoments:
         return out
 
 
-class MomentsReduction(Protocol):
-    """A reduction of the moments of some features to a few numbers for each."""
-
-    def key(self) -> Hashable:
-        """Equal keys mean equal numbers from equal moments."""
-
-    def __call__(self, moments: PairMoments) -> np.ndarray:
-        """(k, moments.count) numbers; those of a feature depend on its own moments alone."""
-
-
 def thin(profile: Profile) -> bool:
     """Whether the features are so sparse, however they are stored, that moments go by what is not zero."""
     return profile.density < SPARSE_DENSITY
@@ -177,60 +115,124 @@ def label_units(profile: Profile) -> np.ndarray:
     return profile.weight_grade if profile.weighted else profile.grade
 
 
-@dataclass
-class MomentsNumbers(FeatureShardedStatistic):
-    """Numbers (k, v) that `reduction` makes of the moments of sparse features over the groups of `target`.
+def label_moments(profile: Profile, labels: Labels, watched: bool = False) -> GroupMoments:
+    """The moments of the rows with each label: of sparse features `PairMoments`, unless rows where a label is unknown are to be
+    `watched`."""
+    return GroupMoments(Labels(profile.q), True) if thin(profile) and not watched else GroupMoments(labels)
 
-    `rows` (groups,) rows of each group, as `label_units` has them; of `Labels` group 0, all rows, is left out. States are X'Y and
-    X²'Y of the quantised values (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words.
+
+@dataclass
+class GroupMoments(PerFeatureStatistic):
+    """Sums and sums of squares of every group of `target`, of weighted rows in units of their weight. A row is in the group of a
+    label to the degree of its grade, all then in units of 2⁻¹⁵.
+
+    Result `Moments`; state: 16·g·v bytes, 40 where values need a second slice, twice that of weighted rows and of grades. With
+    `stored`, for sparse features, `PairMoments`, of `Labels` without group 0, all rows; states are X'Y and X²'Y of the quantised
+    values (`kernels.exact`) as CSR (features, groups), in whole numbers; of `heavy` rows in two words.
     """
 
     target: Target
-    rows: np.ndarray
-    reduction: MomentsReduction
+    stored: bool = False
     layout = "rows"
     weighted = True
     graded = True
+    gathered_bytes = 1 << 20  # block by block much is added up of a state of many cells
+
+    def __post_init__(self) -> None:
+        self.quantised = self.divisible = not self.stored
 
     def takes_grades(self) -> bool:
-        return isinstance(self.target, (Labels, Everything))
+        return isinstance(self.target, GRADED)
 
     def key(self) -> Hashable:
-        return "moments numbers", self.target.key(), self.reduction.key()
+        return "moments", self.target.key(), self.stored
 
-    def _bounds(self, profile: Profile) -> tuple[int, np.ndarray]:
-        """The bytes of a cell, and (v,) the cells of each feature at most."""
+    def shardable(self, profile: Profile) -> bool:
+        return self.stored
+
+    def partial(self, block: Block, profile: Profile) -> State:
+        if self.stored:
+            ((state,),) = self.shards([self], [block], profile, np.array([0, len(profile.varying)]))
+            return state
+        size, out = self.target.size, State()
+        unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
+        for first in range(0, max(block.n, 1), exact.ROWS):
+            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+            rows, groups = self.target.groups(part)
+            coarse, fine = exact.quantised(shifted(part, profile), unit)
+            mass = part.masses(profile)
+            if profile.graded:
+                assert isinstance(self.target, GRADED)
+                times = self.target.grade_units(part) if mass is None else self.target.grade_units(part) * mass[rows]
+                member, mass, count = sp.csr_matrix((times, (groups, rows)), shape=(size, part.n)), None, np.zeros(size, np.int64)
+                np.add.at(count, groups, times)
+            else:
+                member = sp.csr_matrix((np.ones(len(rows)), (groups, rows)), shape=(size, part.n))
+                count = rows_by_group(rows, groups, size, mass)
+            state = {"count": count}
+            out = exact.add(out, state | exact.group_moments(coarse, fine, member, wide=wide, mass=mass))
+        return out
+
+    def merge(self, left: State, right: State) -> State:
+        if not self.stored:
+            return exact.add(left, right)
+        out = {name: _sum_of(left.get(name), right.get(name)) for name in sorted(left.keys() | right.keys())}
+        for name in [name for name in out if name + "+" in out]:
+            out[name], out[name + "+"] = _carry(out[name], out[name + "+"])
+        return out
+
+    def finish(self, state: State, profile: Profile) -> Any:
+        if self.stored:
+            return self.finish_shard(state, 0, len(profile.varying), profile)
+        shape = self.target.size, len(profile.varying)
+        return Moments(provisional_centre(profile), state["count"], *exact.sums_of(state, unit_of(profile), shape))
+
+    def state_bytes(self, profile: Profile) -> int:
+        if self.stored:
+            return self.shard_bytes(profile, 0, len(profile.varying))
+        one = bool(profile.binary[profile.varying].all())
+        arrays = (2 if one else 5) + (0 if profile.n < exact.WIDE_ROWS else 1 if one else 3)
+        arrays = (4 if one else 10) if profile.weighted or profile.graded else arrays
+        return 8 * self.target.size * (arrays * len(profile.varying) + 1) + envelope(11)
+
+    @property
+    def _groups(self) -> int:
+        """How many groups `PairMoments` have."""
+        return self.target.size - isinstance(self.target, Labels)
+
+    def _cell_bytes(self, profile: Profile) -> np.ndarray:
+        """(v,) what the cells of each feature take at most."""
         each, _ = self.target.bounds(profile)
         one = bool(profile.binary[profile.varying].all())
         products = 1 if one else 11 if heavy(profile) else 9 if profile.n >= exact.WIDE_ROWS else 6
-        return 12 * products, np.minimum(len(self.rows), profile.stored[profile.varying] * each)
+        return 12 * products * np.minimum(self._groups, profile.stored[profile.varying] * each)
 
-    def edges(self, profile: Profile, size: int) -> np.ndarray:
-        each, cells = self._bounds(profile)
-        return cuts(each * cells + 100, size)
+    def feature_bytes(self, profile: Profile) -> np.ndarray:
+        return self._cell_bytes(profile) + 100
 
     def shard_bytes(self, profile: Profile, first: int, last: int) -> int:
-        each, cells = self._bounds(profile)
-        return int(each * cells[first:last].sum()) + 22 * 8 * (last - first + 1) + envelope(46)
+        return int(self._cell_bytes(profile)[first:last].sum()) + 22 * 8 * (last - first + 1) + envelope(46)
 
-    def shards(self, blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[State]:
+    @staticmethod
+    def shards(parts: Sequence[GroupMoments], blocks: list[Block], profile: Profile, edges: np.ndarray) -> Iterator[list[State]]:
+        (own,) = parts
         block = concatenate(blocks)
-        rows, groups = self.target.groups(block)
+        rows, groups = own.target.groups(block)
         units = np.ones(len(rows), np.int64)
         if profile.graded:
-            assert isinstance(self.target, GRADED)
-            units = self.target.grade_units(block)
+            assert isinstance(own.target, GRADED)
+            units = own.target.grade_units(block)
         mass = block.masses(profile)
-        if isinstance(self.target, Labels):
+        if isinstance(own.target, Labels):
             rows, groups, units = rows[groups > 0], groups[groups > 0] - 1, units[groups > 0]
         times = units if mass is None else units * mass[rows]
-        member = members(rows, groups, block.n, len(self.rows)).astype(np.int64)
+        member = members(rows, groups, block.n, own._groups).astype(np.int64)
         member.data = times[np.argsort(rows, kind="stable")]
         binary = profile.binary[profile.varying]
         coarse, fine = exact.quantised(_stored(block, profile), unit_of(profile))
         whole, rest = (None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine))
         for first, last in itertools.pairwise(edges):
-            yield self._piece(whole, rest, int(first), int(last), member, bool(binary[first:last].all()), profile, mass)
+            yield [own._piece(whole, rest, int(first), int(last), member, bool(binary[first:last].all()), profile, mass)]
 
     def _piece(
         self,
@@ -279,13 +281,7 @@ class MomentsNumbers(FeatureShardedStatistic):
                     state[name + "+"], state[name] = above, state[name] - _shifted(above)
         return state
 
-    def merge(self, left: State, right: State) -> State:
-        out = {name: _sum_of(left.get(name), right.get(name)) for name in sorted(left.keys() | right.keys())}
-        for name in [name for name in out if name + "+" in out]:
-            out[name], out[name + "+"] = _carry(out[name], out[name + "+"])
-        return out
-
-    def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
+    def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> PairMoments:
         cells = state["rows"].tocsr()
         size = cells.shape[1]
         feature = np.repeat(np.arange(last - first, dtype=np.int64), np.diff(cells.indptr))
@@ -306,13 +302,14 @@ class MomentsNumbers(FeatureShardedStatistic):
                 aligned, whole = exact.carried(aligned), exact.carried(whole)
             total, square = exact.sums_of(aligned, unit[feature], (len(keys),))
             all_total, all_square = exact.sums_of(whole, unit, (last - first,))
-        rows = LabelRows(self.rows, profile.total)
+        own = label_units(profile) if isinstance(self.target, Labels) else self.target.totals(profile)
+        assert own is not None
+        rows = LabelRows(own, profile.total)
         if profile.graded:  # all rows in the units of grades, too
-            rows = LabelRows(self.rows, profile.total << GRADE_BITS)
+            rows = LabelRows(own, profile.total << GRADE_BITS)
             all_total, all_square = (np.ldexp(each, GRADE_BITS) for each in (all_total, all_square))
         group = cells.indices.astype(np.int64)
-        moments = PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
-        return np.atleast_2d(self.reduction(moments))
+        return PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
 
 
 def _stored(block: Block, profile: Profile) -> sp.csr_matrix:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ..blocks.block import Block
-from ..blocks.coding import CodedBlock
+from ..blocks.coding import CodedBlock, Coding
 from ..blocks.grades import ONE
 from ..blocks.profile import Profile
 from ..kernels.information import CountLogs
@@ -18,28 +18,53 @@ from ..lazy import cached_property
 NOISE_BITS = 16  # of a row: what counts without noise are rounded to
 
 
-class Target(Protocol):
+class Target:
     """Groups 0..size-1 of rows; a row may be in several, or in none."""
+
+    asked_once: ClassVar[bool] = False  # whether the groups serve one request
 
     @property
     def size(self) -> int:
         """Number of groups."""
+        raise NotImplementedError
+
+    @property
+    def has_everyone(self) -> bool:
+        """Whether group 0 is all rows."""
+        return False
 
     def key(self) -> Hashable:
         """Equal keys mean equal groups."""
+        raise NotImplementedError
 
-    def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+    def groups(self, block: Any) -> tuple[np.ndarray, np.ndarray]:
         """(rows, groups) of equal length: which row of the block is in which group."""
+        raise NotImplementedError
 
     def bounds(self, profile: Profile) -> tuple[int, int]:
         """How many groups one row is in at most, and Σ over rows of features that are not zero times groups at most."""
+        raise NotImplementedError
+
+    def most_rows(self, profile: Profile) -> int:
+        """Return how many rows are in any group at most."""
+        return profile.n
+
+    def totals(self, profile: Profile) -> np.ndarray | None:
+        """(size,) rows of each group, or their units of weight, where the profile tells."""
+        return None
 
 
 @dataclass(frozen=True)
-class Everything:
+class Everything(Target):
     """One group: all rows."""
 
-    size: int = 1
+    @property
+    def size(self) -> int:
+        return 1
+
+    @property
+    def has_everyone(self) -> bool:
+        return True
 
     def key(self) -> Hashable:
         return "everything"
@@ -54,6 +79,9 @@ class Everything:
     def bounds(self, profile: Profile) -> tuple[int, int]:
         return 1, profile.nonzero
 
+    def totals(self, profile: Profile) -> np.ndarray:
+        return np.array([profile.total])
+
 
 def finish_key(target: Target, logs: CountLogs | None) -> Hashable:
     """Return the part of a key that says what informations are made of counts: label weights, noise, bias correction."""
@@ -61,7 +89,7 @@ def finish_key(target: Target, logs: CountLogs | None) -> Hashable:
 
 
 @dataclass(frozen=True)
-class Labels:
+class Labels(Target):
     """Group 0: all rows; 1 + l: rows with label l; then, per label of `watch`, the rows where it is unknown.
 
     `only_known` leaves out the rows with any unknown label instead. `weights` (q,) say how much each label counts where a value
@@ -118,6 +146,16 @@ class Labels:
         return each, met
 
     @property
+    def has_everyone(self) -> bool:
+        return not self.only_known
+
+    def totals(self, profile: Profile) -> np.ndarray | None:
+        if self.only_known:
+            return None
+        unknown = profile.unknown_total[list(self.watch)]
+        return np.concatenate([[profile.total], profile.positive_total, unknown]).astype(np.int64)
+
+    @property
     def plain(self) -> bool:
         """Whether counts of sparse rows may be summed over the labels as they are stored: all known, alike, and right."""
         return not self.watch and self.weights is None and self.noise is None
@@ -152,11 +190,12 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class Classes:
-    """One group per kept labelset (label powerset); `hashes` (m,) sorted. Other rows, and rows with an unknown label, are in no
-    group."""
+class Classes(Target):
+    """One group per kept labelset (label powerset); `hashes` (m,) sorted, `counts` (m,) the rows of each, or their units of
+    weight. Other rows, and rows with an unknown label, are in no group."""
 
     hashes: np.ndarray
+    counts: np.ndarray
 
     @property
     def size(self) -> int:
@@ -176,12 +215,16 @@ class Classes:
     def bounds(self, profile: Profile) -> tuple[int, int]:
         return 1, profile.nonzero
 
+    def totals(self, profile: Profile) -> np.ndarray:
+        return self.counts.astype(np.int64)
+
 
 @dataclass(frozen=True)
-class LabelPairs:
+class LabelPairs(Target):
     """One group per pair (a, b), a < b, of the listed labels: rows with both. Rows with an unknown label are in no group."""
 
     labels: tuple[int, ...]
+    asked_once = True
 
     @property
     def size(self) -> int:
@@ -224,11 +267,12 @@ class LabelPairs:
 
 
 @dataclass(frozen=True)
-class SomeLabels:
+class SomeLabels(Target):
     """Group 0: all rows; 1 + i: rows with label `labels`[i]. `only_known` leaves out the rows with any unknown label."""
 
     labels: tuple[int, ...]
     only_known: bool = False
+    asked_once = True
 
     @property
     def size(self) -> int:
@@ -257,11 +301,48 @@ class SomeLabels:
         return 1 + min(profile.most_labels, len(self.labels)), profile.nonzero + profile.feature_label_pairs
 
 
+@dataclass(frozen=True)
+class Crossed(Target):
+    """The groups of `target` once for each code of a feature but its `commonest`: rows that have this one are in none."""
+
+    target: Target
+    coding: Coding
+    feature: int
+    commonest: int
+    asked_once = True
+
+    @property
+    def size(self) -> int:
+        return (int(self.coding.bins[self.feature]) - 1) * self.target.size
+
+    def key(self) -> Hashable:
+        return "crossed", self.target.key(), self.feature, self.commonest
+
+    def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        rows, groups = groups_of(block, self.target)
+        code = block.feature(self.coding, self.feature).astype(np.int64)
+        keep = (code != self.commonest)[rows]
+        rows, groups = rows[keep], groups[keep]
+        slot = code[rows]
+        slot -= slot > self.commonest
+        return rows, slot * self.target.size + groups
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        return self.target.bounds(profile)
+
+    def most_rows(self, profile: Profile) -> int:
+        if self.coding.sparse and self.commonest == self.coding.zero[self.feature]:
+            return min(profile.n, int(profile.stored[self.coding.features[self.feature]]))
+        return profile.n
+
+
 GRADED = (Everything, Labels, SomeLabels)  # whose rows may have grades
 
 
 def groups_of(block: Block | CodedBlock, target: Target) -> tuple[np.ndarray, np.ndarray]:
-    """(rows, groups) of a target in a block, kept on the block: every count of a job asks for the same ones."""
+    """(rows, groups) of a target in a block, kept on the block where every count of a job asks for the same ones."""
+    if target.asked_once:
+        return target.groups(block)
     cache = block.__dict__.setdefault("_groups", {})
     key = target.key()
     if key not in cache:

@@ -37,7 +37,6 @@ from spark_mlfs.blocks import pack as packing
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.engine import spark as cluster
 from spark_mlfs.evaluate import metrics, split
-from spark_mlfs.methods import counting
 from spark_mlfs.ml import classifiers, join
 from spark_mlfs.ml import rows as row_tasks
 from spark_mlfs.ml.classifiers import ESTIMATORS
@@ -45,6 +44,7 @@ from spark_mlfs.pipeline import Request
 from spark_mlfs.scoring.corpus import Scoring
 from spark_mlfs.scoring.scorer import Scorer
 from spark_mlfs.session.local import local_session
+from spark_mlfs.statistics.contingency import TwoWay
 
 IN_A_STAGE = ("worker", "executor", "late", "task", "slow")
 BETWEEN = ("cache", "skew")
@@ -191,11 +191,11 @@ def wide(method: str) -> Callable[[DataFrame], str]:
     """As of tables that are too wide to be brought together: finished on the executors."""
 
     def run(frame: DataFrame) -> str:
-        before, counting.WIDE_BYTES = counting.WIDE_BYTES, 0
+        before, TwoWay.gathered_bytes = TwoWay.gathered_bytes, 0
         try:
             return ranking(method)(frame)
         finally:
-            counting.WIDE_BYTES = before
+            TwoWay.gathered_bytes = before
 
     return run
 

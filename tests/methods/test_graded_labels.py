@@ -21,13 +21,12 @@ from spark_mlfs.blocks.block import Block, concatenate
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.blocks.grades import ONE, Grades
 from spark_mlfs.blocks.profile import Profile, profile_block
-from spark_mlfs.methods.f_statistic import BetweenWithin
 from spark_mlfs.sklearn import JMISelector, RidgeSelector
 from spark_mlfs.solvers import gates, manifold
 from spark_mlfs.statistics import gram
 from spark_mlfs.statistics.base import compact
 from spark_mlfs.statistics.labelsets import LabelsetCounts, LabelsetSums
-from spark_mlfs.statistics.moments import GroupMoments, MomentsNumbers, label_units
+from spark_mlfs.statistics.moments import GroupMoments
 from spark_mlfs.statistics.targets import Everything, Labels
 from spark_mlfs.testing import example, thin
 
@@ -411,7 +410,7 @@ def test_sizes_of_states_are_told_in_advance(weighted):
     weights = np.random.default_rng(0).gamma(2.0, size=len(x)) if weighted else None
     for rows in (x, x[:, [7, 7]]):
         held = hold(rows, y, weights, READ)[0]
-        stored = MomentsNumbers(Labels(4), label_units(held.profile), BetweenWithin())
+        stored = GroupMoments(Labels(4), True)
         sums = (GroupMoments(Labels(4)), GroupMoments(Everything()), LabelsetSums(by="grades"), LabelsetSums(True, "grades"))
         for statistic in (gram.Gram(), gram.GroupGrams(), LabelsetCounts("support"), LabelsetCounts("grades"), *sums, stored):
             state = statistic.fold(None, held.block, held.profile)

@@ -11,8 +11,8 @@ from sklearn.metrics import mutual_info_score
 
 from spark_mlfs import cli, pipeline
 from spark_mlfs.blocks.arrays import hold
-from spark_mlfs.methods import counting
 from spark_mlfs.select import Constraints
+from spark_mlfs.statistics.contingency import TwoWay
 from spark_mlfs.statistics.joint import MOST_VALUES
 
 ROWS = 4500
@@ -140,7 +140,7 @@ def test_many_groups_are_counted_in_several_scans(table, monkeypatch):
     x, y = table
     held = hold(x, y)[0]
     whole = ranked(held)
-    monkeypatch.setattr(counting, "WIDE_BYTES", 100_000)
+    monkeypatch.setattr(TwoWay, "gathered_bytes", 100_000)
     parts = ranked(held)
     assert parts.scores.joint == whole.scores.joint and parts.scans > whole.scans
 

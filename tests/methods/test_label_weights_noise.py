@@ -9,8 +9,8 @@ import scipy.sparse as sp
 
 import spark_mlfs
 from spark_mlfs import METHODS, ParameterError
+from spark_mlfs.engine.base import Engine
 from spark_mlfs.evaluate.trials import Candidate
-from spark_mlfs.methods import counting
 from spark_mlfs.pipeline import Request
 from spark_mlfs.sklearn import JMISelector
 from spark_mlfs.statistics.targets import NOISE_BITS, Labels
@@ -103,7 +103,7 @@ def test_where_counts_are_too_many_for_one_process(monkeypatch):
             for more in ({}, {"label_noise": (0.1, 0.2)}, {"label_weights": "entropy"}):
                 wanted = spark_mlfs.rank(rows, y, method, sample_weight=w, **more)
                 with monkeypatch.context() as narrow:
-                    narrow.setattr(counting, "WIDE_BYTES", 0)
+                    narrow.setattr(Engine, "gathers", lambda engine, statistic, beside=0: False)
                     found = spark_mlfs.rank(rows, y, method, sample_weight=w, **more)
                 assert found.equals(wanted), (method, more)
 

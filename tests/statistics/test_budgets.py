@@ -105,7 +105,7 @@ def test_what_one_task_may_not_hold_runs_distributed_with_the_same_bits(planted,
     wanted += [sample.SampledRows(planted.profile.n)] if methods == ("gmba",) else []
     if methods == ("jmi",):  # one pick at a time, where eight are asked for ahead of need otherwise
         coding, labels = outline.coding(), outline.labels()
-        wanted.append(contingency.PairInformation(coding, labels, (0,), (0,), None, None))
+        wanted.append(contingency.TwoWay(coding, targets.Crossed(labels, coding, 0, 0)))
     budget = max(s.state_bytes(planted.profile) for s in wanted)  # one state, with no row beside it
     spread = pipeline.rank(planted, requests, worker_bytes=budget)
     assert all(r.distributed for r in spread)
@@ -127,7 +127,7 @@ def test_a_task_says_so_when_more_is_asked_for_later(planted):
 
 def test_what_no_worker_may_hold_is_refused(planted):
     for small in (0, 1 << 40):
-        with pytest.raises(BudgetError, match=r"TwoWayNumbers over \d+ features needs .* workerBytes = 0 MB: raise workerBytes"):
+        with pytest.raises(BudgetError, match=r"TwoWay over \d+ features needs .* workerBytes = 0 MB: raise workerBytes"):
             pipeline.rank(planted, [pipeline.Request.of("mim")], small_bytes=small, worker_bytes=1000)
 
 

@@ -33,6 +33,8 @@ from spark_mlfs.extract import EXTRACTORS, labelwise, lift, mlnb
 from spark_mlfs.extract import base as extract_base
 from spark_mlfs.kernels.information import CountLogs
 from spark_mlfs.methods import METHODS, csfs, gmba, relieff, rfs
+from spark_mlfs.methods.counting import Relevance
+from spark_mlfs.methods.enm import InformationNorm
 from spark_mlfs.params import check
 from spark_mlfs.select import knockoffs, portrait
 from spark_mlfs.select.rules import Rule
@@ -49,7 +51,16 @@ from spark_mlfs.statistics import (
     sample,
     targets,
 )
-from spark_mlfs.statistics.base import FeatureShardedStatistic, Statistic, compact, cut, paste
+from spark_mlfs.statistics.base import (
+    FeatureNumbers,
+    FeatureShardedStatistic,
+    PerFeatureStatistic,
+    Reduction,
+    Statistic,
+    compact,
+    cut,
+    paste,
+)
 
 PARTS = 5
 
@@ -210,8 +221,8 @@ def all_targets(profile, name):
         targets.Everything(),
         targets.Labels(profile.q, tuple(int(i) for i in watch)),
         targets.Labels(profile.q, only_known=True),
-        targets.Classes(sets["hashes"]),
-        targets.Classes(sets["hashes"][often]),
+        targets.Classes(sets["hashes"], sets["counts"]),
+        targets.Classes(sets["hashes"][often], sets["counts"][often]),
         targets.LabelPairs(tuple(range(min(profile.q, 12)))),
     ]
 
@@ -220,25 +231,49 @@ def two_ways(profile, name):
     return [contingency.TwoWay(c, t) for c in codings(profile) for t in all_targets(profile, name)]
 
 
-def numbers(profile, name):
-    return [contingency.TwoWayNumbers(c, t, np.zeros(t.size), None) for c in codings(profile) for t in all_targets(profile, name)]
-
-
 def pairs(profile, name):
+    """Three-way counts of the first feature and the last."""
     out = []
     for c in codings(profile):
         for t in all_targets(profile, name):
             selected = (0, len(c.features) - 1)
             common = tuple(int(c.zero[s]) for s in selected) if c.sparse else (0, 2)
-            out.append(contingency.PairInformation(c, t, selected, common, None, None))
+            out.append(contingency.pair_counts(c, t, selected, common, CountLogs(profile.n, 100)))
     return out
 
 
-def pair_numbers(profile, name):
-    return [
-        contingency.PairNumbers(s.coding, s.target, s.selected, s.commonest, None, np.zeros(s.target.size))
-        for s in pairs(profile, name)
-    ]
+def crossed(profile, name):
+    return [part for numbers in pairs(profile, name) for part in numbers.parts[1:]]
+
+
+class SideBySide(Reduction):
+    """All that counts, or moments, say of each feature, side by side."""
+
+    def __call__(self, *results):
+        return np.concatenate([self.of(result) for result in results])
+
+    @staticmethod
+    def of(result):
+        if isinstance(result, contingency.Counts):
+            return result.dense(result.first, result.last).reshape(result.count, -1).T
+        out = np.zeros((2, len(result.rows.positive), result.count))
+        out[:, result.group, result.feature] = result.total, result.square
+        return np.concatenate([*out, [result.all_total, result.all_square]])
+
+
+def feature_numbers(profile, name):
+    """Of every target, of pairs of features, and of pairs of labels."""
+    listed = targets.LabelPairs(tuple(range(min(profile.q, 12))))
+    terms = 8 * (profile.q + 2)
+    out = [FeatureNumbers((s,), SideBySide()) for s in two_ways(profile, name)] + pairs(profile, name)
+    return out + [contingency.label_pair_counts(c, listed, profile.has_unknown, terms) for c in codings(profile)]
+
+
+def group_moments(profile, name):
+    stored = [moments.GroupMoments(targets.Labels(profile.q), True)] if moments.thin(profile) else []
+    if name == "wide":  # 32 MB of each array
+        return stored
+    return [moments.GroupMoments(t) for t in all_targets(profile, name)[:3]] + stored
 
 
 def cell_counts(kind):
@@ -278,19 +313,8 @@ RELIEFF = ("relieff", ("mode", "pairwise")), ("relieff", ("mode", "hamming"))
 # class: (data sets, examples on a data set)
 EXAMPLES = {
     labelsets.LabelsetCounts: (EVERY, on(lambda p, name: [labelsets.LabelsetCounts(), labelsets.LabelsetCounts("grades")])),
-    contingency.TwoWay: (EVERY, on(two_ways)),
-    contingency.TwoWayNumbers: (EVERY, on(numbers)),
-    contingency.PairInformation: (EVERY, on(pairs)),
-    contingency.PairNumbers: (EVERY, on(pair_numbers)),
-    contingency.LabelPairNumbers: (
-        EVERY,
-        on(
-            lambda p, name: [
-                contingency.LabelPairNumbers(c, targets.LabelPairs(tuple(range(min(p.q, 12)))), p.has_unknown, 8 * (p.q + 2))
-                for c in codings(p)
-            ]
-        ),
-    ),
+    contingency.TwoWay: (EVERY, on(lambda p, name: two_ways(p, name) + crossed(p, name))),
+    FeatureNumbers: (EVERY, on(feature_numbers)),
     cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_counts(cells.CellInformation))),
     cells.CellCounts: (("dense", "thin", "wide", "wide_dense"), on(cell_counts(cells.CellCounts))),
     joint.JointCounts: (
@@ -329,14 +353,7 @@ EXAMPLES = {
         (*FEW, "many_sets", "wide", "wide_dense"),
         on(lambda p, name: [labelsets.LabelsetSums(), labelsets.LabelsetSums(True)]),
     ),
-    moments.GroupMoments: (
-        (*FEW, "many_sets", "wide_dense"),
-        on(lambda p, name: [moments.GroupMoments(t) for t in all_targets(p, name)[:3]]),
-    ),
-    moments.MomentsNumbers: (
-        ("thin", "wide"),
-        on(lambda p, name: [moments.MomentsNumbers(targets.Labels(p.q), p.positive, None)]),
-    ),
+    moments.GroupMoments: ((*FEW, "many_sets", "wide", "wide_dense"), on(group_moments)),
     quantiles.CountsBelow: (EVERY, on(quantile_steps)),
     sample.SampledRows: (EVERY, on(lambda p, name: [sample.SampledRows(k, 1) for k in (1, 40, p.n // 2, p.n + 1)])),
     sample.AllRows: (EVERY, on(lambda p, name: [sample.AllRows(p.n)])),
@@ -365,9 +382,8 @@ def every_class():
         for kind in waiting.pop().__subclasses__():
             out.append(kind)
             waiting.append(kind)
-    return [
-        kind for kind in dict.fromkeys(out) if kind.__module__.startswith("spark_mlfs.") and kind is not FeatureShardedStatistic
-    ]
+    bases = FeatureShardedStatistic, PerFeatureStatistic
+    return [kind for kind in dict.fromkeys(out) if kind.__module__.startswith("spark_mlfs.") and kind not in bases]
 
 
 @pytest.mark.parametrize("kind", [k for k in EXAMPLES if "logs" in {f.name for f in fields(k)}])
@@ -379,6 +395,40 @@ def test_a_key_says_what_finish_goes_by(kind):
     goals = [replace(one.target, **more) for more in ({}, {"weights": (2.0,) * one.target.q}, {"noise": (0.1, 0.2)})]
     keys = {replace(one, logs=log, target=goal).key() for log in logs for goal in goals}
     assert len(keys) == 6 and replace(one).key() == one.key()
+
+
+@pytest.mark.parametrize("kind", [contingency.LinkInformation, Relevance, InformationNorm])
+def test_the_key_of_a_reduction_says_what_it_goes_by(kind):
+    logs = [CountLogs(50, 100), CountLogs(50, 100, "miller-madow")]
+    goals = [targets.Labels(3, **more) for more in ({}, {"weights": (2.0,) * 3}, {"noise": (0.1, 0.2)})]
+    keys = {kind(goal, log).key() for log in logs for goal in goals}
+    assert len(keys) == 6 and kind(goals[0], logs[0]).key() in keys
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_shards_finish_as_the_whole_state_does(name):
+    """To the bit, wherever features and rows are cut: the numbers of the whole states' results."""
+    block, profile = case(name)
+    found = feature_numbers(profile, name)
+    found += [FeatureNumbers((s,), SideBySide()) for s in group_moments(profile, name) if s.stored]
+    for statistic in found:
+        statistic = replace(statistic, reduction=SideBySide())
+        blocks = blocks_of(statistic, block, profile)
+        whole = []
+        for part in statistic.parts:
+            state = None
+            for b in blocks:
+                state = part.fold(state, b, profile)
+            whole.append(part.finish(state, profile))
+        numbers = statistic.reduced(whole)
+        for size in (20_000, 1 << 30):
+            edges = statistic.edges(profile, size)
+            states = [*statistic.shards(blocks[:2], profile, edges)]
+            for b in blocks[2:]:
+                states = [statistic.merge(*both) for both in zip(states, statistic.shards([b], profile, edges), strict=True)]
+            ranges = [(int(a), int(z)) for a, z in itertools.pairwise(edges)]
+            parts = [statistic.reduce_shard(state, *ends, profile) for state, ends in zip(states, ranges, strict=True)]
+            assert np.concatenate(parts, axis=1).tobytes() == numbers.tobytes(), (statistic.key()[1], size)
 
 
 def test_every_statistic_has_an_example():
@@ -553,14 +603,15 @@ def test_sizes_are_announced_tightly():
         sets = len(labelsets.LabelsetCounts().partial(block, profile)["hashes"])
         assert profile.most_labelsets >= sets
         profile = replace(profile, labelsets=sets)
-        found = [labelsets.LabelsetCounts(), labelsets.LabelsetSums(True)]
-        found += [s for s in two_ways(profile, name) + pairs(profile, name) if isinstance(s.target, targets.Labels)]
-        for statistic in found:
-            (coded,) = [block] if statistic.layout != "coded" else [code_block(block, statistic.coding)]
-            size = len(encode(compact(statistic.partial(coded, profile))))
+        found = [(labelsets.LabelsetCounts(),), (labelsets.LabelsetSums(True),)]
+        found += [(s,) for s in two_ways(profile, name) if isinstance(s.target, targets.Labels)]
+        found += [s.parts[1:] for s in pairs(profile, name) if isinstance(s.parts[0].target, targets.Labels)]
+        for parts in found:
+            (coded,) = [block] if parts[0].layout != "coded" else [code_block(block, parts[0].coding)]
+            size = sum(len(encode(compact(s.partial(coded, profile)))) for s in parts)
             # a count of sparse rows and its index are announced with four bytes each, as a process holds them, and travel in
             # one and two where they fit
-            assert size <= statistic.state_bytes(profile) <= 15 * size + 4096, (name, statistic.key()[0])
+            assert size <= sum(s.state_bytes(profile) for s in parts) <= 15 * size + 4096, (name, parts[0].key()[0])
 
 
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (names, _) in EXAMPLES.items() for name in names])
@@ -576,7 +627,7 @@ def test_laws(kind, name):
     assert not broken, "\n" + "\n".join(dict.fromkeys(broken))
 
 
-WEIGHTED = [kind for kind in EXAMPLES if kind.weighted and kind is not gram.GroupGrams]  # sixty times a Gram
+WEIGHTED = [k for k in EXAMPLES if (k.weighted or k is FeatureNumbers) and k is not gram.GroupGrams]  # sixty times a Gram
 WEIGHTS = ("whole", "fractions", "far apart")  # below 2^22 together, above it, and of more than 20 bits
 
 
@@ -600,8 +651,6 @@ def test_laws_of_weighted_rows(kind, which):
     few = ("half_known", "thin_half_known")
     for name in set(EXAMPLES[kind][0]) & set(few) or {"dense", "thin"}:
         block, profile = weighted(name, which)
-        if kind is moments.MomentsNumbers and not moments.thin(profile):
-            continue  # such rows go another way
         for statistic, _ in EXAMPLES[kind][1](name):
             if isinstance(getattr(statistic, "logs", None), CountLogs):
                 statistic = replace(statistic, logs=CountLogs(profile.total, 8 * (profile.q + 2)))

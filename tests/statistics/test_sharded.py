@@ -20,15 +20,16 @@ from spark_mlfs.blocks.codec import binary_array, decode, encode
 from spark_mlfs.blocks.grades import ONE, Grades
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
+from spark_mlfs.engine.base import COUNT_COPIES, Engine
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.engine.tasks import ReduceShards, ShardedPartials
 from spark_mlfs.errors import WorkerBudgetError
 from spark_mlfs.kernels import exact
-from spark_mlfs.methods import METHODS, counting, f_statistic, fisher
+from spark_mlfs.methods import METHODS, counting, fisher
 from spark_mlfs.params import check
 from spark_mlfs.statistics import moments
-from spark_mlfs.statistics.base import Budgets, compact, cuts
+from spark_mlfs.statistics.base import Budgets, FeatureNumbers, compact, cuts
 from spark_mlfs.statistics.contingency import TwoWay
 
 Q = 12
@@ -98,7 +99,7 @@ def bits(scores):
 @pytest.fixture
 def ended(monkeypatch):
     """All counts are finished where they are made."""
-    monkeypatch.setattr(counting, "WIDE_BYTES", 0)
+    monkeypatch.setattr(Engine, "gathers", lambda engine, statistic, beside=0: not statistic.shardable(engine.profile))
 
 
 def test_a_feature_alone_has_the_bits_it_has_among_others():
@@ -115,10 +116,10 @@ def test_a_feature_alone_has_the_bits_it_has_among_others():
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("method", "given"), RUNS, ids=lambda v: str(v))
-def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch):
+def test_pieces_give_the_bits_of_the_whole(kind, method, given, monkeypatch, request):
     whole = scores(engine(kind), method, given)
+    request.getfixturevalue("ended")
     for budget in (1 << 30, 1 << 19):
-        monkeypatch.setattr(counting, "WIDE_BYTES", 0)
         cut = engine(kind)
         cut.budgets = Budgets(worker=budget)  # edges only: the rows are what they are
         monkeypatch.setattr(cut, "_refuse", lambda statistics: [])
@@ -157,7 +158,7 @@ def test_moments_of_stored_values_against_dense_ones(kind, method, given, monkey
     dense = block_of(*table(kind), dense=True)
     assert scores(LocalEngine(profile_block(dense, Q), [dense]), method, given).values.tobytes() == one.tobytes()
     with monkeypatch.context() as patch:
-        for module in (f_statistic, fisher):
+        for module in (moments, fisher):
             patch.setattr(module, "thin", lambda profile: False)
         assert np.allclose(scores(engine(kind), method, given).values, one, rtol=1e-9, atol=1e-13)
     cut = engine(kind)
@@ -190,14 +191,15 @@ def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monk
     assert moments.thin(held.profile) and moments.heavy(held.profile) and held.profile.graded == graded
     for method, given in HEAVY if graded else MOMENTS:
         (statistic,) = METHODS.create(method).needs(held, check(METHODS.create(method).parameters, given, method))
-        assert statistic.sharded or given == {"label_coding": "lp"}
+        sharded = isinstance(statistic, FeatureNumbers)
+        assert (sharded and statistic.parts[0].stored) or given == {"label_coding": "lp"}
         one = scores(held, method, given).values
         with monkeypatch.context() as patch:
-            for module in (f_statistic, fisher):
+            for module in (moments, fisher):
                 patch.setattr(module, "thin", lambda profile: False)
             table_ = scores(LocalEngine(held.profile, [block]), method, given).values
         assert np.allclose(table_, one, rtol=1e-9, atol=1e-13), method
-        if not statistic.sharded:
+        if not sharded:
             continue
         for cuts_ in ((0, 100, 101, 450, block.n), tuple(range(0, block.n + 1, 50))):
             parts = [block.part(a, z) for a, z in itertools.pairwise(cuts_)]
@@ -270,7 +272,6 @@ def test_no_piece_is_larger_than_it_announces(kind, ended):
     held = engine(kind)
     p = check(METHODS.create("mim").parameters, {}, "mim")
     (statistic,) = METHODS.create("mim").needs(held, p)
-    assert statistic.sharded
     for size in (1, 2000, 1 << 20):
         edges = statistic.edges(held.profile, size)
         assert edges[0] == 0 and edges[-1] == held.num_features and (np.diff(edges) > 0).all()
@@ -320,7 +321,7 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
         run = SparkEngine(packed, Budgets(worker=1 << 18))
         for method, given in HEAVY:
             (statistic,) = METHODS.create(method).needs(run, check(METHODS.create(method).parameters, given, method))
-            assert statistic.sharded and packed.profile.graded
+            assert not run.gathers(statistic.parts[0]) and packed.profile.graded
             assert bits(scores(run, method, given)) == whole[str((method, given))], (partitions, method)
         (one,) = pipeline.rank(packed, [pipeline.Request.of("f-statistic", {})], small_bytes=1 << 40)
         assert one.scores.values.tobytes() == whole[str(HEAVY[0])][0]
@@ -332,7 +333,7 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
 def test_a_feature_that_no_worker_may_hold_is_refused(ended):
     for held in (engine("counts", worker=1000), engine("dense", worker=1000)):
         (statistic,) = METHODS.create("mim").needs(held, check(METHODS.create("mim").parameters, {}, "mim"))
-        with pytest.raises(WorkerBudgetError, match=r"TwoWayNumbers over \d+ features needs 1 MB in a worker.*raise workerBytes"):
+        with pytest.raises(WorkerBudgetError, match=r"TwoWay over \d+ features needs 1 MB in a worker.*raise workerBytes"):
             held.edges_of(statistic)
 
 
@@ -358,20 +359,18 @@ def test_a_task_counts_what_it_has_read_before_it_holds_too_much(ended):
 
 
 @pytest.mark.parametrize("held_together", [True, False])
-def test_wide_counts_are_kept_for_links_only_where_they_fit(monkeypatch, held_together):
-    """Where all rows are, the two-way counts of wide data stay for the links of every pick, if a process may hold them and what
-    is laid out of them; else each pick counts them again, range by range. The bits are the same."""
+def test_counts_are_kept_in_one_process_only_where_they_fit(monkeypatch, held_together):
+    """Where all rows are, two-way counts stay for the links of every pick, if the process may hold them, the rows and what is
+    laid out of them; else each pick counts them again, range by range. The bits are the same."""
     held = engine("counts")
     whole = scores(held, "jmi", {})
     two_way = TwoWay(held.coding(), held.labels())
     size = two_way.state_bytes(held.profile)
     assert two_way.key() in held._results
     links = held._results[two_way.key()].links
-    assert links.nbytes + size <= counting.LINK_COPIES * size  # what is told before they are made
-    monkeypatch.setattr(counting.Counting, "_limit", 1 << 30)  # a pick's own counts are small
-    monkeypatch.setattr(counting.Counting, "wide", True)
+    assert links.nbytes + size <= COUNT_COPIES * size  # what is told before they are made
     wide = engine("counts")
-    wide.budgets = Budgets(worker=counting.LINK_COPIES * size - (not held_together))
+    wide.budgets = Budgets(worker=wide.bytes_in_one_process([two_way], []) + COUNT_COPIES * size - (not held_together))
     monkeypatch.setattr(wide, "_refuse", lambda statistics: [])
     assert bits(scores(wide, "jmi", {})) == bits(whole)
     assert (two_way.key() in wide._results) is held_together

@@ -93,8 +93,8 @@ def test_partial_states_merge(sparse, first, second, seed):
     logs = CountLogs(profile.n, 50)
     found = [
         contingency.TwoWay(coding, labels),
-        contingency.PairInformation(coding, labels, selected, (0, 0), None, None),
-        contingency.LabelPairNumbers(coding, targets.LabelPairs((0, 1, 3)), False, 48),
+        contingency.pair_counts(coding, labels, selected, (0, 0), logs),
+        contingency.label_pair_counts(coding, targets.LabelPairs((0, 1, 3)), False, 48),
         cells.CellCounts(coding, labels, selected, logs),
         labelsets.LabelsetCounts(),
     ]

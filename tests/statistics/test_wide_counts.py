@@ -72,7 +72,7 @@ def test_informations_of_stored_counts(kind, correction, crowded):
 
     sets = labelsets.LabelsetCounts().partial(block, profile)
     for kept in (slice(None), sets["counts"] > 1):
-        classes = counts(targets.Classes(sets["hashes"][kept]))
+        classes = counts(targets.Classes(sets["hashes"][kept], sets["counts"][kept]))
         want = info.class_information(logs, classes.dense(0, v))
         for limit in (1, 100, info.CELLS):
             parts = [info.stored_class_information(logs, some, classes.totals) for _, _, some in classes.stored(False, limit)]
@@ -90,7 +90,7 @@ def test_dense_and_sparse_tables_give_one_relevance():
     full.engine._codings[5, "width"] = full.coding
     assert thin.relevance.tobytes() == full.relevance.tobytes()
     assert thin.entropy.tobytes() == full.entropy.tobytes()
-    assert thin.wide is False
+    assert thin.engine.gathers(contingency.TwoWay(thin.coding, thin.target))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -105,19 +105,20 @@ def test_links_of_stored_counts(kind, correction, monkeypatch):
     logs = info.CountLogs(profile.n, 8 * (q + 2), correction)
     sets = labelsets.LabelsetCounts().partial(block, profile)
     picks = (0, 1, 7, v - 1)
-    for target in (targets.Labels(q), targets.Classes(sets["hashes"])):
+    for target in (targets.Labels(q), targets.Classes(sets["hashes"], sets["counts"])):
         two_way = contingency.counts_of(contingency.TwoWay(coding, target).partial(coded, profile), coding)
         # the commonest code is split off; any other may be
         for common in (coding.zero.astype(int), np.where(coding.zero == 0, coding.bins - 1, 0)):
             of_picks = tuple(int(common[s]) for s in picks)
-            wanted = contingency.PairInformation(coding, target, picks, of_picks, logs, two_way)
-            state = wanted.partial(coded, profile)
+            wanted = contingency.pair_counts(coding, target, picks, of_picks, logs)
+            counted = [part.finish(part.partial(coded, profile), profile) for part in wanted.parts[1:]]
             for cells in (3, 1 << 17):
                 monkeypatch.setattr(links, "CHUNK", cells)
                 two_way.__dict__.pop("links", None)
-                found = wanted.finish(state, profile)
-                for index, s in enumerate(picks):
-                    part = contingency.counts_of({k: state[f"{k}{index}"] for k in ("table", "totals")}, coding)
+                numbers = wanted.reduced([two_way, *counted])
+                assert numbers.tobytes() == wanted.worker_view().reduced([two_way, *counted]).tobytes()  # on one thread
+                found = dict(zip(picks, numbers.reshape(len(picks), 2, v), strict=True))
+                for s, part in zip(picks, counted, strict=True):
                     whole = contingency.linked_information(logs, target, part, two_way)
                     assert found[s].tobytes() == whole.tobytes(), (s, cells)
         if correction == "none" and isinstance(target, targets.Labels):
