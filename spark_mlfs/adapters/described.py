@@ -92,11 +92,20 @@ def docstring(kind: str, entry: Any, parameters: Iterable[Parameter], spelled: S
     return textwrap.indent(doc, "    ").lstrip() + "\n    "
 
 
+def keywords(parameters: Iterable[Parameter], spelled: Spelling) -> list[inspect.Parameter]:
+    """Return `parameters` as the keywords of a signature."""
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [inspect.Parameter(spelled(p), kind, default=p.default, annotation=annotation(p.constraint)) for p in parameters]
+
+
 def signature(parameters: Iterable[Parameter], spelled: Spelling, returns: str) -> inspect.Signature:
     """Return the signature of a method that takes `parameters` as keywords."""
-    every = [
-        inspect.Parameter(spelled(p), inspect.Parameter.KEYWORD_ONLY, default=p.default, annotation=annotation(p.constraint))
-        for p in parameters
-    ]
     first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return inspect.Signature([first, *every], return_annotation=returns)
+    return inspect.Signature([first, *keywords(parameters, spelled)], return_annotation=returns)
+
+
+def with_settings(function: Callable[..., Any], settings: Iterable[Parameter]) -> inspect.Signature:
+    """Return the signature of a function whose last argument, ``**settings``, stands for `settings`."""
+    written = inspect.signature(function)
+    *own, _ = written.parameters.values()
+    return written.replace(parameters=[*own, *keywords(settings, snake)])

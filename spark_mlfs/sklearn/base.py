@@ -34,6 +34,8 @@ Learner = TypeVar("Learner", Extractor, Classifier)
 
 def _current(cls: type[ArrayEstimator], given: dict[str, Any]) -> dict[str, Any]:
     """Today's names in place of former ones."""
+    if cls.entry is None:
+        return given
     return spec.current(cls.entry.parameters, given, cls.__name__)
 
 
@@ -57,7 +59,7 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
             setattr(self, name, given.get(name, default))
 
     def set_params(self, **params: Any) -> Self:
-        super().set_params(**(params if self.entry is None else _current(type(self), params)))
+        super().set_params(**_current(type(self), params))
         return self
 
     def __setstate__(self, state: dict[str, Any]) -> None:

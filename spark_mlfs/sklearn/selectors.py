@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from ..adapters import show
 from ..adapters.arrays import CONSTRAINTS, GRADING, MEMORY, SCREEN, SELECTION, grades_of, in_arrays, request_of, selected
 from ..adapters.classes import EstimatorClasses
+from ..adapters.described import with_settings
 from ..blocks.arrays import kind_of, wrong_value
 from ..errors import spelled_by
 from ..kernels.missing import MISSING, filled
@@ -22,7 +23,31 @@ from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
     import pandas as pd
-    from typing_extensions import Self
+    from typing_extensions import Self, TypedDict, Unpack
+
+    class Settings(TypedDict, total=False):
+        """The settings of any selector, as an editor shows them."""
+
+        selection_mode: str
+        num_top_features: int | None
+        percentile: float
+        fpr: float
+        fdr: float | None
+        fwe: float
+        combination: str
+        stability_threshold: float
+        selection_seed: int
+        screen: str | None
+        include: Any
+        exclude: Any
+        groups: Mapping[str, Any] | None
+        costs: Any
+        budget: float | None
+        graded_labels: bool
+        grade_range: Sequence[float] | None
+        label_cuts: Sequence[float] | None
+        missing: str
+        memory_bytes: int | None
 
 
 class SelectorOfArrays(TransformerMixin, ArrayEstimator):
@@ -168,53 +193,13 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
     """
 
     def __init__(
-        self,
-        method: str = DEFAULT_METHOD,
-        *,
-        method_params: Mapping[str, Any] | None = None,
-        selection_mode: str = "num_top_features",
-        num_top_features: int | None = None,
-        percentile: float = 0.1,
-        fpr: float = 0.05,
-        fdr: float | None = None,
-        fwe: float = 0.05,
-        combination: str = "cauchy",
-        stability_threshold: float = 0.6,
-        selection_seed: int = 0,
-        screen: str | None = None,
-        include: Any = None,
-        exclude: Any = None,
-        groups: Mapping[str, Any] | None = None,
-        costs: Any = None,
-        budget: float | None = None,
-        graded_labels: bool = False,
-        grade_range: Sequence[float] | None = None,
-        label_cuts: Sequence[float] | None = None,
-        missing: str = "error",
-        memory_bytes: int | None = None,
+        self, method: str = DEFAULT_METHOD, *, method_params: Mapping[str, Any] | None = None, **settings: Unpack[Settings]
     ) -> None:
-        self.method = method
-        self.method_params = method_params
-        self.selection_mode = selection_mode
-        self.num_top_features = num_top_features
-        self.percentile = percentile
-        self.fpr = fpr
-        self.fdr = fdr
-        self.fwe = fwe
-        self.combination = combination
-        self.stability_threshold = stability_threshold
-        self.selection_seed = selection_seed
-        self.screen = screen
-        self.include = include
-        self.exclude = exclude
-        self.groups = groups
-        self.costs = costs
-        self.budget = budget
-        self.graded_labels = graded_labels
-        self.grade_range = grade_range
-        self.label_cuts = label_cuts
-        self.missing = missing
-        self.memory_bytes = memory_bytes
+        self.method, self.method_params = method, method_params
+        self._take(dict(settings), {p.name: p.default for p in self._common})
+
+    # what scikit-learn goes by: every setting is a keyword
+    __init__.__signature__ = with_settings(__init__, SelectorOfArrays._common)  # type: ignore[attr-defined]
 
     def _named(self) -> tuple[str, Mapping[str, Any]]:
         return self.method, self.method_params or {}
