@@ -23,21 +23,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from . import params
 from .blocks.dataset import Dataset, InMemoryDataset
 from .blocks.grades import Grades
 from .blocks.profile import Profile
 from .engine.base import Cost, Engine, one_thread
 from .engine.local import LocalEngine, SizingEngine
 from .errors import DataError, ParameterError, WorkerBudgetError, setting
-from .methods import METHODS
-from .methods.base import Method, Scores
-from .methods.labels import by_place
-from .select import Constraints, Cut, Evidence, Resolved, Rule, Screen, SideAnalysis
+from .methods.base import Scores
+from .select import Constraints, Evidence, Resolved, Screen, SideAnalysis
 from .select.constraints import whole_groups
 from .select.portrait import Portrait, Portray
+from .select.request import Request, check_rows, full_ranking
 from .solvers.greedy import UNCONSTRAINED, PickConstraints, select_within_budget
-from .solvers.ranking import complete
 from .statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 
 if TYPE_CHECKING:
@@ -46,134 +43,6 @@ if TYPE_CHECKING:
 Progress = Callable[[str, int, int], None]
 FEATURE_BYTES = 210  # of each feature beside its values: its name, its range, its places in scores and ranking (measured)
 MANY_PAIRS = 500_000_000  # pairs of rows that take one core some seconds
-
-
-@dataclass(frozen=True)
-class Request:
-    """A selection: a method, its checked parameters, the filter in front of it, what else is asked, what it is held to, and where
-    its ranking is `cut`; without a cut the `count` best are kept, None: all.
-
-    `implementation` is the method itself: a worker need not know its name.
-    """
-
-    method: str
-    parameters: Mapping[str, Any]
-    count: int | None = None
-    screen: Screen | None = None
-    extras: tuple[SideAnalysis, ...] = ()
-    constraints: Constraints | None = None
-    cut: Cut | None = None
-    implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
-    resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
-
-    def __post_init__(self) -> None:
-        if self.implementation is None:
-            object.__setattr__(self, "implementation", METHODS.create(self.method))
-
-    @staticmethod
-    def of(
-        name: str,
-        parameters: Mapping[str, Any] | None = None,
-        count: int | None = None,
-        screen: str | Screen | None = None,
-        rule: Rule | None = None,
-        extras: Sequence[SideAnalysis] = (),
-        constraints: Constraints | None = None,
-        cut: Cut | None = None,
-    ) -> Request:
-        """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000";
-        `rule`: which features are worth keeping, one of the extras; `cut`: how many, or a rule, once it is known how many there
-        are."""
-        method = METHODS.create(name)
-        screen = Screen.of(screen) if isinstance(screen, str) else screen
-        rule = rule if cut is None else cut.rule
-        extras = (*(() if rule is None else (rule,)), *extras)
-        for extra in extras:
-            extra.check(method, screen is not None)
-        if constraints is not None:
-            constraints.check(method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None))
-        checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
-        return Request(name, checked, count, screen, extras, constraints, cut, method)
-
-    @property
-    def rules(self) -> bool:
-        """Whether a rule says which features are kept."""
-        return any(isinstance(extra, Rule) for extra in self.extras)
-
-    def for_labels(self, names: Sequence[str]) -> Request:
-        """The same with parameters that go by the names of labels by their places."""
-        return dataclasses.replace(self, parameters=by_place(self.parameters, names))
-
-    def for_features(self, names: Sequence[str], resolved: Resolved | None = None) -> Request:
-        """The same for data of these features: its constraints by places (`resolved`, where that is known), how many features are
-        kept. `ParameterError` for constraints that do not fit them, or where fewer remain than are asked for."""
-        if resolved is None and self.constraints is not None:
-            resolved = self.constraints.resolve(names)
-        if self.cut is None:
-            return dataclasses.replace(self, resolved=resolved)
-        width = len(names) - (len(resolved.exclude) if resolved is not None else 0)
-        rule = self.cut.rule_among(width)
-        extras = tuple(rule if rule is not None and isinstance(extra, Rule) else extra for extra in self.extras)
-        count = self.cut.keep(width, resolved is not None and resolved.budget is not None)
-        return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
-
-    def seen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
-        """The features that the method sees behind its filter, which ranked them in the order `filtered`."""
-        assert self.screen is not None
-        survivors = self.screen.survivors(filtered, varying)
-        return survivors if self.resolved is None else self.resolved.seen(survivors, varying)
-
-    def arrange(self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """`full_ranking`, its order as the constraints have it."""
-        order, values = full_ranking(scores, profile, filtered)
-        if self.resolved is not None:
-            order = self.resolved.arrange(scores, order, profile.varying, self.implementation.row_norms)
-        return order, values
-
-    @staticmethod
-    def of_filter(screen: Screen, extras: tuple[SideAnalysis, ...] = ()) -> Request:
-        """The filter of a screen as a request of its own."""
-        checked = params.check(screen.filter.parameters, {}, screen.method)
-        return Request(screen.method, checked, extras=extras, implementation=screen.filter)
-
-
-def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:
-    """`ParameterError` for the first request that cannot count rows by weights, or take labels that are grades, where rows are
-    `weighted` or `graded`."""
-    if weighted:
-        _check_weights(requests)
-    if graded:
-        _check_grades(requests)
-
-
-def _check_weights(requests: Sequence[Request]) -> None:
-    for request in requests:
-        asked: list[tuple[str, Any]] = [(request.method, request.implementation)]
-        asked += [(request.screen.method, request.screen.filter)] if request.screen else []
-        asked += [(getattr(extra, "mode", type(extra).__name__), extra) for extra in request.extras]
-        for name, part in asked:
-            if not part.weighted:
-                raise ParameterError(
-                    f"{name} takes no row weights: what it compares are rows, not sums over them; leave "
-                    f"{setting('weight_col')} out, or choose a method of counts or moments, such as jmi or ridge"
-                )
-
-
-def _check_grades(requests: Sequence[Request]) -> None:
-    for request in requests:
-        asked = [(request.method, request.implementation.takes_grades(request.parameters))]
-        if request.screen:
-            filtered = Request.of_filter(request.screen)
-            asked.append((request.screen.method, request.screen.filter.takes_grades(filtered.parameters)))
-        asked += [(getattr(extra, "mode", type(extra).__name__), extra.graded) for extra in request.extras]
-        for name, can in asked:
-            if not can:
-                able = ", ".join(n for n in METHODS if getattr(METHODS[n], "graded", False))
-                able = able.replace("mrmr", "mrmr (relevance='f')")
-                raise ParameterError(
-                    f"{name} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, such as 0.5, a label being "
-                    f"positive where its grade is at least that; or choose a method that takes grades: {able}"
-                )
 
 
 @dataclass
@@ -316,17 +185,6 @@ def score(engine: Engine, request: Request) -> Scores:
     if np.isnan(scores.values).any():
         raise FloatingPointError(f"{request.method} gave a score that is not a number; please report the data and parameters")
     return scores
-
-
-def full_ranking(scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """All features, best first, and the relevance of each by index. `filtered`: the order a filter gave them; those it kept back
-    follow in it, and have none."""
-    picks = scores.path.picks if scores.path is not None else None
-    order, values = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
-    if filtered is not None:
-        back = filtered[~np.isin(filtered, profile.varying)]
-        order, values[back] = np.concatenate([order[: len(profile.varying)], back]), np.nan
-    return order, values
 
 
 def ranked(engine_of: Callable[[np.ndarray | None], Engine], varying: np.ndarray, request: Request) -> tuple[np.ndarray, Scores]:
@@ -602,4 +460,4 @@ def ranking_frame(spark: SparkSession, ranking: pd.DataFrame) -> DataFrame:
     return spark.createDataFrame(ranking, ranking_schema(ranking))
 
 
-__all__ = ["Request", "Result", "Screen", "compute", "rank", "ranking_frame", "ranking_schema"]
+__all__ = ["Request", "Result", "Screen", "check_rows", "compute", "full_ranking", "rank", "ranking_frame", "ranking_schema"]

@@ -1,0 +1,162 @@
+"""What is asked of a ranking, checked at once: a method with its parameters, a filter, constraints, a cut."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .. import params
+from ..blocks.profile import Profile
+from ..errors import ParameterError, setting
+from ..methods import METHODS
+from ..methods.base import Method, Scores
+from ..methods.labels import by_place
+from ..solvers.ranking import complete
+from .base import SideAnalysis
+from .constraints import Constraints, Resolved
+from .cut import Cut
+from .rules import Rule
+from .screen import Screen
+
+
+@dataclass(frozen=True)
+class Request:
+    """A selection: a method, its checked parameters, the filter in front of it, what else is asked, what it is held to, and where
+    its ranking is `cut`; without a cut the `count` best are kept, None: all.
+
+    `implementation` is the method itself: a worker need not know its name.
+    """
+
+    method: str
+    parameters: Mapping[str, Any]
+    count: int | None = None
+    screen: Screen | None = None
+    extras: tuple[SideAnalysis, ...] = ()
+    constraints: Constraints | None = None
+    cut: Cut | None = None
+    implementation: Method = field(default=None, compare=False, repr=False)  # type: ignore[assignment]
+    resolved: Resolved | None = field(default=None, compare=False, repr=False)  # the constraints by places, once data are known
+
+    def __post_init__(self) -> None:
+        if self.implementation is None:
+            object.__setattr__(self, "implementation", METHODS.create(self.method))
+
+    @staticmethod
+    def of(
+        name: str,
+        parameters: Mapping[str, Any] | None = None,
+        count: int | None = None,
+        screen: str | Screen | None = None,
+        rule: Rule | None = None,
+        extras: Sequence[SideAnalysis] = (),
+        constraints: Constraints | None = None,
+        cut: Cut | None = None,
+    ) -> Request:
+        """Checks the name and the parameters; raises `ParameterError` saying what is valid. `screen`: such as "chi2:10000";
+        `rule`: which features are worth keeping, one of the extras; `cut`: how many, or a rule, once it is known how many there
+        are."""
+        method = METHODS.create(name)
+        screen = Screen.of(screen) if isinstance(screen, str) else screen
+        rule = rule if cut is None else cut.rule
+        extras = (*(() if rule is None else (rule,)), *extras)
+        for extra in extras:
+            extra.check(method, screen is not None)
+        if constraints is not None:
+            constraints.check(method, next((extra.mode for extra in extras if isinstance(extra, Rule)), None))
+        checked = params.check(method.parameters, parameters or {}, f"method {name!r}")
+        return Request(name, checked, count, screen, extras, constraints, cut, method)
+
+    @property
+    def rules(self) -> bool:
+        """Whether a rule says which features are kept."""
+        return any(isinstance(extra, Rule) for extra in self.extras)
+
+    def for_labels(self, names: Sequence[str]) -> Request:
+        """The same with parameters that go by the names of labels by their places."""
+        return dataclasses.replace(self, parameters=by_place(self.parameters, names))
+
+    def for_features(self, names: Sequence[str], resolved: Resolved | None = None) -> Request:
+        """The same for data of these features: its constraints by places (`resolved`, where that is known), how many features are
+        kept. `ParameterError` for constraints that do not fit them, or where fewer remain than are asked for."""
+        if resolved is None and self.constraints is not None:
+            resolved = self.constraints.resolve(names)
+        if self.cut is None:
+            return dataclasses.replace(self, resolved=resolved)
+        width = len(names) - (len(resolved.exclude) if resolved is not None else 0)
+        rule = self.cut.rule_among(width)
+        extras = tuple(rule if rule is not None and isinstance(extra, Rule) else extra for extra in self.extras)
+        count = self.cut.keep(width, resolved is not None and resolved.budget is not None)
+        return dataclasses.replace(self, count=count, extras=extras, cut=None, resolved=resolved)
+
+    def seen(self, filtered: np.ndarray, varying: np.ndarray) -> np.ndarray:
+        """The features that the method sees behind its filter, which ranked them in the order `filtered`."""
+        assert self.screen is not None
+        survivors = self.screen.survivors(filtered, varying)
+        return survivors if self.resolved is None else self.resolved.seen(survivors, varying)
+
+    def arrange(self, scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """`full_ranking`, its order as the constraints have it."""
+        order, values = full_ranking(scores, profile, filtered)
+        if self.resolved is not None:
+            order = self.resolved.arrange(scores, order, profile.varying, self.implementation.row_norms)
+        return order, values
+
+    @staticmethod
+    def of_filter(screen: Screen, extras: tuple[SideAnalysis, ...] = ()) -> Request:
+        """The filter of a screen as a request of its own."""
+        checked = params.check(screen.filter.parameters, {}, screen.method)
+        return Request(screen.method, checked, extras=extras, implementation=screen.filter)
+
+
+def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:
+    """`ParameterError` for the first request that cannot count rows by weights, or take labels that are grades, where rows are
+    `weighted` or `graded`."""
+    if weighted:
+        _check_weights(requests)
+    if graded:
+        _check_grades(requests)
+
+
+def _check_weights(requests: Sequence[Request]) -> None:
+    for request in requests:
+        asked: list[tuple[str, Any]] = [(request.method, request.implementation)]
+        asked += [(request.screen.method, request.screen.filter)] if request.screen else []
+        asked += [(getattr(extra, "mode", type(extra).__name__), extra) for extra in request.extras]
+        for name, part in asked:
+            if not part.weighted:
+                raise ParameterError(
+                    f"{name} takes no row weights: what it compares are rows, not sums over them; leave "
+                    f"{setting('weight_col')} out, or choose a method of counts or moments, such as jmi or ridge"
+                )
+
+
+def _check_grades(requests: Sequence[Request]) -> None:
+    for request in requests:
+        asked = [(request.method, request.implementation.takes_grades(request.parameters))]
+        if request.screen:
+            filtered = Request.of_filter(request.screen)
+            asked.append((request.screen.method, request.screen.filter.takes_grades(filtered.parameters)))
+        asked += [(getattr(extra, "mode", type(extra).__name__), extra.graded) for extra in request.extras]
+        for name, can in asked:
+            if not can:
+                able = ", ".join(n for n in METHODS if getattr(METHODS[n], "graded", False))
+                able = able.replace("mrmr", "mrmr (relevance='f')")
+                raise ParameterError(
+                    f"{name} takes labels of 0 and 1, not grades: give {setting('label_cuts')}, such as 0.5, a label being "
+                    f"positive where its grade is at least that; or choose a method that takes grades: {able}"
+                )
+
+
+def full_ranking(scores: Scores, profile: Profile, filtered: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """All features, best first, and the relevance of each by index. `filtered`: the order a filter gave them; those it kept back
+    follow in it, and have none."""
+    picks = scores.path.picks if scores.path is not None else None
+    order, values = complete(scores.values, profile.varying, profile.d, picks, scores.constant)
+    if filtered is not None:
+        back = filtered[~np.isin(filtered, profile.varying)]
+        order, values[back] = np.concatenate([order[: len(profile.varying)], back]), np.nan
+    return order, values
