@@ -101,9 +101,16 @@ class Method:
     greedy: ClassVar[bool] = False
     conditions: ClassVar[bool] = False  # a greedy method whose `score` takes `terms`: what is picked first, and how
     row_norms: ClassVar[bool] = False  # scores are norms of rows of weights: a group's is the norm over all its rows
+    statistics: ClassVar[tuple[type[Statistic], ...]] = ()  # all that it asks for, by which it takes weights and grades
     weighted: ClassVar[bool] = False  # takes rows that have weights: one of weight w counts as w rows
     graded: ClassVar[bool] = False  # takes labels that are grades (`blocks.grades`)
     stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
+
+    def __init_subclass__(cls, **further: Any) -> None:
+        super().__init_subclass__(**further)
+        if "statistics" in vars(cls):
+            for name in {"weighted", "graded"} - vars(cls).keys():
+                setattr(cls, name, all(getattr(kind, name) for kind in cls.statistics))
 
     def takes_grades(self, p: Mapping[str, Any]) -> bool:
         """Whether it takes labels that are grades, with these parameters."""

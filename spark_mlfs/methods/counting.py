@@ -248,7 +248,7 @@ class CountingMethod(Method):
     """A method that starts from two-way counts."""
 
     parameters: ClassVar[tuple[Parameter, ...]] = COUNTING
-    weighted = True
+    statistics = (TwoWay,)
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if p.get("label_coding") == "lp":

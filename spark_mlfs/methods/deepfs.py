@@ -27,7 +27,7 @@ from ..errors import DataError
 from ..kernels.scaling import Scaling
 from ..params import Integer, Number, Parameter
 from ..solvers import gates
-from ..statistics.moments import known_range
+from ..statistics.moments import KnownRows, known_range
 from ..statistics.sample import SampledRows
 from .base import Method, Scores
 
@@ -41,7 +41,7 @@ class DeepFS(Method):
     when = "relations that are not linear, and time to train; another seed gives another ranking"
     cost = "one scan, a sample"
     stochastic = True
-    graded = True
+    statistics = (SampledRows, KnownRows)
     parameters = (
         Parameter("hidden", 32, Integer(1), "width of the hidden layer"),
         Parameter("hidden2", 0, Integer(0), "width of a second hidden layer; 0: none"),

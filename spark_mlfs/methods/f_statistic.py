@@ -25,7 +25,7 @@ import numpy as np
 from ..engine.base import Engine
 from ..solvers.scatter import floored_ratio, overlapping_scatter, stored_scatter
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
-from ..statistics.moments import Moments, PairMoments, label_moments
+from ..statistics.moments import GroupMoments, Moments, PairMoments, label_moments
 from .base import Method, Scores
 
 
@@ -53,8 +53,7 @@ class FStatistic(Method):
     source = "Kong et al. 2012"
     when = "numeric features without binning, one pass"
     cost = "one scan"
-    weighted = True
-    graded = True
+    statistics = (GroupMoments,)
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         return [FeatureNumbers((label_moments(engine.profile, engine.labels()),), BetweenWithin(engine.profile.q))]

@@ -45,8 +45,7 @@ class FastCan(Method):
     source = "Zhang & Lang 2022"
     when = "numeric features, a linear model behind; the picks of the package fastcan"
     cost = "one scan"
-    weighted = True
-    graded = True
+    statistics = (Gram,)
     parameters = (
         Parameter(
             "tol",

@@ -30,7 +30,7 @@ from ..params import Choice, Parameter
 from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter, stored_scatter, stored_two_class_ratio
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.labelsets import LabelsetCounts
-from ..statistics.moments import GroupMoments, Moments, PairMoments, known_range, label_moments, thin
+from ..statistics.moments import GroupMoments, KnownRows, Moments, PairMoments, known_range, label_moments, thin
 from ..statistics.targets import Classes
 from .base import Method, Scores
 from .counting import known_labelsets
@@ -107,8 +107,7 @@ class Fisher(Method):
     source = "Gu, Li & Han 2011"
     when = "numeric features without binning, one pass; overlapping labels by its parameter label_coding"
     cost = "one scan"
-    weighted = True
-    graded = True
+    statistics = (GroupMoments, LabelsetCounts, KnownRows)
     parameters = (
         Parameter(
             "label_coding", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets", "labels"

@@ -37,7 +37,8 @@ from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import mifs
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
-from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
+from ..statistics.neighbours import Geometry, NearestRows, Neighbourhood, anchors_of, nearest_rows
+from ..statistics.sample import SampledRows
 from .base import Method, Scores
 from .regression import SCALING, labelled_view, scores_of
 
@@ -49,7 +50,7 @@ class MIFS(Method):
     title = "joint label factorisation and selection"
     source = "Jian et al. 2016"
     row_norms = True
-    graded = True
+    statistics = (Gram, SampledRows, NearestRows)
     when = "noisy labels that a few factors stand behind"
     cost = "one scan; neighbours where β > 0"
     parameters = (

@@ -60,9 +60,8 @@ class MRMR(Method):
     source = "Peng et al. 2005"
     when = "the picks of the package mrmr_selection, by informations or correlations"
     cost = "one scan, or one pair count a pick"
-    weighted = True
+    statistics = (TwoWay, Gram)
     graded = True  # by F
-
     parameters = (
         *COUNTING,
         Parameter("relevance", "mi", Choice(("mi", "f")), "mutual information or F statistic, mean over the labels"),

@@ -51,9 +51,10 @@ from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21, manifold
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
-from ..statistics.graph import quadratic_form
+from ..statistics.graph import EdgeDifferences, quadratic_form
 from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
+from ..statistics.neighbours import Geometry, NearestRows, Neighbourhood, anchors_of, nearest_rows
+from ..statistics.sample import SampledRows
 from .base import Method, Scores
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING, TOL, labelled_view, scores_of, sketch_width
 
@@ -68,7 +69,7 @@ class MSFS(Method):
     title = "random manifold sampling and joint sparsity"
     source = "Li & Zhai"
     row_norms = True
-    graded = True
+    statistics = (Gram, LabelsetCounts, SampledRows, NearestRows, EdgeDifferences)
     when = "nearest neighbours behind: rows of like labels shall be predicted alike"
     cost = "one scan, and neighbours"
     parameters = (

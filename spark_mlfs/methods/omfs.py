@@ -56,8 +56,7 @@ class OMFS(Method):
     row_norms = True
     when = "many labels that depend on each other: factors of them are fitted"
     cost = "one scan"
-    weighted = True
-    graded = True
+    statistics = (Gram, LabelsetSums)
     parameters = (
         Parameter("gamma", 0.8, Number(0, above=True), "weight of the ℓ2,1 norm"),
         Parameter("c", None, Optional(Integer(1)), "latent width; None: ⌈0.3 q⌉"),

@@ -17,7 +17,7 @@ from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
-from ..statistics.moments import known_range
+from ..statistics.moments import KnownRows, known_range
 from .base import GramProblem, Method, Scores
 from .labels import label_scale
 
@@ -43,8 +43,7 @@ class GramMethod(Method):
 
     row_norms = True
     centred: ClassVar[bool] = True
-    weighted = True
-    graded = True
+    statistics = (Gram, KnownRows)
 
     def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
         scale = label_scale(profile, p)

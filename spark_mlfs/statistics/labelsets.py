@@ -55,6 +55,7 @@ class LabelsetCounts(Statistic):
     divisible = False
     by_labelset = True
     weighted = True
+    graded = True
 
     def takes_grades(self) -> bool:
         return self.by != "labels"
@@ -123,6 +124,7 @@ class LabelsetSums(Statistic):
     by_labelset = True
     quantised = True
     weighted = True
+    graded = True
 
     def takes_grades(self) -> bool:
         return self.sets.takes_grades()

@@ -174,6 +174,7 @@ class NearestRows(Statistic):
     symmetric: bool = False  # the queries are all rows there are: a tile of two runs of them serves both
     layout = "identified"
     divisible = False
+    graded = True
 
     def takes_grades(self) -> bool:
         return all(each.condition in ("any", "sharing") for each in self.neighbourhoods)

@@ -333,7 +333,7 @@ def test_grades_in_any_partitions_give_the_same_bits(spark):
 def test_a_feature_that_no_worker_may_hold_is_refused(ended):
     for held in (engine("counts", worker=1000), engine("dense", worker=1000)):
         (statistic,) = METHODS.create("mim").needs(held, check(METHODS.create("mim").parameters, {}, "mim"))
-        with pytest.raises(WorkerBudgetError, match=r"TwoWay over \d+ features needs 1 MB in a worker.*raise workerBytes"):
+        with pytest.raises(WorkerBudgetError, match=r"TwoWay over \d+ features needs 1 MB in one worker.*raise workerBytes"):
             held.edges_of(statistic)
 
 
