@@ -4,6 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import ParameterError
+
+
+def check_choice(top_n: int | None, threshold: float | None, labels: int) -> None:
+    """`ParameterError` where both are given, or there are not so many labels."""
+    if top_n is not None and threshold is not None:
+        raise ParameterError("give top_n or threshold, not both")
+    if top_n is not None and not 1 <= top_n <= labels:
+        raise ParameterError(f"top_n = {top_n}: there are {labels} labels; give 1 to {labels}")
+
 
 def best_labels(
     labels: np.ndarray, scores: np.ndarray, top_n: int | None, threshold: float | None

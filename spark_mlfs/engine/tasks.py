@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, wait
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,8 @@ from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic,
 from ..statistics.targets import Target
 from .base import Answer, one_thread
 from .local import LocalEngine
+
+Key = TypeVar("Key", bound=Hashable)
 
 CODED_BYTES = 8 << 20  # of a coded block, about
 SECONDS_BETWEEN_ENDINGS = 0.2
@@ -336,6 +338,21 @@ def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Answer], budge
     if isinstance(answer, WorkerBudgetError):
         raise answer
     return answer
+
+
+def side_by_side(
+    spark: SparkSession, parallelism: int, work: Mapping[Key, Callable[[], Answer]], done: Callable[[Key, Future[Answer]], None]
+) -> None:
+    """Runs the `work`, so many at a time, and hands each that ends to `done`, in this thread. What ends it early waits for those
+    under way, whose jobs an interrupt cancels where Spark can: nobody writes any more when this is left."""
+    with ThreadPoolExecutor(parallelism) as threads:
+        running = {threads.submit(each): key for key, each in work.items()}
+        try:
+            for future in as_completed(running):
+                done(running[future], future)
+        except BaseException as error:
+            end_jobs(spark, threads, running, error)
+            raise
 
 
 def end_jobs(spark: SparkSession, threads: Executor, running: Iterable[Future[Any]], error: BaseException) -> None:

@@ -49,32 +49,36 @@ class DataSet(Data):
     screen: str | None = Field(None, description="filter in front of every method that has none of its own, such as chi2:1000")
 
 
-class MethodEntry(Section):
-    """A method that takes part."""
+class Entry(Section):
+    """A method, an extractor or a classifier that takes part."""
 
-    name: str = Field(description="name of a method")
+    name: str = Field(description="name of the entry")
     title: str | None = Field(None, description="what it is called in tables; the name if nothing is said")
     parameters: dict[str, Any] = Field({})
+
+    @property
+    def called(self) -> str:
+        """Return its title in tables."""
+        return self.title or self.name
+
+
+class MethodEntry(Entry):
+    """A method that takes part."""
+
     grid: dict[str, list[Any]] = Field({}, description="values that the inner folds choose from")
     screen: str | None = Field(None, description="filter that runs first, such as chi2:10000")
     include: list[str | int] = Field([], description="features that rank first in every split")
     exclude: list[str | int] = Field([], description="features that the method does not see")
 
 
-class ExtractorEntry(Section):
+class ExtractorEntry(Entry):
     """An extractor that takes part: classifiers see all that it makes."""
 
-    name: str = Field(description="name of an extractor")
-    title: str | None = None
-    parameters: dict[str, Any] = Field({})
 
-
-class ClassifierEntry(Section):
+class ClassifierEntry(Entry):
     """A classifier that judges."""
 
     name: str = Field("mlknn", description="name of a classifier")
-    title: str | None = None
-    parameters: dict[str, Any] = Field({})
 
 
 class Choose(Section):
@@ -179,14 +183,14 @@ class Comparison(Section):
 
     def candidates(self) -> list[Candidate]:
         """The methods, then the extractors, all features last."""
-        out = [Candidate(m.title or m.name, tuple(requests_of(m, self.protocol.seed))) for m in self.method]
+        out = [Candidate(m.called, tuple(requests_of(m, self.protocol.seed))) for m in self.method]
         for made in self.extractor:
             if made.name not in EXTRACTORS:
                 raise ParameterError(f"there is no extractor {made.name!r}; extractors are {', '.join(EXTRACTORS)}")
             parameters = EXTRACTORS[made.name].parameters
             values = params.seeded(parameters, made.parameters, self.protocol.seed)
             checked = params.check(parameters, values, f"extractor {made.name!r}")
-            out.append(Candidate(made.title or made.name, extractor=(made.name, checked)))
+            out.append(Candidate(made.called, extractor=(made.name, checked)))
         if self.protocol.all_features:
             if any(c.title == ALL_FEATURES for c in out):
                 raise ParameterError(f"[[method]]: the title {ALL_FEATURES!r} is taken")
@@ -199,7 +203,7 @@ class Comparison(Section):
         for entry in self.classifier:
             classifier = CLASSIFIERS.create(entry.name)
             checked = params.check(classifier.parameters, entry.parameters, f"classifier {classifier.name!r}")
-            judges.append(Judge(entry.title or entry.name, classifier.name, checked))
+            judges.append(Judge(entry.called, classifier.name, checked))
         how = self.protocol.choose
         choosing = Choosing(how.metric, how.metrics, how.folds, tuple(map(str, how.sizes)), how.size)
         sizes = tuple(dict.fromkeys(map(str, self.protocol.sizes)))

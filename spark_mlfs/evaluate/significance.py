@@ -118,16 +118,6 @@ def _check(methods: int, alpha: float) -> None:
         raise ParameterError(f"alpha must be above 0 and below 1, not {alpha}")
 
 
-def nemenyi(mean_ranks: Sequence[float], data_sets: int) -> np.ndarray:
-    """(k, k) p-values of Nemenyi's test of every pair, 1 on the diagonal."""
-    r = np.asarray(mean_ranks, np.float64)
-    k = len(r)
-    z = np.abs(r[:, None] - r) / math.sqrt(k * (k + 1) / (6 * data_sets))
-    p = stats.studentized_range.sf(z * math.sqrt(2), k, np.inf)
-    np.fill_diagonal(p, 1.0)
-    return np.clip(p, 0.0, 1.0)
-
-
 def cliques(mean_ranks: Sequence[float] | np.ndarray, difference: float) -> list[list[int]]:
     """The largest groups of methods whose mean ranks all differ by less than `difference`, best first; a method that differs from
     all others is in none. The bars of a critical difference diagram."""

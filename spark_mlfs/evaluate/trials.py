@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -31,7 +31,7 @@ from ..classify.base import Predictor, known_rows
 from ..engine.base import Cost, Engine
 from ..engine.local import LocalEngine, SizingEngine, part_of
 from ..engine.spark import SparkEngine
-from ..engine.tasks import end_jobs, run_in_one_task
+from ..engine.tasks import run_in_one_task, side_by_side
 from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetError
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
@@ -499,24 +499,13 @@ def _run_in_tasks(
     def one(trial: Trial) -> dict[str, Any]:
         return _result(lambda: run_in_one_task(packed, trial, budgets)[0], but=WorkerBudgetError)
 
-    with ThreadPoolExecutor(parallelism) as threads:
-        waiting: dict[Future[Any], Any] = {}
-        left = list(trials.items())
-        try:
-            while left or waiting:
-                while left and len(waiting) <= parallelism:
-                    key, trial = left.pop(0)
-                    waiting[threads.submit(one, trial)] = key
-                finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
-                for future in finished:
-                    key = waiting.pop(future)
-                    if isinstance(future.exception(), WorkerBudgetError):
-                        too_large[key] = trials[key]
-                    else:
-                        done(key, future.result())
-        except BaseException as error:
-            end_jobs(packed.frame.sparkSession, threads, waiting, error)
-            raise
+    def ended(key: Any, future: Future[dict[str, Any]]) -> None:
+        if isinstance(future.exception(), WorkerBudgetError):
+            too_large[key] = trials[key]
+        else:
+            done(key, future.result())
+
+    side_by_side(packed.frame.sparkSession, parallelism, {key: partial(one, trial) for key, trial in trials.items()}, ended)
     return too_large
 
 

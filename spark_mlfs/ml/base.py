@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 import numpy as np
 from pyspark.ml import Estimator, Model
 from pyspark.ml.param import Param
-from pyspark.ml.util import DefaultParamsReadable, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import DataFrame, SparkSession
 
 from .. import params as spec
@@ -26,7 +25,7 @@ from ..read.frames import as_spark
 from ..schema import attribute_names, fill_of
 from ..statistics.base import Budgets
 from .params import Checked, known_params
-from .persistence import PIECES, Reader, SavedData, Writer, load_state, state_rows
+from .persistence import PIECES, SavedData, Storable, load_state, state_rows
 from .rows import Cells, feature_cells, feature_positions
 from .shared import FeatureAccessors, FittingAccessors, LabelAccessors
 
@@ -46,8 +45,7 @@ class MultiLabelEstimator(
     LabelAccessors,
     FeatureAccessors,
     Estimator[Fitted],
-    DefaultParamsReadable[Any],
-    MLWritable,
+    Storable,
     Generic[Fitted, Checks],
 ):
     """Common part of every estimator: the columns it reads and how it runs. Of an entry, its parameters are Params, too."""
@@ -60,13 +58,6 @@ class MultiLabelEstimator(
 
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> Self:
         return self._set(**known_params(self, values, known))
-
-    def write(self) -> MLWriter:
-        return Writer(self)
-
-    @classmethod
-    def read(cls) -> MLReader[Any]:  # type: ignore[override]
-        return Reader(cls)
 
     # ---- fit ----
 
@@ -130,8 +121,8 @@ class MultiLabelEstimator(
 # ---- models ----
 
 
-class Saved(Checked, Model, MLReadable[Any], MLWritable):
-    """A model that saves and loads with `Writer` and `Reader`; `_extra` is what it says of its training."""
+class Saved(Checked, Model, Storable):
+    """A model that saves and loads; `_extra` is what it says of its training."""
 
     _extra: dict[str, Any]
 
@@ -155,13 +146,6 @@ class Saved(Checked, Model, MLReadable[Any], MLWritable):
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
         """The inverse of `_saved_data`, saved at `path`."""
         raise NotImplementedError
-
-    def write(self) -> MLWriter:
-        return Writer(self)
-
-    @classmethod
-    def read(cls) -> MLReader[Any]:
-        return Reader(cls)
 
 
 class StateModel(Saved, FeatureAccessors):

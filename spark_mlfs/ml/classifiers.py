@@ -19,7 +19,7 @@ from pyspark.sql import functions as F
 from ..adapters.classes import EstimatorClasses
 from ..adapters.described import FEATURES, LABELS, ROW_ID
 from ..adapters.fit import Fit
-from ..adapters.tags import best_labels
+from ..adapters.tags import best_labels, check_choice
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
@@ -145,10 +145,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         `top_n` best scores, or the labels that score at least `threshold`. `all_scores` adds rawPredictionCol as
         array<double>. `names` of the two columns; without, a frame that has ``tags`` or ``scores`` of its own gets
         ``predicted_tags`` and ``predicted_scores``. `cells` reads the features elsewhere than in featuresCol."""
-        if top_n is not None and threshold is not None:
-            raise ParameterError("give top_n or threshold, not both")
-        if top_n is not None and not 1 <= top_n <= len(self.labelNames):
-            raise ParameterError(f"top_n = {top_n}: there are {len(self.labelNames)} labels; give 1 to {len(self.labelNames)}")
+        check_choice(top_n, threshold, len(self.labelNames))
         raw = self.getRawPredictionCol()
         tagged, scored = names or output_names(dataset.columns)
         outputs = {"__labels__": "array<int>", scored: "array<double>"} | ({raw: "array<double>"} if all_scores else {})

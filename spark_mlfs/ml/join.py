@@ -19,7 +19,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
-from pyspark.ml.functions import array_to_vector
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -29,11 +28,11 @@ from ..engine.base import one_thread
 from ..errors import DataError, ParameterError
 from ..kernels.knn import Nearest, Rows, nearest
 from ..kernels.matrix import Matrix
-from .rows import FeatureCells, lists_of
+from .rows import FeatureCells, lists_of, refuse_taken, with_outputs
 
 CHUNK_BYTES = 4 << 20  # of the rows of one chunk
 BLOCK_BYTES = 8 << 20  # of the training rows of one block
-FRAME_BYTES = 64 << 20  # of training rows handed to Spark at once
+FRAME_BLOCKS = 8  # handed to Spark at once
 KEYED = "key bigint, first bigint, data binary"
 
 
@@ -41,20 +40,11 @@ def training_blocks(spark: SparkSession, x: Matrix) -> DataFrame:
     """(first, block): runs of the training rows as binary cells, each with the number of its first row."""
     size = x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
     step = max(1, int(x.shape[0] * BLOCK_BYTES / max(1, size)))
-    frames, pending, weight = [], [], 0
-    for first in range(0, x.shape[0], step):
-        data = bytes(encode({"x": x[first : first + step]}))
-        pending.append((first, data))
-        weight += len(data)
-        if weight > FRAME_BYTES:
-            frames.append(spark.createDataFrame(pending, "first bigint, block binary"))
-            pending, weight = [], 0
-    if pending:
-        frames.append(spark.createDataFrame(pending, "first bigint, block binary"))
-    out = frames[0]
-    for frame in frames[1:]:
-        out = out.unionByName(frame)
-    return out.repartitionByRange(max(1, -(-x.shape[0] // step)), "first")
+    firsts, frames = range(0, x.shape[0], step), []
+    for i in range(0, len(firsts), FRAME_BLOCKS):
+        blocks = [(first, bytes(encode({"x": x[first : first + step]}))) for first in firsts[i : i + FRAME_BLOCKS]]
+        frames.append(spark.createDataFrame(blocks, "first bigint, block binary"))
+    return functools.reduce(DataFrame.unionByName, frames).repartitionByRange(max(1, -(-x.shape[0] // step)), "first")
 
 
 def map_against(
@@ -77,9 +67,7 @@ def map_against(
             "the training set is too large to travel to every task, and what joins it by blocks takes no stream: transform the "
             "batches, in writeStream.foreachBatch"
         )
-    for name in outputs:
-        if name in dataset.columns:
-            raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
+    refuse_taken(dataset, outputs)
     vectors = cells.vectors
     extra = "__spark_mlfs_features__"
     whole = dataset if vectors else dataset.withColumn(extra, F.col(features).cast("array<double>"))
@@ -100,9 +88,7 @@ def map_against(
         schema = schema.add(f"__c{i}__", T.ArrayType(T.IntegerType() if type_name == "array<int>" else T.DoubleType()))
     together = partial.repartition("key").sortWithinPartitions("key", "first")
     out = together.mapInArrow(FinishedRows(k, finish, tuple(outputs)), schema)
-    for i, (name, type_name) in enumerate(outputs.items()):
-        value = F.col(f"__c{i}__")
-        out = out.withColumn(name, array_to_vector(value) if type_name == "vector" else value).drop(f"__c{i}__")
+    out = with_outputs(out, outputs, "__c{}__").drop(*(f"__c{i}__" for i in range(len(outputs))))
     for field in dataset.schema.fields:  # names of vector slots do not pass through Arrow
         if field.metadata:
             out = out.withMetadata(field.name, field.metadata)

@@ -17,7 +17,7 @@ import pandas as pd
 import scipy.sparse as sp
 from pandas.api.types import is_numeric_dtype
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReader, MLWriter
+from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import SparkSession
 
 from ..blocks.codec import State, decode, encode
@@ -195,6 +195,17 @@ class Reader(MLReader[Any]):
             return stored
         where = PACKAGE if own else module
         raise ParameterError(f"{path!r} holds a {kind}, not a {self.cls.__name__}: call {where}.{kind}.load({path!r})")
+
+
+class Storable(MLReadable[Any], MLWritable):
+    """A stage or model that saves and loads with `Writer` and `Reader`."""
+
+    def write(self) -> MLWriter:
+        return Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader[Any]:
+        return Reader(cls)
 
 
 def class_path(cls: type) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,9 +151,7 @@ def map_rows(
     The function and what it closes over travel to the workers: keep it within some tens of MB. Raises `ParameterError` for an
     output column that exists.
     """
-    for name in outputs:
-        if name in dataset.columns:
-            raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
+    refuse_taken(dataset, outputs)
     types = ["array<double>" if type_name == "vector" else type_name for type_name in outputs.values()]
     schema = ", ".join(f"c{i} {type_name}" for i, type_name in enumerate(types))
     lists = {name: pa.list_(pa.int32() if type_name == "array<int>" else pa.float64()) for name, type_name in outputs.items()}
@@ -163,10 +161,22 @@ def map_rows(
     dataset = dataset.withColumn(input_column, F.when(F.spark_partition_id() >= 0, cells.column))
     ids = [] if cells.id is None else [cells.id.cast("string")]
     out = dataset.withColumn(temporary, task.udf(schema, len(ids))(F.col(input_column), *ids))
+    return with_outputs(out, outputs, f"{temporary}.c{{}}").drop(temporary, input_column)
+
+
+def refuse_taken(dataset: DataFrame, outputs: Iterable[str]) -> None:
+    """`ParameterError` for an output column that exists."""
+    for name in outputs:
+        if name in dataset.columns:
+            raise ParameterError(f"column {name!r} exists already; set another output column or drop it")
+
+
+def with_outputs(rows: DataFrame, outputs: Mapping[str, str], source: str) -> DataFrame:
+    """`rows` with each output, of its type, from the array column that `source` gives its number."""
     for i, (name, type_name) in enumerate(outputs.items()):
-        value = F.col(f"{temporary}.c{i}")
-        out = out.withColumn(name, array_to_vector(value) if type_name == "vector" else value)
-    return out.drop(temporary, input_column)
+        value = F.col(source.format(i))
+        rows = rows.withColumn(name, array_to_vector(value) if type_name == "vector" else value)
+    return rows
 
 
 class RowTask:

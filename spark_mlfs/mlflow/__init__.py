@@ -51,13 +51,10 @@ def _mlflow(part: str = "") -> Any:
 
 def requirements(spark: bool = True) -> list[str]:
     """The packages a logged model needs, in the versions of this process, for ``pip_requirements``."""
-    out = []
-    for name in (*PACKAGES, *(("pyspark",) if spark else ())):
-        try:
-            out.append(f"{name}=={metadata.version(name)}")
-        except metadata.PackageNotFoundError:  # run from a clone, or the cluster's own pyspark
-            continue
-    return out
+    from ..output.manifest import installed
+
+    names = (*PACKAGES, *(("pyspark",) if spark else ()))
+    return [f"{name}=={version}" for name, version in installed(names).items()]
 
 
 @contextmanager

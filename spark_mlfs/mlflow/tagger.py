@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..adapters.tags import best_labels
+from ..adapters.tags import best_labels, check_choice
 from ..blocks.arrays import features_of, wrong_value
 from ..blocks.codec import State
 from ..classify import CLASSIFIERS
@@ -149,10 +149,7 @@ def _places(trained: list[str], names: list[str]) -> np.ndarray:
 
 def tags(steps: Steps, table: Any, top_n: int | None, threshold: float | None) -> pd.DataFrame:
     """A frame of ``tags`` and ``scores``, a row a row."""
-    if top_n is not None and threshold is not None:
-        raise ParameterError("give top_n or threshold, not both")
-    if top_n is not None and not 1 <= top_n <= len(steps.labels):
-        raise ParameterError(f"top_n = {top_n}: there are {len(steps.labels)} labels; give 1 to {len(steps.labels)}")
+    check_choice(top_n, threshold, len(steps.labels))
     chosen, scores, counts = best_labels(*steps.predict(table), top_n, threshold)
     ends = np.cumsum(counts)
     rows = list(zip(ends - counts, ends, strict=True))

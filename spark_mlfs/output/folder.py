@@ -37,6 +37,10 @@ from ..read.frames import jvm_within_reach
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data
+NOT_VISIBLE = (
+    "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; give --output a "
+    "path that all can reach, such as s3:, hdfs: or dbfs:"
+)
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: C:\ is a drive
 _SHARED = ("/Volumes/", "/Workspace/", "/dbfs/")  # mounts that Spark and Python see under one name, and file: does not reach
 
@@ -239,10 +243,7 @@ class Place:
     def require_data(self, name: str = "") -> None:
         """`DataError` where Spark's workers wrote to their own disks."""
         if not self.holds_data(name):
-            raise DataError(
-                "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; "
-                "give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
-            )
+            raise DataError(NOT_VISIBLE)
 
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n]")

@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, SparkMlfsError, worker_errors
 from ..ml.persistence import check_stamp, checksum, stamp
-from .folder import MANIFEST, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
+from .folder import MANIFEST, NOT_VISIBLE, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
 from .lock import locked, owned
 
 
@@ -157,10 +157,7 @@ class Journal:
             shutil.rmtree(old, ignore_errors=True)
         frame.write.mode("overwrite").parquet(spark_path(aside))
         if not any(aside.glob("part-*")):
-            raise DataError(
-                "the workers' files are not visible on this machine: a local output needs a local master or a shared disk; "
-                "give --output a path that all can reach, such as s3:, hdfs: or dbfs:"
-            )
+            raise DataError(NOT_VISIBLE)
         home.parent.mkdir(exist_ok=True)
         aside.rename(home)
         return target

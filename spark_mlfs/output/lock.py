@@ -40,14 +40,10 @@ Entry = dict[str, Any]
 def locked(path: Path, what: str) -> Iterator[None]:
     """Holds the lock file `path` of the output `what`; `ParameterError` where another run holds it, with its owner and age."""
     handle = _acquire(path, what)
-    stop = threading.Event()
-    beat = threading.Thread(target=_beat, args=(handle, stop), name=f"lock of {what}", daemon=True)
-    beat.start()
     try:
-        yield
+        with _beating(BEAT, lambda: os.utime(handle), f"lock of {what}"):
+            yield
     finally:
-        stop.set()
-        beat.join()
         if _same(handle, path):
             path.unlink(missing_ok=True)
         os.close(handle)
@@ -66,22 +62,31 @@ def owned(get: Callable[[], Entry | None], put: Callable[[Entry], object], what:
     mine = {**entry, "seen": None}
     if {**(get() or {}), "seen": None} != mine:  # another began at the same moment: the last one has it
         raise _taken(what, get() or {}, ROW_STALE)
+    try:
+        with _beating(ROW_BEAT, lambda: put(entry | {"seen": time.time()}), f"owner of {what}"):
+            yield
+    finally:
+        with contextlib.suppress(Exception):  # of Spark, which is at its end; what ended the run is told
+            put(entry | {"seen": time.time(), "ended": True})
+
+
+@contextlib.contextmanager
+def _beating(seconds: float, beat: Callable[[], object], name: str) -> Iterator[None]:
+    """Calls `beat` so often meanwhile, in a thread. Where it fails the age tells."""
     stop = threading.Event()
 
-    def tell() -> None:
-        while not stop.wait(ROW_BEAT):
-            with contextlib.suppress(Exception):  # of Spark, which is at its end; the age tells
-                put(entry | {"seen": time.time()})
+    def beats() -> None:
+        while not stop.wait(seconds):
+            with contextlib.suppress(Exception):
+                beat()
 
-    beat = threading.Thread(target=tell, name=f"owner of {what}", daemon=True)
-    beat.start()
+    thread = threading.Thread(target=beats, name=name, daemon=True)
+    thread.start()
     try:
         yield
     finally:
         stop.set()
-        beat.join()
-        with contextlib.suppress(Exception):  # as above; what ended the run is told
-            put(entry | {"seen": time.time(), "ended": True})
+        thread.join()
 
 
 def _dead(owner: Entry) -> bool:
@@ -200,9 +205,3 @@ def _ago(owner: Entry) -> str:
         if seconds >= 2 * size:
             return f"{seconds // size} {unit} ago"
     return f"{seconds} seconds ago"
-
-
-def _beat(handle: int, stop: threading.Event) -> None:
-    while not stop.wait(BEAT):
-        with contextlib.suppress(OSError, NotImplementedError):
-            os.utime(handle)

@@ -5,31 +5,35 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 from importlib import metadata
 from typing import Any
 
 import numpy as np
 
-from ..blocks.profile import Profile
 from ..pipeline import Result
 
 LIBRARIES = ("spark_mlfs", "pyspark", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn")
 LARGEST_ARRAY = 10_000  # entries of a method's further results that the manifest holds
 
 
+def installed(names: Iterable[str]) -> dict[str, str]:
+    """Return the versions of packages; without those that are run from a clone, or are the cluster's own."""
+    out = {}
+    for name in names:
+        with suppress(metadata.PackageNotFoundError):
+            out[name] = metadata.version(name)
+    return out
+
+
 def versions(spark_version: str) -> dict[str, str]:
     """Python, Spark and the libraries that take part in the numbers."""
     from .. import __version__
 
-    out = {"python": platform.python_version(), "spark": spark_version}
-    for name in LIBRARIES:
-        try:
-            out[name] = metadata.version(name)
-        except metadata.PackageNotFoundError:  # run from a clone, or pyspark as the cluster's own
-            continue
-    return {**out, "spark_mlfs": __version__, "platform": platform.platform()}
+    ours = {"spark_mlfs": __version__, "platform": platform.platform()}
+    return {"python": platform.python_version(), "spark": spark_version, **installed(LIBRARIES), **ours}
 
 
 def now() -> str:
@@ -71,8 +75,12 @@ def selection_manifest(
             "features_that_vary": int((profile.high > profile.low).sum()),
             "labels": profile.q,
             "label_cardinality": float(profile.positive.sum() / profile.n),
-            **_grading(config),
-            **({"mean_grades": _mean_grades(profile)} if profile.graded else {}),
+            **(
+                {"grade_range": config.data.grade_range, "label_cuts": config.data.label_cuts}
+                if config.data.graded_labels
+                else {}
+            ),
+            **({"mean_grades": (profile.label_mass / np.maximum(profile.observed_total, 1)).tolist()} if profile.graded else {}),
             **({"weight": profile.total * profile.weight_unit} if profile.weighted else {}),
             "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
             "density": profile.density,
@@ -94,17 +102,6 @@ def selection_manifest(
         },
         "versions": versions(spark_version),
     }
-
-
-def _grading(config: Any) -> dict[str, Any]:
-    """How labels that are grades were read."""
-    data = config.data
-    return {"grade_range": data.grade_range, "label_cuts": data.label_cuts} if data.graded_labels else {}
-
-
-def _mean_grades(profile: Profile) -> list[float]:
-    """The mean grade of each label over the rows in which it is known."""
-    return [float(mean) for mean in profile.label_mass / np.maximum(profile.observed_total, 1)]
 
 
 def _constraints(result: Result) -> dict[str, Any]:

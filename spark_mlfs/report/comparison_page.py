@@ -257,8 +257,8 @@ class Shown:
     def parameters(self) -> dict[str, Any]:
         """Return what was searched and chosen, and what took part."""
         how, searched = self.plan.protocol.choose, self.outcome.trials[self.outcome.trials["parameters"] != ""]
-        took = [(m.title or m.name, m.name, _listed(m.parameters | _held_to(m)), _listed(m.grid)) for m in self.plan.method]
-        took += [(c.title or c.name, c.name, _listed(c.parameters), "") for c in self.plan.classifier]
+        took = [(m.called, m.name, _listed(m.parameters | _held_to(m)), _listed(m.grid)) for m in self.plan.method]
+        took += [(c.called, c.name, _listed(c.parameters), "") for c in self.plan.classifier]
         if not len(searched):
             return {"took": took, "chosen": []}
         looked, larger = tables.sensitivity(self.outcome.choices), tables.LARGER[how.metric]

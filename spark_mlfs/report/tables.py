@@ -35,12 +35,8 @@ class LabelRow:
 
 def feature_rows(result: Result, kept: int) -> list[FeatureRow]:
     """The kept features, best first."""
-    ranking = result.kept.iloc[:kept]
-    columns = (ranking[name] for name in ("rank", "index", "name", "score", "relevance"))
-    return [
-        FeatureRow(int(rank), int(index), str(name), float(score), float(relevance))
-        for rank, index, name, score, relevance in zip(*columns, strict=True)
-    ]
+    columns = ["rank", "index", "name", "score", "relevance"]
+    return [FeatureRow(*row) for row in result.kept.iloc[:kept][columns].itertuples(index=False, name=None)]
 
 
 def candidate_rows(result: Result) -> list[FeatureRow]:
@@ -50,12 +46,8 @@ def candidate_rows(result: Result) -> list[FeatureRow]:
     if resolved is None or "gain" not in ranking:
         return []
     free = ranking[~ranking["index"].isin(resolved.include) & ranking["gain"].notna()]
-    free = free.iloc[by_score(free["gain"].to_numpy())]
-    columns = (free[name] for name in ("index", "name", "gain", "relevance"))
-    return [
-        FeatureRow(place, int(index), str(name), float(gain), float(relevance))
-        for place, (index, name, gain, relevance) in enumerate(zip(*columns, strict=True), 1)
-    ]
+    free = free.iloc[by_score(free["gain"].to_numpy())][["index", "name", "gain", "relevance"]]
+    return [FeatureRow(place, *row) for place, row in enumerate(free.itertuples(index=False, name=None), 1)]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,11 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ..adapters.tags import check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.labels import label_source
 from ..blocks.pack import collected
-from ..errors import DataError, ParameterError, worker_errors
+from ..errors import DataError, worker_errors
 from ..evaluate.metrics import Sums, added
 from ..ml.classifiers import BestLabels, LabelVectors
 from ..schema import attribute_names
@@ -148,8 +149,7 @@ class Check:
     def states(self, frame: DataFrame) -> DataFrame:
         """The states that `run` adds up, not yet computed; raises what `run` raises before it looks at a row."""
         classifier, names = self.scorer.classifier, self.scorer.classifier.labelNames
-        if self.top_n is not None and not 1 <= self.top_n <= len(names):
-            raise ParameterError(f"top_n = {self.top_n}: there are {len(names)} labels; give 1 to {len(names)}")
+        check_choice(self.top_n, self.threshold, len(names))
         frame = frame.withColumn(TRUTH, truth(frame, self.labels, names))
         id = self.id or ("id" if "id" in frame.columns else None)
         read = self.scorer.read_of(frame, [TRUTH, *([id] if id else [])])

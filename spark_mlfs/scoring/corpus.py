@@ -22,26 +22,24 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from pyspark import keyword_only
 from pyspark.ml import Transformer
 from pyspark.ml.functions import array_to_vector
 from pyspark.ml.param import Param, Params, TypeConverters
 from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
-from pyspark.ml.util import MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from ..engine.tasks import end_jobs
+from ..engine.tasks import side_by_side
 from ..errors import DataError, ParameterError
 from ..ml.classifiers import output_names
-from ..ml.persistence import Reader, Writer, stamp
+from ..ml.persistence import Storable, stamp
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.errors import reading
@@ -56,24 +54,20 @@ HASH_PARTS = 8  # of a table, whose files are not ours to read
 Progress = Callable[[str, int, int], None]
 
 
-class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable[Any], MLWritable):
+class ColumnMaker(Transformer, HasOutputCol, Storable):
+    """Common part of the stages that make features of a table's columns: params by keyword, saved as all stages of ours."""
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__()
+        self._set(**values)
+
+
+class ColumnGatherer(ColumnMaker, HasInputCols):
     """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN, and so does an empty text,
     which is all that a column read from a CSV may hold.
 
     Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace.
     """
-
-    @keyword_only
-    def __init__(self, *, inputCols: list[str] | None = None, outputCol: str | None = None) -> None:
-        super().__init__()
-        self._set(**{k: v for k, v in vars(self)["_input_kwargs"].items() if v is not None})
-
-    def write(self) -> MLWriter:
-        return Writer(self)
-
-    @classmethod
-    def read(cls) -> MLReader[Any]:
-        return Reader(cls)
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         kinds = {f.name: f.dataType for f in dataset.schema.fields}
@@ -83,7 +77,7 @@ class ColumnGatherer(Transformer, HasInputCols, HasOutputCol, MLReadable[Any], M
         return with_names(gathered, self.getOutputCol(), columns)
 
 
-class WordCounter(Transformer, HasInputCol, HasOutputCol, MLReadable[Any], MLWritable):
+class WordCounter(ColumnMaker, HasInputCol):
     """How often each word of a vocabulary occurs in a text, as Spark ML's RegexTokenizer, StopWordsRemover and
     CountVectorizerModel count them; where a session has none of these."""
 
@@ -91,26 +85,9 @@ class WordCounter(Transformer, HasInputCol, HasOutputCol, MLReadable[Any], MLWri
     stopWords = Param(Params._dummy(), "stopWords", "words that are left out", typeConverter=TypeConverters.toListString)
     binary = Param(Params._dummy(), "binary", "whether a word occurs, not how often", typeConverter=TypeConverters.toBoolean)
 
-    @keyword_only
-    def __init__(
-        self,
-        *,
-        inputCol: str | None = None,
-        outputCol: str | None = None,
-        vocabulary: list[str] | None = None,
-        stopWords: list[str] | None = None,
-        binary: bool | None = None,
-    ) -> None:
-        super().__init__()
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
         self._setDefault(stopWords=[], binary=False)
-        self._set(**{k: v for k, v in vars(self)["_input_kwargs"].items() if v is not None})
-
-    def write(self) -> MLWriter:
-        return Writer(self)
-
-    @classmethod
-    def read(cls) -> MLReader[Any]:
-        return Reader(cls)
 
     def word_counts(self) -> WordCounts:
         """Return the counter of the words of a batch of texts."""
@@ -174,11 +151,6 @@ def source(
     return Source(names, lambda some: whole.where(row.isin([names.index(name) for name in some])), whole, count)
 
 
-def _hashable(frame: DataFrame) -> list[str]:
-    """Columns whose values xxhash64 takes."""
-    return [f.name for f in frame.schema.fields if "map<" not in f.dataType.simpleString()]
-
-
 def _csv(format: str, options: dict[str, str] | None) -> dict[str, str]:
     return ({"header": "true"} if format == "csv" else {}) | {k: str(v) for k, v in (options or {}).items()}
 
@@ -237,12 +209,12 @@ class Scoring:
         journal = Journal.beside(spark, self.output, "scoring", settings)
         with journal.running():
             before, resumed = self._earlier(journal)
-            work = self._work(journal, before, resumed)
-            inputs, columns, todo = work.inputs, work.columns, work.todo
+            plan = self._work(journal, before, resumed)
+            inputs, columns, todo = plan.inputs, plan.columns, plan.todo
             if not resumed:  # only now: a command that is refused leaves what an earlier one did
                 journal.start(beside=bool(before))
-            if work.fresh:
-                journal.put("_plan", min(work.fresh), work.fresh)  # type: ignore[arg-type]
+            if plan.fresh:
+                journal.put("_plan", min(plan.fresh), plan.fresh)  # type: ignore[arg-type]
             journal.total = len(todo) + len(journal.parts)
             started = time.perf_counter()
 
@@ -257,8 +229,16 @@ class Scoring:
                 seconds = round(time.perf_counter() - begun, 3)
                 journal.done(number, {"inputs": names, "rows": rows, "tags": tags, "scores": scores, "seconds": seconds})
 
+            def ended(number: int | None = None, future: Future[None] | None = None) -> None:
+                if future is not None:
+                    future.result()
+                if progress and todo:
+                    progress("scoring part", len(journal.parts), journal.total)
+
             with scorer.small_batches(inputs.shown):
-                _side_by_side(spark, one, todo, self._at_a_time, journal, progress)
+                ended()
+                work = {number: partial(one, number, names) for number, names in todo.items()}
+                side_by_side(spark, self._at_a_time, work, ended)
             entries = list({**before, **journal.parts}.values())  # elsewhere both are those of the output
             counts, scores = (sum((Counter(e.get(kind)) for e in entries), Counter[str]()) for kind in ("tags", "scores"))
             scored = {
@@ -359,30 +339,6 @@ def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) 
     return reduce(DataFrame.unionByName, frames)
 
 
-def _side_by_side(
-    spark: SparkSession,
-    one: Callable[[int, list[str]], None],
-    todo: dict[int, list[str]],
-    parallelism: int,
-    journal: Journal,
-    progress: Progress | None,
-) -> None:
-    """`one` for every part, some at a time. What ends it early waits for those under way, whose jobs an interrupt cancels where
-    Spark can: nobody writes any more when this is left."""
-    with ThreadPoolExecutor(parallelism) as threads:
-        running = [threads.submit(one, number, names) for number, names in todo.items()]
-        try:
-            if progress and todo:
-                progress("scoring part", len(journal.parts), journal.total)
-            for finished in as_completed(running):
-                finished.result()
-                if progress:
-                    progress("scoring part", len(journal.parts), journal.total)
-        except BaseException as error:
-            end_jobs(spark, threads, running, error)
-            raise
-
-
 def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[int, dict[str, Any]]:
     """The parts of an output that is there already, which must be of the same model and options."""
     local = local_path(output)
@@ -403,8 +359,9 @@ def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[
     return journal.parts
 
 
-def _all(frame: DataFrame) -> list[Any]:
-    return [F.col(quoted(name)) for name in _hashable(frame)]
+def _all(frame: DataFrame) -> list[Column]:
+    """The columns whose values xxhash64 takes."""
+    return [F.col(quoted(f.name)) for f in frame.schema.fields if "map<" not in f.dataType.simpleString()]
 
 
 def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:

@@ -16,7 +16,7 @@ from ..kernels.gram import GramStatistics, total
 from ..methods.base import GramProblem, Method
 from ..solvers.ranking import complete
 from ..statistics.gram import GroupGrams
-from .rules import Evidence, Rule, evidence_of, gram_methods
+from .rules import Evidence, Rule, evidence_of, gram_methods, over_all_features
 
 PAIRS = 50
 
@@ -44,16 +44,13 @@ def stability(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) 
         )
     frequency = chosen.mean(axis=0)
     kept = float(chosen.sum(axis=1).mean())
-    out = Evidence(rule, {"frequency": np.full(engine.profile.d, np.nan)})
-    v = engine.profile.varying
-    out.columns["frequency"][v] = frequency[v]
-    out.facts = {
+    facts = {
         "half_samples": len(chosen),
         "count": count,
         "mean_chosen": kept,
         "expected_false_at_most": error_bound(kept, rule.level, engine.num_features),
     }
-    return out
+    return Evidence(rule, {"frequency": over_all_features(engine, frequency[engine.profile.varying])}, facts)
 
 
 def halves(seed: int) -> np.ndarray:

@@ -15,7 +15,6 @@ from spark_mlfs.evaluate.significance import (
     critical_difference,
     friedman,
     holm,
-    nemenyi,
     nemenyi_quantile,
     ranks,
     wilcoxon_holm,
@@ -102,16 +101,6 @@ def test_friedman_equals_scipy(seed, n, k, levels):
 
 def test_ranks_ignore_rounding():
     assert ranks([[0.3, 0.1 + 0.2, 0.2], [0, -1, 1]]).tolist() == [[1.5, 1.5, 3], [2, 3, 1]]
-
-
-def test_nemenyi_p_values():
-    r = [1.2, 2.0, 3.6, 3.2]
-    p = nemenyi(r, 14)
-    assert p[0, 2] == pytest.approx(stats.studentized_range.sf(2.4 / np.sqrt(20 / 84) * np.sqrt(2), 4, np.inf))
-    assert (np.diag(p) == 1).all() and np.allclose(p, p.T)
-    # a pair is at the critical difference exactly where its p-value is alpha
-    cd = critical_difference(4, 14)
-    assert nemenyi([1, 1 + cd, 2, 2], 14)[0, 1] == pytest.approx(0.05, rel=1e-4)
 
 
 @settings(max_examples=60, deadline=None)
