@@ -212,7 +212,8 @@ def neighbours(spark, arff, imdb, repeat):
     from sklearn.neighbors import NearestNeighbors
 
     from spark_mlfs import read
-    from spark_mlfs.kernels.knn import Rows, nearest
+    from spark_mlfs.kernels.knn import Rows
+    from spark_mlfs.kernels.nearest import nearest
 
     for name, frame in (
         ("planted 20,000 x 300", read.planted(spark, 20_000, 300, 10, seed=1)),

@@ -25,8 +25,9 @@ import scipy.sparse as sp
 
 from ..blocks.codec import State
 from ..engine.base import Engine
-from ..kernels.knn import Rows, nearest
+from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
+from ..kernels.nearest import nearest
 from ..kernels.scaling import Scaling
 from ..kernels.votes import label_counts
 from ..params import Choice, Integer, Parameter
@@ -124,7 +125,7 @@ class NeighbourChain(Predictor):
             before = order[:position]
             query = Rows(stack(x, labels[:, before].astype(np.float64)), -1 - np.arange(x.shape[0]))
             reference = Rows(stack(z, y[:, before].astype(np.float64)), np.arange(z.shape[0]))
-            best = nearest(query, reference, k, features=max(1, reference.width))
+            best = nearest(query, reference, k)
             share = label_counts(best, sp.csr_matrix(y[:, [label]], dtype=np.float64))[:, 0] / k
             labels[:, label], scores[:, label] = share > 0.5, share
         return labels, scores

@@ -31,8 +31,9 @@ from ..blocks.block import Block
 from ..blocks.codec import State
 from ..engine.base import Engine
 from ..errors import DataError
-from ..kernels.knn import NONE, Rows, nearest
+from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
+from ..kernels.nearest import NONE, nearest
 from ..kernels.scaling import Scaling
 from ..kernels.votes import label_counts, odds, posterior_tables
 from ..params import Integer, Number, Parameter
@@ -107,7 +108,7 @@ class NeighbourVote(Predictor):
     def counts(self, query: Rows) -> np.ndarray:
         """(rows, q) how many of the k nearest training rows have each label."""
         reference, y = self.training()
-        best = nearest(query, reference, self.state["k"], features=max(1, reference.width))
+        best = nearest(query, reference, self.state["k"])
         return label_counts(best, y)
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:

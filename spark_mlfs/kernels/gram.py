@@ -15,10 +15,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import sparse
 
 from ..errors import DataError, ParameterError
-from .matrix import Matrix
 from .scaling import SCALINGS
 
 
@@ -57,73 +55,6 @@ class GramStatistics:
         """Bytes held, for the driver's budget."""
         arrays = (self.sum_x, self.sum_y, self.xx, self.xy, self.yy, self.centre_x, self.centre_y, self.low, self.high)
         return sum(a.nbytes for a in arrays if a is not None)
-
-    @classmethod
-    def from_rows(
-        cls,
-        X: Matrix,
-        Y: Matrix,
-        weights: np.ndarray | None = None,
-        centre_x: np.ndarray | None = None,
-        centre_y: np.ndarray | None = None,
-    ) -> GramStatistics:
-        """Statistics of a batch of rows: X n x d and Y n x q, dense or sparse.
-
-        A dense X is shifted by `centre_x` before it is multiplied; its own mean is the default. A sparse X is
-        multiplied as it is and the shift is applied to the result (default centre: zero), so it is never densified; a
-        column whose mean is many times its spread should be handed over dense.
-        """
-        n, d = X.shape
-        r = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-        total = float(r.sum())
-        dense_y = np.asarray(Y.todense() if sparse.issparse(Y) else Y, dtype=np.float64)
-        if centre_y is None:
-            centre_y = dense_y.mean(axis=0) if n else np.zeros(dense_y.shape[1])
-        yc = dense_y - centre_y
-        ryc = yc * r[:, None]
-        if sparse.issparse(X):
-            rows = sparse.csr_matrix(X, dtype=np.float64)
-            weighted = rows.multiply(r[:, None]).tocsr() if weights is not None else rows
-            out = cls(
-                total,
-                np.asarray(weighted.sum(axis=0)).ravel(),
-                ryc.sum(axis=0),
-                np.asarray((rows.T @ weighted).todense()),
-                np.asarray(rows.T @ ryc),
-                yc.T @ ryc,
-                np.zeros(d),
-                np.array(centre_y, dtype=np.float64),
-            )
-            if n:
-                out.low = np.asarray(rows.min(axis=0).todense()).ravel()
-                out.high = np.asarray(rows.max(axis=0).todense()).ravel()
-            if centre_x is not None:
-                out = out.recentred(np.asarray(centre_x, dtype=np.float64), out.centre_y)
-        else:
-            rows = np.asarray(X, dtype=np.float64)
-            if centre_x is None:
-                centre_x = rows.mean(axis=0) if n else np.zeros(d)
-            xc = rows - centre_x
-            if weights is None:
-                xx = xc.T @ xc
-            else:
-                half = xc * np.sqrt(r)[:, None]
-                xx = half.T @ half
-            out = cls(
-                total,
-                r @ xc,
-                ryc.sum(axis=0),
-                xx,
-                xc.T @ ryc,
-                yc.T @ ryc,
-                np.array(centre_x, dtype=np.float64),
-                np.array(centre_y, dtype=np.float64),
-            )
-            if n:
-                out.low, out.high = rows.min(axis=0), rows.max(axis=0)
-        if not n:
-            out.low, out.high = np.full(d, np.inf), np.full(d, -np.inf)
-        return out
 
     def recentred(self, centre_x: np.ndarray, centre_y: np.ndarray) -> GramStatistics:
         """The same data about another centre; arrays are shared when the centre is already this one."""
@@ -316,12 +247,6 @@ class GramView:
         out = np.zeros((self.d, *weights.shape[1:]))
         out[self.varying] = weights
         return out
-
-    def to_input(self, weights: np.ndarray, intercept: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Weights (d x q) and intercept (q) for unscaled features: prediction = x W + b."""
-        raw = weights / self.scale[:, None]
-        base = self.offset_y if intercept is None else intercept
-        return self.expand(raw), base - self.offset @ raw
 
     def scores(self, weights: np.ndarray) -> np.ndarray:
         """Row norms over all d features; below 1e-8 of the largest they count as 0, constant features are 0."""

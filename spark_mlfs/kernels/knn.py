@@ -27,7 +27,7 @@ Memory: one tile, and k entries a query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
@@ -41,14 +41,12 @@ Split = tuple[sp.csr_matrix, np.ndarray, np.ndarray, np.ndarray]  # of `Sieve.sp
 
 GRID = 1e-10  # distances per feature are compared on this grid
 BATCH, TILE = 512, 1024  # queries and reference rows in a tile
-SINGLE_SHARE = 1 / 256  # of the k-th distance, at most, that the error of single precision may be
 SIEVED_BATCH = 1024  # queries met with such a tile at once
 SIEVED_TILE = 2048  # reference rows in a tile of sparse rows: what is kept of it is small
 DENSE_BELOW = 16  # a condition is looked up pair by pair where fewer than one pair in so many is within the cut
 FREQUENT_SHARE = 0.1  # of the rows' squared norms that the frequent features may hold, so that the bound stays sharp
 MOST_FREQUENT = 512  # of them at most: they are kept dense
 SIEVED_PRODUCTS = 1.5  # rare features shared by a pair, on average, up to which a sieve is the faster way
-NONE = np.iinfo(np.int64).max  # the id where there is no neighbour
 CHUNK_BYTES, CACHED_BYTES = 32 << 20, 1 << 19
 _EPS, _EPS_SINGLE = np.finfo(np.float64).eps, np.finfo(np.float32).eps
 
@@ -139,7 +137,6 @@ def pair_squares(
     i: np.ndarray,
     j: np.ndarray,
     weights: np.ndarray | None = None,
-    features: np.ndarray | None = None,
 ) -> np.ndarray:
     """sum_f weights_f (left[i_t, f] - right[j_t, f])^2 for each t, from the differences, in bounded memory."""
     out = np.empty(len(i))
@@ -164,12 +161,10 @@ def pair_squares(
 
 
 class Pairs:
-    """Query rows against reference rows whose distances are first approximated by products, with error at most `error` (a,);
-    `features` divides the distances for the grid: the number of features."""
+    """Query rows against reference rows whose distances are first approximated by products, with error at most `error` (a,)."""
 
     query: Rows
     reference: Rows
-    features: int
     error: np.ndarray
 
     single = False  # whether `error` is that of single precision
@@ -183,6 +178,11 @@ class Pairs:
     def width(self) -> int:
         """Reference rows."""
         return len(self.reference)
+
+    @property
+    def features(self) -> int:
+        """What divides the distances for the grid."""
+        return max(1, self.query.width)
 
     def values(self, rows: np.ndarray) -> np.ndarray:
         """(len(rows), width) approximate d2 of some queries; a row and itself are infinitely far apart."""
@@ -218,9 +218,8 @@ class Tile(Pairs):
     """All distances of some query rows to some reference rows: `approx` (a, b), infinity for a row and itself; with `single`
     (dense rows) from products in single precision."""
 
-    def __init__(self, query: Rows, reference: Rows, features: int | None = None, single: bool = False) -> None:
+    def __init__(self, query: Rows, reference: Rows, single: bool = False) -> None:
         self.query, self.reference, self.single = query, reference, single
-        self.features = max(1, features or query.width)
         approx = query.single() @ reference.single().T if single else products(query.x, reference.x)
         approx *= -2.0
         approx += query.norms[:, None].astype(approx.dtype)
@@ -259,7 +258,7 @@ class Tile(Pairs):
     def transposed(self) -> Tile:
         """The same tile seen from the reference rows: symmetric work is done once."""
         out = object.__new__(Tile)
-        out.query, out.reference, out.features, out.single = self.reference, self.query, self.features, self.single
+        out.query, out.reference, out.single = self.reference, self.query, self.single
         out.approx, out.rows, out.columns = self.approx.T, None, None
         out.error = out._bound()
         return out
@@ -267,7 +266,7 @@ class Tile(Pairs):
     def part(self, rows: np.ndarray, columns: np.ndarray) -> Tile:
         """Some queries against some reference rows of a whole tile; the rows themselves are not copied."""
         out = object.__new__(Tile)
-        out.query, out.reference, out.features, out.single = self.query, self.reference, self.features, self.single
+        out.query, out.reference, out.single = self.query, self.reference, self.single
         out.approx, out.error = self.approx[rows[:, None], columns], self.error[rows]
         out.rows, out.columns = rows, columns
         return out
@@ -275,7 +274,7 @@ class Tile(Pairs):
     @cached_property
     def double(self) -> Tile:
         """The whole tile in double precision."""
-        return Tile(self.query, self.reference, self.features)
+        return Tile(self.query, self.reference)
 
     def ids(self, j: np.ndarray) -> np.ndarray:
         return super().ids(j if self.columns is None else self.columns[j])
@@ -332,10 +331,9 @@ class SievedRows:
 class SievedTile(Pairs):
     """Distances of some sparse query rows to some sparse reference rows, of which only those within a cut are ever formed."""
 
-    def __init__(self, query: Rows, split: Split, reference: SievedRows, features: int | None = None) -> None:
+    def __init__(self, query: Rows, split: Split, reference: SievedRows) -> None:
         self.query, self.reference, self._ready = query, reference.rows, reference
         _, self._squares, self._dense, self._root = split
-        self.features = max(1, features or query.width)
         self.error = self._bound()
 
     @cached_property
@@ -354,7 +352,7 @@ class SievedTile(Pairs):
         return rest
 
     def values(self, rows: np.ndarray) -> np.ndarray:
-        return Tile(self.query.take(rows), self.reference, self.features).approx
+        return Tile(self.query.take(rows), self.reference).approx
 
     def near(self, cut: np.ndarray, allowed: Lookup | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ready, b = self._ready, self.width
@@ -362,10 +360,10 @@ class SievedTile(Pairs):
         first = np.searchsorted(ready.squares, slack, side="right")  # rows that may be near without a rare feature in common
         wide = np.flatnonzero(first > b // 4)
         if 2 * len(wide) > len(cut):  # most rows pass, as where many are empty
-            return Tile(self.query, self.reference, self.features).near(cut, allowed)
+            return Tile(self.query, self.reference).near(cut, allowed)
         parts = []
         if len(wide):
-            i, j, approx = Tile(self.query.take(wide), self.reference, self.features).near(
+            i, j, approx = Tile(self.query.take(wide), self.reference).near(
                 cut[wide], None if allowed is None else allowed.take(wide)
             )
             parts.append((wide[i], j, approx))
@@ -423,24 +421,24 @@ class Reference:
             some = rows if run == slice(0, len(rows)) else rows.take(run)
             self.runs.append((run, some if sieve is None else SievedRows(some, sieve)))
 
-    def tiles(self, query: Rows, features: int | None = None) -> Iterator[tuple[Pairs, slice]]:
+    def tiles(self, query: Rows) -> Iterator[tuple[Pairs, slice]]:
         """The tiles of `query` against the runs, with the run."""
         split = None if self.sieve is None else query.split(self.sieve)
         for run, some in self.runs:
             if split is not None and isinstance(some, SievedRows):
-                yield SievedTile(query, split, some, features), run
+                yield SievedTile(query, split, some), run
                 continue
             single = self.single and query.norms.max(initial=0.0) < 1e30
             assert isinstance(some, Rows)
-            tile = Tile(query, some, features, single)
+            tile = Tile(query, some, single)
             yield tile, run
             if "double" in tile.__dict__:  # it was not good enough, nor will the next be
                 self.single = False
 
 
-def tiles(query: Rows, reference: Rows, features: int | None = None, size: int = TILE) -> Iterator[tuple[Tile, slice]]:
+def tiles(query: Rows, reference: Rows, size: int = TILE) -> Iterator[tuple[Tile, slice]]:
     """The whole tiles of `query` against runs of at most `size` reference rows, with the run."""
-    for tile, run in Reference(reference, None, size, single=False).tiles(query, features):
+    for tile, run in Reference(reference, None, size, single=False).tiles(query):
         assert isinstance(tile, Tile)
         yield tile, run
 
@@ -454,154 +452,3 @@ def products(left: Matrix, right: Matrix) -> np.ndarray:
 def grid_key(squares: np.ndarray, features: int) -> np.ndarray:
     """round(d2 / features, 10) in units of 1e-10: what neighbours are ordered by."""
     return np.rint(squares / features * 1e10)
-
-
-class Nearest:
-    """The k best so far of each of `size` queries: `keys`, `ids` (NONE where there are fewer) and `squares`,
-    (size, k), best first. `squares` are d2 from differences. The state is additive: update by tiles in any
-    order, merge in any order."""
-
-    def __init__(self, size: int, k: int) -> None:
-        self.k = k
-        self.keys = np.full((size, k), np.inf)
-        self.ids = np.full((size, k), NONE, np.int64)
-        self.squares = np.full((size, k), np.inf)
-
-    @property
-    def filled(self) -> np.ndarray:
-        """(size,) how many neighbours each query has."""
-        return (self.ids != NONE).sum(axis=1)
-
-    def update(self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None) -> None:
-        """Take in a tile.
-
-        `allowed`: which pairs may be neighbours; None: all.
-        `rows`: the positions of the tile's queries in this state; None: all, in order.
-        """
-        worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
-        cut = self._cut(tile, allowed, worst)
-        crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
-        if not crude:
-            queries, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
-            crude = tile.single and len(i) > 2 * self.k * len(cut)  # many distances are all but equal
-        if crude and isinstance(tile, Tile):
-            tile = tile.double
-            queries, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
-        keys, squares = tile.keys(i, j, approx)
-        better = self._better(queries, keys, ids)
-        if len(better):
-            better = better[np.argsort(queries[better], kind="stable")]
-            self._take(queries[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
-
-    def _possible(
-        self, tile: Pairs, cut: np.ndarray, allowed: Lookup | None, rows: np.ndarray | None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Queries, ids, i, j and approximate d2 of the pairs that may be among the k best."""
-        i, j, approx = tile.near(cut, allowed)
-        queries, ids = i if rows is None else rows[i], tile.ids(j)
-        # of equal rows most are out by their ids alone: no key is below `least`
-        least = np.rint(np.maximum(approx - tile.error[i], 0.0) / (tile.features * GRID))
-        kept = self._better(queries, least, ids)
-        return queries[kept], ids[kept], i[kept], j[kept], approx[kept]
-
-    def _better(self, queries: np.ndarray, keys: np.ndarray, ids: np.ndarray) -> np.ndarray:
-        """Which entries come before the k-th kept."""
-        worst = self.keys[queries, -1]
-        return np.flatnonzero((keys < worst) | ((keys == worst) & (ids < self.ids[queries, -1])))
-
-    def _cut(self, tile: Pairs, allowed: Lookup | None, worst: np.ndarray) -> np.ndarray:
-        """(a,) a pair with d2 above it cannot have a key as small as the k-th, `worst` so far."""
-        unit = tile.features * GRID
-        cut = (worst + 1.0) * unit + tile.error
-        open_ = np.flatnonzero(np.isinf(worst))
-        if len(open_) and tile.width > self.k:
-            values = tile.values(open_)
-            if allowed is not None:
-                values = np.where(allowed.take(open_).full(), values, np.inf)
-            cut[open_] = np.partition(values, self.k - 1, axis=1)[:, self.k - 1]
-            cut[open_] += unit + 2 * tile.error[open_]
-        return cut
-
-    def _take(self, queries: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
-        """New (keys, ids, squares where known, i, j) for `queries`, sorted."""
-        touched, start, count = np.unique(queries, return_index=True, return_counts=True)
-        many = count > 2 * self.k + 8  # apart, so that a few queries with many new rows do not widen the table of all
-        for some in (np.flatnonzero(~many), np.flatnonzero(many)):
-            if len(some):
-                within = np.arange(count[some].sum()) - np.repeat(np.cumsum(count[some]) - count[some], count[some])
-                entries = np.repeat(start[some], count[some]) + within
-                self._take_table(
-                    touched[some], np.repeat(np.arange(len(some)), count[some]), within, [x[entries] for x in new], tile
-                )
-
-    def _take_table(self, touched: np.ndarray, row: np.ndarray, column: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
-        """New entries at (row, column) of a table beside the k old ones of the touched queries."""
-        k, wide = self.k, self.k + int(column.max()) + 1
-        keys, ids = np.full((len(touched), wide), np.inf), np.full((len(touched), wide), NONE)
-        keys[:, :k], ids[:, :k] = self.keys[touched], self.ids[touched]
-        keys[row, k + column], ids[row, k + column] = new[:2]
-        chosen = np.lexsort((ids, keys), axis=1)[:, :k]
-        squares = np.empty((len(touched), wide))
-        squares[:, :k] = self.squares[touched]
-        squares[row, k + column] = new[2]
-        kept = np.zeros((len(touched), wide), bool)
-        np.put_along_axis(kept, chosen, True, axis=1)
-        unknown = np.flatnonzero(kept[row, k + column] & np.isnan(new[2]))
-        squares[row[unknown], k + column[unknown]] = tile.squares(new[3][unknown], new[4][unknown])
-        self.keys[touched] = np.take_along_axis(keys, chosen, axis=1)
-        self.ids[touched] = np.take_along_axis(ids, chosen, axis=1)
-        self.squares[touched] = np.take_along_axis(squares, chosen, axis=1)
-
-    def merge(self, other: Nearest) -> Nearest:
-        """The k best of two states over the same queries and disjoint reference rows."""
-        keys = np.concatenate([self.keys, other.keys], axis=1)
-        ids = np.concatenate([self.ids, other.ids], axis=1)
-        squares = np.concatenate([self.squares, other.squares], axis=1)
-        order = np.lexsort((ids, keys), axis=1)[:, : self.k]
-        out = Nearest(0, self.k)
-        out.keys = np.take_along_axis(keys, order, axis=1)
-        out.ids = np.take_along_axis(ids, order, axis=1)
-        out.squares = np.take_along_axis(squares, order, axis=1)
-        return out
-
-    def state(self) -> dict[str, np.ndarray]:
-        """The arrays of the state, for travelling."""
-        return {"keys": self.keys, "ids": self.ids, "squares": self.squares}
-
-    @staticmethod
-    def from_state(state: dict[str, np.ndarray]) -> Nearest:
-        out = Nearest(0, state["keys"].shape[1])
-        out.keys, out.ids, out.squares = state["keys"], state["ids"], state["squares"]
-        return out
-
-
-def nearest(
-    query: Rows,
-    blocks: Rows | list[Rows],
-    k: int,
-    condition: Callable[[Rows, Rows], Lookup] | None = None,
-    features: int | None = None,
-    batch: int | None = None,
-    tile: int | None = None,
-) -> Nearest:
-    """The k nearest of every query among the rows of the blocks, in memory.
-
-    `condition(query_rows, reference_rows)` says which pairs may be neighbours.
-    """
-    sieve = Sieve.of(query)
-    batch = batch or (BATCH if sieve is None else SIEVED_BATCH)
-    references = [Reference(block, sieve, tile) for block in ([blocks] if isinstance(blocks, Rows) else blocks)]
-    parts = []
-    for first in range(0, len(query), batch):
-        some = query.take(slice(first, first + batch))
-        best = Nearest(len(some), k)
-        for reference in references:
-            for piece, _ in reference.tiles(some, features):
-                best.update(piece, None if condition is None else condition(some, piece.reference))
-        parts.append(best)
-    out = Nearest(0, k)
-    if parts:
-        out.keys = np.concatenate([p.keys for p in parts])
-        out.ids = np.concatenate([p.ids for p in parts])
-        out.squares = np.concatenate([p.squares for p in parts])
-    return out

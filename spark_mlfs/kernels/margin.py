@@ -161,7 +161,7 @@ def hinge_state(
         reach, sums = np.zeros((len(anchors), anchors.k), np.int64), _Products(anchors, z, None if summed else square)
         limit = anchors.margin[:, None] + anchors.squares(weights)
         query = anchors.rows if weights is None else _weighted(anchors.rows, np.sqrt(weights))
-        for piece, run in tiles(query, reference, max(1, d), tile):
+        for piece, run in tiles(query, reference, tile):
             i, r, c = _active(piece, limit, anchors, block.take(run), similarity, s_min)
             out["active"] += np.count_nonzero(c)
             c = np.rint(np.ldexp(c, grid.bits))

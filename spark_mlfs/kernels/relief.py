@@ -29,7 +29,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from .exact import power_above
-from .knn import CACHED_BYTES, CHUNK_BYTES, NONE, Nearest, Rows, Tile
+from .knn import CACHED_BYTES, CHUNK_BYTES, Rows, Tile
+from .nearest import NONE, Nearest
 
 
 def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:

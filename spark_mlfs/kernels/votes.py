@@ -11,8 +11,9 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from .knn import NONE, Nearest, Rows, nearest
+from .knn import Rows
 from .matrix import Matrix
+from .nearest import NONE, Nearest, nearest
 
 
 def label_counts(best: Nearest, y: sp.csr_matrix) -> np.ndarray:
@@ -44,8 +45,7 @@ def odds(counts: np.ndarray, tables: dict[str, np.ndarray]) -> tuple[np.ndarray,
 def posteriors(x: Matrix, y: sp.csr_matrix, query: Matrix, k: int = 10, s: float = 1.0) -> np.ndarray:
     """(rows, q) P(l | j) of the rows `query` (rows, v), learned of training rows x (n, v), y (n, q), k < n."""
     reference = Rows(x, np.arange(x.shape[0]))
-    width = max(1, reference.width)
-    own = label_counts(nearest(reference, reference, k, features=width), y)
+    own = label_counts(nearest(reference, reference, k), y)
     strange = Rows(query, -1 - np.arange(query.shape[0]))  # a row to predict is no training row
-    yes, no = odds(label_counts(nearest(strange, reference, k, features=width), y), posterior_tables(own, y, s, k))
+    yes, no = odds(label_counts(nearest(strange, reference, k), y), posterior_tables(own, y, s, k))
     return yes / (yes + no)

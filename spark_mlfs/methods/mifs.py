@@ -32,7 +32,7 @@ from ..blocks.block import Block
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..kernels.gram import GramView
-from ..kernels.knn import NONE
+from ..kernels.nearest import NONE
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import mifs
 from ..statistics.base import Statistic

@@ -44,9 +44,10 @@ from ..blocks.rowhash import uniform
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, ParameterError, beyond, setting
 from ..kernels.gram import GramView
-from ..kernels.knn import NONE, Nearest, Tile
+from ..kernels.knn import Tile
 from ..kernels.label_similarity import LabelsetSimilarity
 from ..kernels.matrix import Matrix, distinct_rows
+from ..kernels.nearest import NONE, Nearest
 from ..params import Choice, Integer, Number, Optional, Parameter
 from ..solvers import l21, manifold
 from ..statistics.base import Statistic

@@ -31,7 +31,8 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
-from ..kernels.knn import NONE, Nearest, tiles
+from ..kernels.knn import tiles
+from ..kernels.nearest import NONE, Nearest
 from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_links, hamming_scores, label_pairs, whole_scale
 from ..params import Choice, Integer, Optional, Parameter
 from ..statistics.base import Statistic
@@ -71,7 +72,7 @@ class PairNearest(Statistic):
         neighbours = self._empty() if state is None else self._neighbours(state)
         for rows in self.queries.geometry.chunks(block.known()):
             for batch, best in zip(self.queries.batches(), neighbours, strict=True):
-                for tile, _ in tiles(batch, rows, max(1, rows.width), PAIR_TILE):
+                for tile, _ in tiles(batch, rows, PAIR_TILE):
                     best.update(tile)
         return self._pack(neighbours)
 

@@ -25,8 +25,8 @@ from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
 from ..classify.knn import NeighbourVote
 from ..errors import ParameterError
-from ..kernels.knn import Nearest
 from ..kernels.matrix import Matrix
+from ..kernels.nearest import Nearest
 from ..kernels.votes import label_counts
 from ..schema import SLICES, with_names
 from ..statistics.base import Budgets

@@ -26,8 +26,9 @@ from pyspark.sql import types as T
 from ..blocks.codec import State, binary_array, decode, encode
 from ..engine.base import one_thread
 from ..errors import DataError, ParameterError
-from ..kernels.knn import Nearest, Rows, nearest
+from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
+from ..kernels.nearest import Nearest, nearest
 from .rows import FeatureCells, lists_of, refuse_taken, with_outputs
 
 CHUNK_BYTES = 4 << 20  # of the rows of one chunk
@@ -158,7 +159,7 @@ class NearestInBlock:
                     x, z = chunk["x"], block["x"]
                     rows = self.points(x, -1 - np.arange(x.shape[0]))
                     reference = self.training(z, first + np.arange(z.shape[0]))
-                    state: State = nearest(rows, reference, self.k, features=max(1, reference.width)).state()
+                    state: State = nearest(rows, reference, self.k).state()
                     blocks = batch.column(4)[i].as_py()
                     if blocks:
                         state["rows"], state["blocks"] = chunk["rows"], blocks

@@ -20,8 +20,9 @@ from ..blocks.codec import State, envelope
 from ..blocks.profile import Profile
 from ..errors import ON_THE_DRIVER, BudgetError, DataError, beyond, setting
 from ..kernels import exact
-from ..kernels.knn import BATCH, SIEVED_BATCH, Nearest, Reference, Rows, Sieve, Tile
+from ..kernels.knn import BATCH, SIEVED_BATCH, Reference, Rows, Sieve, Tile
 from ..kernels.label_similarity import LabelsetSimilarity
+from ..kernels.nearest import Nearest
 from ..kernels.scaling import Scaling
 from .base import Runner, Statistic
 from .labelsets import Labelsets
@@ -220,7 +221,7 @@ class NearestRows(Statistic):
     ) -> None:
         """Queries at `positions` take in the rows; with `others`, the rows' own places among the queries, these take in the
         batch."""
-        for tile, run in reference.tiles(batch, max(1, batch.width)):
+        for tile, run in reference.tiles(batch):
             lookup: Any = None if self.table is None else self.table.between(batch.labelset_codes, tile.reference.labelset_codes)
             for neighbourhood, nearest in zip(self.neighbourhoods, best, strict=True):
                 allowed = None
@@ -276,10 +277,7 @@ def nearest_rows(
         (of_wave,) = engine.run(NearestRows(Queries(wave, geometry), neighbourhoods, table, whole), keep=False)
         for part, nearest in zip(parts, of_wave, strict=True):
             part.append(nearest)
-    return [
-        Nearest.from_state({name: np.concatenate([getattr(p, name) for p in part]) for name in ("keys", "ids", "squares")})
-        for part in parts
-    ]
+    return [Nearest.stacked(part) for part in parts]
 
 
 @dataclass

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from oracles import regression as naive
 from oracles.discretise import discretise
+from oracles.grams import gram_of_rows
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T
@@ -23,7 +24,6 @@ from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.blocks.rowhash import group_of, normal
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.methods import METHODS
 from spark_mlfs.select.rules import Rule, passing
 from spark_mlfs.select.stability import PAIRS, error_bound, half_sample, halves
@@ -93,7 +93,7 @@ def test_knockoffs_from_rows(scaling):
     rule = Rule("knockoffs", 0.2, seed=7)
     against = evidence(x, y, ids, "ridge", rule, alpha=2.0, scaling=scaling)
     v = np.flatnonzero(x.std(axis=0) > 0)
-    plain = GramStatistics.from_rows(x[:, v], y)
+    plain = gram_of_rows(x[:, v], y)
     drawing = sampler(plain.centred(), plain.centre_x)
     centred = x[:, v] - plain.centre_x
     made = drawing.shift + centred @ drawing.mean + normal(ids, v, 7) @ drawing.root
@@ -185,7 +185,7 @@ def test_half_sample_knows_what_is_constant():
     for _ in range(5):
         x = rng.normal(size=(40, 3))
         x[:, 1] = 0.1
-        part = GramStatistics.from_rows(x, np.ones((40, 1)), centre_x=np.full(3, -7.3), centre_y=np.zeros(1))
+        part = gram_of_rows(x, np.ones((40, 1)), centre_x=np.full(3, -7.3), centre_y=np.zeros(1))
         part.low, part.high = np.full(3, -9.0), np.full(3, 9.0)
         parts.append(part)
     assert half_sample(parts).centred().varying.tolist() == [0, 2]

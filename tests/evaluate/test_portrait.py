@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from oracles.grams import gram_of_rows
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 
@@ -16,7 +17,6 @@ from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate import summary as tables
-from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.markup import environment, render
 from spark_mlfs.report import portrait as shown
 from spark_mlfs.report.comparison_figures import beside
@@ -180,7 +180,7 @@ def test_what_is_left_without_is_told_of_what_was_looked_at():
 def test_explained_equals_ridge_on_the_other_half():
     x, y = planted()
     half = np.arange(600) % 2 == 0
-    parts = [GramStatistics.from_rows(x[rows], y[rows]) for rows in (half, ~half)]
+    parts = [gram_of_rows(x[rows], y[rows]) for rows in (half, ~half)]
     at = np.array([5, 0, 1])
     got = portraits._curve(parts[0], parts[1], at)
     mean, scale = x[half].mean(axis=0), x[half].std(axis=0)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from oracles.grams import gram_of_rows, to_input
 from scipy import sparse
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.gram import GramStatistics, leave_out, row_norms, total
+from spark_mlfs.kernels.gram import leave_out, row_norms, total
 from spark_mlfs.solvers.linear import solve_positive
 
 
@@ -30,7 +31,7 @@ def same(a, b, rtol=1e-11):
 @pytest.mark.parametrize("scaling", ["standard", "minmax", "none"])
 def test_views_are_the_moments_of_the_scaled_rows(rows, scaling):
     X, Y = rows
-    v = GramStatistics.from_rows(X, Y).centred(scaling)
+    v = gram_of_rows(X, Y).centred(scaling)
     assert list(v.varying) == [0, 1, 2, 3, 5]
     K = X[:, v.varying]
     scale = {"standard": K.std(axis=0), "minmax": np.ptp(K, axis=0), "none": 1.0}[scaling]
@@ -38,7 +39,7 @@ def test_views_are_the_moments_of_the_scaled_rows(rows, scaling):
     np.testing.assert_allclose(v.G, Z.T @ Z, atol=1e-11)
     np.testing.assert_allclose(v.C, Z.T @ D, atol=1e-11)
     np.testing.assert_allclose(v.S, D.T @ D, atol=1e-11)
-    u = GramStatistics.from_rows(X, Y).uncentred(scaling)
+    u = gram_of_rows(X, Y).uncentred(scaling)
     Z = {"standard": Z, "minmax": (K - K.min(axis=0)) / np.ptp(K, axis=0), "none": K}[scaling]
     np.testing.assert_allclose(u.G, Z.T @ Z, atol=1e-10)
     np.testing.assert_allclose(u.C, Z.T @ Y, atol=1e-10)
@@ -49,12 +50,12 @@ def test_views_are_the_moments_of_the_scaled_rows(rows, scaling):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
 def test_addition_is_the_statistics_of_all_rows_about_any_centre(rows, form):
     X, Y = rows
-    whole = GramStatistics.from_rows(X, Y)
+    whole = gram_of_rows(X, Y)
     parts = [
-        GramStatistics.from_rows(form(X[:20]), Y[:20]),
-        GramStatistics.from_rows(form(X[20:20]), Y[20:20]),
-        GramStatistics.from_rows(form(X[20:50]), Y[20:50], centre_x=np.full(6, 2.0), centre_y=np.full(3, 0.5)),
-        GramStatistics.from_rows(X[50:], sparse.csr_matrix(Y[50:])),
+        gram_of_rows(form(X[:20]), Y[:20]),
+        gram_of_rows(form(X[20:20]), Y[20:20]),
+        gram_of_rows(form(X[20:50]), Y[20:50], centre_x=np.full(6, 2.0), centre_y=np.full(3, 0.5)),
+        gram_of_rows(X[50:], sparse.csr_matrix(Y[50:])),
     ]
     for scaling in ("standard", "minmax", "none"):
         same(total(parts).centred(scaling), whole.centred(scaling))
@@ -67,16 +68,16 @@ def test_addition_is_the_statistics_of_all_rows_about_any_centre(rows, form):
 def test_weights_count_rows(rows):
     X, Y = rows
     times = np.arange(len(X)) % 3
-    weighted = GramStatistics.from_rows(X, Y, times.astype(float))
-    repeated = GramStatistics.from_rows(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
+    weighted = gram_of_rows(X, Y, times.astype(float))
+    repeated = gram_of_rows(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
     same(weighted.centred("none"), repeated.centred("none"))
-    sparse_ = GramStatistics.from_rows(sparse.csr_matrix(X), Y, times.astype(float))
+    sparse_ = gram_of_rows(sparse.csr_matrix(X), Y, times.astype(float))
     same(sparse_.centred("none"), repeated.centred("none"))
 
 
 def test_large_means_do_not_cancel():
     X = np.array([[1e9, 5.0], [1e9 + 1, 6.0], [1e9 + 2, 8.0]])
-    blocks = [GramStatistics.from_rows(X[i : i + 1], np.array([[float(i % 2)]])) for i in range(3)]
+    blocks = [gram_of_rows(X[i : i + 1], np.array([[float(i % 2)]])) for i in range(3)]
     v = total(blocks).centred("none")
     assert v.G[0, 0] / 3 == pytest.approx(2 / 3, rel=1e-12)
     assert v.G[0, 1] == pytest.approx(3.0, rel=1e-9)
@@ -88,10 +89,10 @@ def test_leaving_blocks_out_is_the_statistics_of_the_rest(rows, dropped):
     X, Y = rows
     X = X.copy()
     X[:12, 1], X[12:, 1] = np.arange(12), 3.0  # varies in block 0 only
-    blocks = [GramStatistics.from_rows(X[i : i + 12], Y[i : i + 12]) for i in range(0, 60, 12)]
+    blocks = [gram_of_rows(X[i : i + 12], Y[i : i + 12]) for i in range(0, 60, 12)]
     rest = np.concatenate([np.arange(i * 12, i * 12 + 12) for i in range(5) if i not in dropped])
     got = leave_out(blocks, dropped, whole=total(blocks))
-    want = GramStatistics.from_rows(X[rest], Y[rest])
+    want = gram_of_rows(X[rest], Y[rest])
     same(got.centred("minmax"), want.centred("minmax"), rtol=1e-9)
     assert (1 in got.centred().varying) == (0 not in dropped)
     with pytest.raises(DataError):
@@ -100,21 +101,21 @@ def test_leaving_blocks_out_is_the_statistics_of_the_rest(rows, dropped):
 
 def test_held_out_loss_and_input_units(rows):
     X, Y = rows
-    held = GramStatistics.from_rows(X[40:], Y[40:])
-    v = GramStatistics.from_rows(X[:40], Y[:40]).centred()
+    held = gram_of_rows(X[40:], Y[40:])
+    v = gram_of_rows(X[:40], Y[:40]).centred()
     W = solve_positive(v.G + np.eye(len(v.G)), v.C)
-    coefficients, intercept = v.to_input(W)
+    coefficients, intercept = to_input(v, W)
     prediction = X[40:] @ coefficients + intercept
     Z = (X[40:, v.varying] - v.offset) / v.scale
     np.testing.assert_allclose(prediction, Z @ W + v.offset_y, atol=1e-12)
     np.testing.assert_allclose(held.squared_error(coefficients, intercept), ((Y[40:] - prediction) ** 2).sum(axis=0), rtol=1e-10)
-    moved = GramStatistics.from_rows(X[40:], Y[40:]).in_view(v).recentred(np.zeros(len(W)), np.zeros(3))
+    moved = gram_of_rows(X[40:], Y[40:]).in_view(v).recentred(np.zeros(len(W)), np.zeros(3))
     np.testing.assert_allclose(moved.xx, Z.T @ Z, atol=1e-11)
     np.testing.assert_allclose(moved.xy, Z.T @ Y[40:], atol=1e-11)
 
 
 def test_scores_cut_rounding_and_place_constant_features(rows):
-    v = GramStatistics.from_rows(*rows).centred()
+    v = gram_of_rows(*rows).centred()
     W = np.array([[3.0, 4.0], [4e-8, 0], [6e-8, 0], [0, 0], [1, 0]])
     assert list(v.scores(W)) == [5, 0, 6e-8, 0, 0, 1]
     assert row_norms(np.zeros((2, 2))).tolist() == [0, 0]
@@ -130,10 +131,10 @@ def test_solve_positive_handles_a_singular_matrix():
 def test_errors_name_the_cause(rows):
     X, Y = rows
     with pytest.raises(ParameterError, match="standard, minmax, none"):
-        GramStatistics.from_rows(X, Y).centred("robust")
+        gram_of_rows(X, Y).centred("robust")
     with pytest.raises(DataError, match="no rows"):
-        GramStatistics.from_rows(X[:0], Y[:0]).centred()
+        gram_of_rows(X[:0], Y[:0]).centred()
     with pytest.raises(DataError, match="6 features"):
-        GramStatistics.from_rows(X, Y) + GramStatistics.from_rows(X[:, :2], Y)
+        gram_of_rows(X, Y) + gram_of_rows(X[:, :2], Y)
     with pytest.raises(DataError, match="minimum and maximum"):
-        (GramStatistics.from_rows(X, Y) - GramStatistics.from_rows(X[:5], Y[:5])).centred("minmax")
+        (gram_of_rows(X, Y) - gram_of_rows(X[:5], Y[:5])).centred("minmax")

@@ -16,8 +16,9 @@ from oracles.regression import standardise
 
 from spark_mlfs.errors import DataError
 from spark_mlfs.kernels import knn
-from spark_mlfs.kernels.knn import NONE, Nearest, Reference, Rows, Sieve, Tile, nearest, tiles
+from spark_mlfs.kernels.knn import Reference, Rows, Sieve, Tile, tiles
 from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
+from spark_mlfs.kernels.nearest import NONE, Nearest, nearest
 
 
 def cut(X, sizes, ids=None, codes=None, sparse=False):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.grams import gram_of_rows
 from scipy.optimize import minimize
 from sklearn.covariance import oas
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.kernels.knockoffs import joined
 from spark_mlfs.solvers import l21, regression
 from spark_mlfs.solvers.knockoffs import equicorrelated, minimum_variance, sampler, shrunk, statistic, threshold
@@ -69,7 +69,7 @@ def test_knockoffs_have_the_second_moments_they_must():
     rng = np.random.default_rng(2)
     x = (rng.normal(size=(300, 6)) @ rng.normal(size=(6, 6))) * [1, 10, 0.1, 3, 1, 1] + 5
     x[:, 3] = 2.0
-    view = GramStatistics.from_rows(x, np.zeros((300, 1))).centred()
+    view = gram_of_rows(x, np.zeros((300, 1))).centred()
     drawing = sampler(view, np.full(6, 4.0))
     assert drawing.positions.tolist() == [0, 1, 2, 4, 5]
     sd = x[:, drawing.positions].std(axis=0)
@@ -112,11 +112,11 @@ def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
     effect = np.zeros((d, q))
     effect[true] = 0.25 * rng.normal(size=(relevant, q)) * (2 if binary else 1)
     y = (x @ effect + rng.normal(size=(n, q)) > 0.3).astype(float)
-    plain = GramStatistics.from_rows(x, y)
+    plain = gram_of_rows(x, y)
     drawing = sampler(plain.centred(), plain.centre_x)
     first = x - plain.centre_x
     second = drawing.shift + first @ drawing.mean + rng.normal(size=first.shape) @ drawing.root
-    copies = GramStatistics.from_rows(second, y, centre_x=np.zeros(d))
+    copies = gram_of_rows(second, y, centre_x=np.zeros(d))
     both = joined(plain, copies, first.T @ second)
     w = statistic(solve(both.centred()).weights)
     kept = w >= threshold(w, 0.1)
@@ -149,4 +149,4 @@ def test_what_is_wrong_is_told():
         threshold(np.ones(3), 0)
     x = np.column_stack([np.arange(5.0), np.ones(5)])
     with pytest.raises(DataError, match="at least two features"):
-        sampler(GramStatistics.from_rows(x, np.ones((5, 1))).centred(), np.zeros(2))
+        sampler(gram_of_rows(x, np.ones((5, 1))).centred(), np.zeros(2))

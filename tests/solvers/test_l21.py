@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from oracles import graphs_msfs
 from oracles import regression as oracle
+from oracles.grams import gram_of_rows, to_input
 from oracles.scans import LabelFilling, ResidualReweighting, residual_weights
 
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.kernels.gram import GramStatistics, row_norms
+from spark_mlfs.kernels.gram import row_norms
 from spark_mlfs.solvers import l21, l21_scans
 from spark_mlfs.solvers.armijo import omfs_armijo
 from spark_mlfs.solvers.regression import elastic_net, ridge
@@ -24,7 +25,7 @@ def planted():
 @pytest.fixture(params=["planted", "emotions", "yeast"], scope="module")
 def case(request):
     X, Y = planted() if request.param == "planted" else oracle.load(request.param, request.getfixturevalue("data_dir"))
-    return oracle.standardise(X), Y, GramStatistics.from_rows(X, Y).centred()
+    return oracle.standardise(X), Y, gram_of_rows(X, Y).centred()
 
 
 def falls(trace):
@@ -51,7 +52,7 @@ def optimal(A, C, W, beta, tolerance):
 @pytest.mark.parametrize("accelerate", [True, False])
 def test_the_minimum_of_the_convex_problem(share, accelerate):
     X, Y = planted()
-    gram = GramStatistics.from_rows(X, Y).centred()
+    gram = gram_of_rows(X, Y).centred()
     beta = share * 2 * np.linalg.norm(gram.C, axis=1).max()
     got = l21.minimise_l21(gram.G, gram.C, beta, np.trace(gram.S), max_iter=20_000, accelerate=accelerate)
     best = oracle.proximal(gram.G, gram.C, beta)
@@ -113,7 +114,7 @@ def test_feature_graph_settles_ties_by_index():
 @pytest.mark.parametrize("sigma", [None, 5.0])
 def test_msfs_against_the_dense_form(walk, sigma):
     X, Y = planted()
-    gram = GramStatistics.from_rows(X, Y).centred()
+    gram = gram_of_rows(X, Y).centred()
     X = oracle.standardise(X)
     P = graphs_msfs.transitions(graphs_msfs.similarity(X, Y, sigma, neighbors=10 if sigma is None else None))
     expected = graphs_msfs.expected_visits(P, 20, walk)
@@ -139,7 +140,7 @@ def test_msfs_identities(case):
 
 def test_omfs_both_solvers(case):
     X, Y, _ = case
-    gram = GramStatistics.from_rows(X, Y).uncentred()
+    gram = gram_of_rows(X, Y).uncentred()
     V, _ = oracle.nmf(Y, 2, 50)
     for gamma in (0.8, 30.0):
         square = (V**2).sum()
@@ -186,15 +187,15 @@ def test_rfs_reaches_one_optimum(case, gamma):
 
 def test_rfs_accepts_statistics_of_raw_features():
     X, Y = planted()
-    view = GramStatistics.from_rows(X, Y).centred()
+    view = gram_of_rows(X, Y).centred()
     floor = l21_scans.residual_floor(Y)
 
     def scan(W, b):  # as a distributed scan would: raw rows, coefficients in input units
         if W is None:
-            return l21_scans.WeightedGram(GramStatistics.from_rows(X, Y).in_view(view), np.nan)
-        coefficients, intercept = view.to_input(W, b)
+            return l21_scans.WeightedGram(gram_of_rows(X, Y).in_view(view), np.nan)
+        coefficients, intercept = to_input(view, W, b)
         weights, loss = residual_weights(np.linalg.norm(X @ coefficients + intercept - Y, axis=1), floor)
-        return l21_scans.WeightedGram(GramStatistics.from_rows(X, Y, weights).in_view(view), loss)
+        return l21_scans.WeightedGram(gram_of_rows(X, Y, weights).in_view(view), loss)
 
     got, want = l21_scans.rfs(scan), l21_scans.rfs(ResidualReweighting(oracle.standardise(X), Y))
     assert agree(got.weights, want.weights, 1e-6)
@@ -204,7 +205,7 @@ def test_rfs_accepts_statistics_of_raw_features():
 @pytest.mark.parametrize("mu", [1.0, 10.0])
 def test_csfs_with_unlabelled_rows(unknown, mu):
     X, Y = planted()
-    gram = GramStatistics.from_rows(X, Y).centred()
+    gram = gram_of_rows(X, Y).centred()
     X = oracle.standardise(X)
     Y = Y.copy()
     Y[np.random.default_rng(0).random(len(Y)) < unknown] = np.nan
@@ -234,7 +235,7 @@ def test_warm_start_and_a_penalty_that_keeps_nothing(case):
 def test_a_row_that_shrank_too_far_comes_back():
     """Rows started near 0 must not be taken for converged."""
     X, Y = planted()
-    gram = GramStatistics.from_rows(X, Y).centred()
+    gram = gram_of_rows(X, Y).centred()
     state = l21._Reweighting(gram.G, gram.C, 10.0, 1e-9, True, np.ones(len(gram.C)))
     state.eps = 1e-12
     W = l21.csfs(gram, 10.0).weights
@@ -280,7 +281,7 @@ def correlated(n=400, d=60, q=12, seed=0):
 @pytest.mark.parametrize("share", [1e-4, 0.01, 0.2, 0.7])
 def test_newton_steps_satisfy_the_optimality_conditions(share):
     X, Y = correlated()
-    gram = GramStatistics.from_rows(X, Y).centred()
+    gram = gram_of_rows(X, Y).centred()
     beta = share * 2 * np.linalg.norm(gram.C, axis=1).max()
     got = l21.csfs(gram, beta)
     assert got.converged and falls(got.objective) and got.iterations <= 60
@@ -295,7 +296,7 @@ def test_newton_steps_satisfy_the_optimality_conditions(share):
 def test_identical_columns_take_the_steps_of_one():
     """Copies solved as one: the iterates, floors included, are those of the full problem."""
     X, Y = correlated()
-    gram = GramStatistics.from_rows(X, Y).centred()
+    gram = gram_of_rows(X, Y).centred()
     for steps in (1, 2, 3):
         one = l21.csfs(gram, 5.0, max_iter=steps)
         all_ = l21.csfs(gram, 5.0, max_iter=steps, accelerate=False)
@@ -309,7 +310,7 @@ def test_identical_columns_take_the_steps_of_one():
 def test_the_model_of_a_newton_step_is_the_second_derivative():
     """g(x) = -tr C'W(x) + beta/4 sum x: its gradient and Hessian by differences."""
     X, Y = planted()
-    gram = GramStatistics.from_rows(X, Y).centred()
+    gram = gram_of_rows(X, Y).centred()
     beta, x = 7.0, np.random.default_rng(0).random(20) + 0.1
 
     def slope(x):

@@ -17,8 +17,9 @@ from scipy.stats import spearmanr
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels import margin as hinges
 from spark_mlfs.kernels.exact import add_words, power_above
-from spark_mlfs.kernels.knn import Nearest, Rows, tiles
+from spark_mlfs.kernels.knn import Rows, tiles
 from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
+from spark_mlfs.kernels.nearest import Nearest
 from spark_mlfs.solvers import margin
 
 

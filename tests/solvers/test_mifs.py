@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from oracles import loader
 from oracles import regression as oracle
+from oracles.grams import gram_of_rows
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 
 from spark_mlfs.errors import DataError, ParameterError
-from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.solvers.mifs import _ExplicitLatent, _solve_shifted, heat_laplacian, mifs
 
 
@@ -24,7 +24,7 @@ def prepared(X, Y, k=5):
     L, directed = oracle.heat_laplacian(X, k)
     neighbours = np.array([[j for i, j in directed if i == row] for row in range(len(X))])
     squared = np.array([[directed[row, j] for j in neighbours[row]] for row in range(len(X))])
-    return GramStatistics.from_rows(X, Y).uncentred("none"), L, neighbours, squared
+    return gram_of_rows(X, Y).uncentred("none"), L, neighbours, squared
 
 
 def falls(trace):
@@ -57,7 +57,7 @@ def test_iterates_equal_the_naive_ones(constraint, beta, steps):
 def test_without_manifold_the_gram_matrices_suffice(name, request):
     X, Y = planted() if name == "planted" else oracle.load(name, request.getfixturevalue("data_dir"))
     X = oracle.standardise(X)
-    gram = GramStatistics.from_rows(X, Y).uncentred()
+    gram = gram_of_rows(X, Y).uncentred()
     got = mifs(gram, beta=0.0)
     tiny = mifs(gram, beta=1e-300, X=X, Y=Y, laplacian=sparse.csr_matrix((len(X), len(X))))
     assert got.converged and tiny.converged and falls(got.objective)
@@ -79,7 +79,7 @@ def test_real_sets_converge(name, data_dir):
     operator = LinearOperator(
         X.shape, matvec=lambda w: X @ w, rmatvec=lambda v: X.T @ v, matmat=lambda w: X @ w, rmatmat=lambda v: X.T @ v
     )
-    gram = GramStatistics.from_rows(X, Y).uncentred()
+    gram = gram_of_rows(X, Y).uncentred()
     got = mifs(gram, X=operator, Y=Y, laplacian=L)
     assert got.converged and falls(got.objective)
     if n < 700:
@@ -120,7 +120,7 @@ def test_acceleration_reaches_a_fixed_point_of_the_same_cycles(name, beta, reque
         neighbours = np.argsort(d2, axis=1)[:, :5]
         laplacian = heat_laplacian(neighbours, np.take_along_axis(d2, neighbours, axis=1))
         more = {"X": X, "Y": Y, "laplacian": laplacian}
-    gram = GramStatistics.from_rows(X, Y).uncentred()
+    gram = gram_of_rows(X, Y).uncentred()
     fast = mifs(gram, beta=beta, **more)
     slow = mifs(gram, beta=beta, accelerate=False, max_iter=300, **more)
     assert fast.converged and falls(fast.objective) and fast.iterations <= 150
@@ -141,7 +141,7 @@ def test_acceleration_reaches_a_fixed_point_of_the_same_cycles(name, beta, reque
 def test_identical_columns_weigh_alike():
     X, Y = planted()
     X = oracle.standardise(np.column_stack([X, X[:, 0], -X[:, 0]]))
-    got = mifs(GramStatistics.from_rows(X, Y).uncentred(), beta=0.0)
+    got = mifs(gram_of_rows(X, Y).uncentred(), beta=0.0)
     assert got.converged
     np.testing.assert_allclose(got.weights[[12, 13]], [got.weights[0], -got.weights[0]], atol=1e-9)
 
@@ -177,4 +177,4 @@ def test_shifted_solves_keep_to_the_numbers_range(shift):
 def test_without_the_label_factorisation_nothing_is_learned():
     X, Y = planted()
     with pytest.raises(ParameterError, match="alpha is 0"):
-        mifs(GramStatistics.from_rows(X, Y).uncentred("none"), alpha=0)
+        mifs(gram_of_rows(X, Y).uncentred("none"), alpha=0)

@@ -7,10 +7,10 @@ import warnings
 import numpy as np
 import pytest
 from oracles import regression as oracle
+from oracles.grams import gram_of_rows
 from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet, Ridge
 
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.kernels.gram import GramStatistics
 from spark_mlfs.solvers.regression import elastic_net, lasso, ridge
 
 
@@ -28,7 +28,7 @@ def case(request):
         X, Y = planted()
     else:
         X, Y = oracle.load(request.param, request.getfixturevalue("data_dir"))
-    return oracle.standardise(X), Y, GramStatistics.from_rows(X, Y).centred()
+    return oracle.standardise(X), Y, gram_of_rows(X, Y).centred()
 
 
 def falls(trace):
@@ -114,7 +114,7 @@ def test_alpha_max_is_where_weights_appear(case, group):
 @pytest.mark.parametrize("group", [False, True])
 def test_of_equal_columns_the_first_takes_all(group):
     X, Y = planted()
-    W = elastic_net(GramStatistics.from_rows(X, Y).centred(), 0.005, 1.0, group).weights
+    W = elastic_net(gram_of_rows(X, Y).centred(), 0.005, 1.0, group).weights
     assert W[3].any() and not W[7].any()
     assert W[6].any() and not W[11].any()
 
@@ -133,17 +133,17 @@ def test_a_near_copy_is_no_copy(group):
     noise = np.random.default_rng(0).normal(size=len(X))
     X = X.copy()
     X[:, 7] = X[:, 3] + 1e-2 * noise
-    got = lasso(GramStatistics.from_rows(X, Y).centred(), alpha=0.005, group=group)
+    got = lasso(gram_of_rows(X, Y).centred(), alpha=0.005, group=group)
     assert got.converged and got.extra["gap"] <= 1e-10 and falls(got.objective)
     X[:, 7] = X[:, 3] + 1e-6 * noise  # a condition of 1e12: near the optimum, and honest if the gap stays open
-    got = lasso(GramStatistics.from_rows(X, Y).centred(), alpha=0.005, group=group, max_iter=500)
+    got = lasso(gram_of_rows(X, Y).centred(), alpha=0.005, group=group, max_iter=500)
     assert got.extra["gap"] < 1e-7 and got.converged == (got.extra["gap"] <= 1e-10) and falls(got.objective)
 
 
 def test_more_features_than_rows():
     rng = np.random.default_rng(2)
     X, Y = rng.normal(size=(30, 80)), (rng.random((30, 3)) < 0.5).astype(float)
-    gram = GramStatistics.from_rows(X, Y).centred()
+    gram = gram_of_rows(X, Y).centred()
     for group in (False, True):
         got = elastic_net(gram, 0.01, 1.0, group)
         assert got.converged and got.extra["gap"] <= 1e-10
@@ -161,7 +161,7 @@ def test_convergence_is_reported_honestly(case):
 def test_degenerate_and_wrong_parameters(case):
     gram = case[2]
     assert close(elastic_net(gram, 0.3, 0.0).weights, ridge(gram, 0.3 * gram.n).weights, 1e-9)
-    nothing = GramStatistics.from_rows(np.ones((4, 2)), np.eye(4)).centred()
+    nothing = gram_of_rows(np.ones((4, 2)), np.eye(4)).centred()
     assert lasso(nothing).weights.shape == (0, 4)
     with pytest.raises(ParameterError, match="rho"):
         elastic_net(gram, 0.1, 1.5)

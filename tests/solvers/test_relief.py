@@ -11,8 +11,9 @@ from oracles import relieff as oracle
 from oracles.loader import load
 
 from spark_mlfs.kernels import relief
-from spark_mlfs.kernels.knn import NONE, Nearest, Rows, tiles
+from spark_mlfs.kernels.knn import Rows, tiles
 from spark_mlfs.kernels.label_similarity import labelset_codes
+from spark_mlfs.kernels.nearest import NONE, Nearest
 
 
 def blocks_of(X, codes, size, sparse):

@@ -1,0 +1,161 @@
+"""The k nearest of each query so far: additive under tiles and merges, in any order (`kernels.knn`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .knn import BATCH, GRID, SIEVED_BATCH, Pairs, Reference, Rows, Sieve, Tile
+from .label_similarity import Lookup
+
+SINGLE_SHARE = 1 / 256  # of the k-th distance, at most, that the error of single precision may be
+NONE = np.iinfo(np.int64).max  # the id where there is no neighbour
+
+
+class Nearest:
+    """The k best so far of each of `size` queries: `keys`, `ids` (NONE where there are fewer) and `squares`,
+    (size, k), best first. `squares` are d2 from differences. The state is additive: update by tiles in any
+    order, merge in any order."""
+
+    def __init__(self, size: int, k: int) -> None:
+        self.k = k
+        self.keys = np.full((size, k), np.inf)
+        self.ids = np.full((size, k), NONE, np.int64)
+        self.squares = np.full((size, k), np.inf)
+
+    @property
+    def filled(self) -> np.ndarray:
+        """(size,) how many neighbours each query has."""
+        return (self.ids != NONE).sum(axis=1)
+
+    def update(self, tile: Pairs, allowed: Lookup | None = None, rows: np.ndarray | None = None) -> None:
+        """Take in a tile.
+
+        `allowed`: which pairs may be neighbours; None: all.
+        `rows`: the positions of the tile's queries in this state; None: all, in order.
+        """
+        worst = self.keys[:, -1] if rows is None else self.keys[rows, -1]
+        cut = self._cut(tile, allowed, worst)
+        crude = tile.single and not np.median(tile.error) <= SINGLE_SHARE * np.median(cut)
+        if not crude:
+            queries, ids, i, j, approx = self._possible(tile, cut, allowed, rows)
+            crude = tile.single and len(i) > 2 * self.k * len(cut)  # many distances are all but equal
+        if crude and isinstance(tile, Tile):
+            tile = tile.double
+            queries, ids, i, j, approx = self._possible(tile, self._cut(tile, allowed, worst), allowed, rows)
+        keys, squares = tile.keys(i, j, approx)
+        better = self._better(queries, keys, ids)
+        if len(better):
+            better = better[np.argsort(queries[better], kind="stable")]
+            self._take(queries[better], [x[better] for x in (keys, ids, squares, i, j)], tile)
+
+    def _possible(
+        self, tile: Pairs, cut: np.ndarray, allowed: Lookup | None, rows: np.ndarray | None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Queries, ids, i, j and approximate d2 of the pairs that may be among the k best."""
+        i, j, approx = tile.near(cut, allowed)
+        queries, ids = i if rows is None else rows[i], tile.ids(j)
+        # of equal rows most are out by their ids alone: no key is below `least`
+        least = np.rint(np.maximum(approx - tile.error[i], 0.0) / (tile.features * GRID))
+        kept = self._better(queries, least, ids)
+        return queries[kept], ids[kept], i[kept], j[kept], approx[kept]
+
+    def _better(self, queries: np.ndarray, keys: np.ndarray, ids: np.ndarray) -> np.ndarray:
+        """Which entries come before the k-th kept."""
+        worst = self.keys[queries, -1]
+        return np.flatnonzero((keys < worst) | ((keys == worst) & (ids < self.ids[queries, -1])))
+
+    def _cut(self, tile: Pairs, allowed: Lookup | None, worst: np.ndarray) -> np.ndarray:
+        """(a,) a pair with d2 above it cannot have a key as small as the k-th, `worst` so far."""
+        unit = tile.features * GRID
+        cut = (worst + 1.0) * unit + tile.error
+        open_ = np.flatnonzero(np.isinf(worst))
+        if len(open_) and tile.width > self.k:
+            values = tile.values(open_)
+            if allowed is not None:
+                values = np.where(allowed.take(open_).full(), values, np.inf)
+            cut[open_] = np.partition(values, self.k - 1, axis=1)[:, self.k - 1]
+            cut[open_] += unit + 2 * tile.error[open_]
+        return cut
+
+    def _take(self, queries: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
+        """New (keys, ids, squares where known, i, j) for `queries`, sorted."""
+        touched, start, count = np.unique(queries, return_index=True, return_counts=True)
+        many = count > 2 * self.k + 8  # apart, so that a few queries with many new rows do not widen the table of all
+        for some in (np.flatnonzero(~many), np.flatnonzero(many)):
+            if len(some):
+                within = np.arange(count[some].sum()) - np.repeat(np.cumsum(count[some]) - count[some], count[some])
+                entries = np.repeat(start[some], count[some]) + within
+                self._take_table(
+                    touched[some], np.repeat(np.arange(len(some)), count[some]), within, [x[entries] for x in new], tile
+                )
+
+    def _take_table(self, touched: np.ndarray, row: np.ndarray, column: np.ndarray, new: list[np.ndarray], tile: Pairs) -> None:
+        """New entries at (row, column) of a table beside the k old ones of the touched queries."""
+        k, wide = self.k, self.k + int(column.max()) + 1
+        keys, ids = np.full((len(touched), wide), np.inf), np.full((len(touched), wide), NONE)
+        keys[:, :k], ids[:, :k] = self.keys[touched], self.ids[touched]
+        keys[row, k + column], ids[row, k + column] = new[:2]
+        chosen = np.lexsort((ids, keys), axis=1)[:, :k]
+        squares = np.empty((len(touched), wide))
+        squares[:, :k] = self.squares[touched]
+        squares[row, k + column] = new[2]
+        kept = np.zeros((len(touched), wide), bool)
+        np.put_along_axis(kept, chosen, True, axis=1)
+        unknown = np.flatnonzero(kept[row, k + column] & np.isnan(new[2]))
+        squares[row[unknown], k + column[unknown]] = tile.squares(new[3][unknown], new[4][unknown])
+        self.keys[touched] = np.take_along_axis(keys, chosen, axis=1)
+        self.ids[touched] = np.take_along_axis(ids, chosen, axis=1)
+        self.squares[touched] = np.take_along_axis(squares, chosen, axis=1)
+
+    def merge(self, other: Nearest) -> Nearest:
+        """The k best of two states over the same queries and disjoint reference rows."""
+        both = _joined([self, other], axis=1)
+        order = np.lexsort((both["ids"], both["keys"]), axis=1)[:, : self.k]
+        return Nearest.from_state({name: np.take_along_axis(value, order, axis=1) for name, value in both.items()})
+
+    def state(self) -> dict[str, np.ndarray]:
+        """The arrays of the state, for travelling."""
+        return {"keys": self.keys, "ids": self.ids, "squares": self.squares}
+
+    @staticmethod
+    def from_state(state: dict[str, np.ndarray]) -> Nearest:
+        out = Nearest(0, state["keys"].shape[1])
+        out.keys, out.ids, out.squares = state["keys"], state["ids"], state["squares"]
+        return out
+
+    @staticmethod
+    def stacked(parts: list[Nearest]) -> Nearest:
+        """Of the queries of all parts."""
+        return Nearest.from_state(_joined(parts, axis=0))
+
+
+def _joined(parts: list[Nearest], axis: int) -> dict[str, np.ndarray]:
+    return {name: np.concatenate([part.state()[name] for part in parts], axis=axis) for name in ("keys", "ids", "squares")}
+
+
+def nearest(
+    query: Rows,
+    blocks: Rows | list[Rows],
+    k: int,
+    condition: Callable[[Rows, Rows], Lookup] | None = None,
+    batch: int | None = None,
+    tile: int | None = None,
+) -> Nearest:
+    """The k nearest of every query among the rows of the blocks, in memory.
+
+    `condition(query_rows, reference_rows)` says which pairs may be neighbours.
+    """
+    sieve = Sieve.of(query)
+    batch = batch or (BATCH if sieve is None else SIEVED_BATCH)
+    references = [Reference(block, sieve, tile) for block in ([blocks] if isinstance(blocks, Rows) else blocks)]
+    parts = []
+    for first in range(0, len(query), batch):
+        some = query.take(slice(first, first + batch))
+        best = Nearest(len(some), k)
+        for reference in references:
+            for piece, _ in reference.tiles(some):
+                best.update(piece, None if condition is None else condition(some, piece.reference))
+        parts.append(best)
+    return Nearest.stacked(parts or [Nearest(0, k)])
