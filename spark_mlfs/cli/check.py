@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from .shared import (
+    ANY_NUMBER,
     NOT_MET,
     OK,
-    Stages,
+    Flags,
+    Work,
     check_data,
-    check_there,
     data_arguments,
-    data_flags,
-    dry_run_argument,
-    inputs,
-    number,
     output_arguments,
+    print_forecast,
     print_result,
     require,
-    session,
+    some_of,
+    tag_arguments,
 )
 
 if TYPE_CHECKING:
@@ -51,26 +50,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="DIR", help="a saved pipeline (or the folder of a selection run with --classifier) or classifier"
     )
     data_arguments(parser)
-    group = parser.add_argument_group("labels of a row")
-    group.add_argument("--top-n", metavar="N", help="its N best labels instead of the predicted ones")
-    group.add_argument("--threshold", metavar="T", help="the labels that score at least T")
-    group.add_argument(
-        "--require",
-        action="append",
-        default=[],
-        metavar="METRIC>=X",
-        help="what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3; repeat for more",
+    flags = Flags(parser, "labels of a row")
+    tag_arguments(flags)
+    flags.repeated(
+        "--require", "METRIC>=X", "what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3"
     )
-    group = output_arguments(parser)
-    dry_run_argument(group, "rows, columns, labels")
+    output_arguments(parser, dry_run="rows, columns, labels")
 
 
 def run(args: argparse.Namespace) -> int:
     """Checks a pipeline; returns the exit code."""
-    from ..output.folder import MANIFEST, Output
-    from ..output.manifest import as_json, opening, versions
+    from ..output.folder import MANIFEST
+    from ..output.manifest import as_json
     from ..read.tables import FORMATS, columns_of
-    from ..read.toml import reader_option
     from ..report.check_page import check_page
     from ..scoring.check import FEW_TAGS, Check, overtagged, suggest_threshold
     from ..scoring.scorer import load_scorer
@@ -78,50 +70,38 @@ def run(args: argparse.Namespace) -> int:
     require("check", model=args.model, format=args.format)
     if args.features:
         raise ParameterError("check takes no --features: the saved pipeline knows its columns")
-    how = {"top_n": number("--top-n", args.top_n, int, 1), "threshold": number("--threshold", args.threshold, float)}
+    how: dict[str, Any] = {"top_n": args.top_n, "threshold": args.threshold}
     gates = [_gate(text) for text in args.require]
     if None not in how.values():
         raise ParameterError("give --top-n or --threshold, not both")
-    data = data_flags(args)
-    path, options = data.get("path"), data.get("options", {})
-    options = {k: reader_option(args.format, k, v) for k, v in options.items()}
-    if args.format in FORMATS:
-        check_there(inputs(path, args.format))
-        if "labels" not in options:
-            raise ParameterError("which columns hold the labels? give --labels-col")
-    else:
-        check_data(path, args.format, options)
-    check_there([args.model], "saved pipeline", "give the folder that `spark-mlfs select --classifier ...` wrote")
-    output = None if args.output is None else Output(args.output, args.overwrite)
-    if output is not None:
-        output.check([*inputs(path, args.format), args.model])
-    stages = Stages(args.verbose, args.quiet)
-    with session(stages, args.debug) as spark:
-        if output is not None:
-            output.check(spark=spark)
+    work = Work(args)
+    if args.format not in FORMATS:
+        check_data(work.path, args.format, work.options)
+    elif "labels" not in work.options:
+        raise ParameterError("which columns hold the labels? give --labels-col")
+    work.check("saved pipeline", "give the folder that `spark-mlfs select --classifier ...` wrote")
+    stages = work.stages
+    with work.session() as spark:
         with stages.stage("model"):
             scorer = load_scorer(spark, args.model)
         with stages.stage("read"):
-            frame, labels = _labelled(spark, scorer, path, args.format, options)
-            how["id"] = columns_of(frame, options["id"], "id")[0] if options.get("id") else None
+            frame, labels = _labelled(spark, scorer, work)
+            how["id"] = columns_of(frame, work.options["id"], "id")[0] if work.options.get("id") else None
             if args.dry_run:
-                return _dry_run(args, spark, scorer, frame, labels, path, options, how)
+                Check(scorer, labels, **how).states(frame)
+                return _forecast(args, scorer, {"rows": work.count_rows(spark, frame), **how})
         with stages.stage("predict and measure"):
-            checked = Check(scorer, labels, **how, curves=output is not None).run(frame)
+            checked = Check(scorer, labels, **how, curves=work.output is not None).run(frame)
         names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
-        found: dict[str, Any] = {
-            **opening("check", args.argv),
-            "model": {"path": scorer.path, **scorer.classifier.summary},
-            "data": {"path": path, "format": args.format, "options": options},
+        results: dict[str, Any] = {
             "rows": checked.rows,
             "rows_left_out": checked.left_out,
             "rows_without_a_tag": checked.untagged,
             "metrics": checked.metrics(),
             "labels": checked.sums.per_label(names).to_dict("records"),
             "output": args.output,
-            "seconds": stages.seconds,
-            "versions": versions(spark.version),
         }
+        found = work.manifest(spark, {"path": scorer.path, **scorer.classifier.summary}, results)
         unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
         found |= {"required": args.require, "not_met": unmet} if gates else {}
         untagged, given = checked.untagged / checked.rows, dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
@@ -129,21 +109,19 @@ def run(args: argparse.Namespace) -> int:
             found["remedy"] = suggest_threshold(checked)
         if how["top_n"] is None and (many := overtagged(given, checked.rows, trained)):
             found["too_many"] = many
-        if output is not None:
-            with stages.stage("page"), output.writing(spark) as place:
+        if work.output is not None:
+            with stages.stage("page"), work.output.writing(spark) as place:
                 place.text("report.html", check_page(checked, names, trained, found))
                 place.text(MANIFEST, as_json(found))
     print_result(args, _in_words(found), found)
-    if "remedy" in found and not args.quiet:
+    if "remedy" in found:
         remedy = found["remedy"]
-        print(
-            f"spark-mlfs: note: {100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} gives nine "
-            f"rows in ten one, --top-n {remedy['top_n']} each as many as rows have on average",
-            file=sys.stderr,
-            flush=True,
+        work.note(
+            f"{100 * untagged:.0f} % of the rows get no tag: --threshold {remedy['threshold']:.6g} gives nine rows in ten one, "
+            f"--top-n {remedy['top_n']} each as many as rows have on average"
         )
-    if "too_many" in found and not args.quiet:
-        print(f"spark-mlfs: note: {found['too_many']}", file=sys.stderr, flush=True)
+    if "too_many" in found:
+        work.note(found["too_many"])
     for text, name, _ in gates:
         if text in unmet:
             print(f"spark-mlfs: not met: {text}: {name} is {found['metrics'].get(name)}", file=sys.stderr, flush=True)
@@ -162,62 +140,38 @@ def _gate(text: str) -> tuple[str, str, Callable[[float], bool]]:
         raise ParameterError(f"--require {text!r}: write it as 'microF1>=0.6' or 'hammingLoss<=0.1'")
     if found[1] not in known:
         raise ParameterError(f"--require: no metric {found[1]!r}: {near(found[1], known)}")
-    bound = number("--require " + found[1] + found[2], found[3], float)
+    try:
+        bound = ANY_NUMBER(found[3])
+    except argparse.ArgumentTypeError as error:
+        raise ParameterError(f"--require {found[1]}{found[2]} {error}") from None
     return text, found[1], (lambda value: value >= bound) if found[2] == ">=" else (lambda value: value <= bound)
 
 
-def _dry_run(
-    args: argparse.Namespace,
-    spark: SparkSession,
-    scorer: Scorer,
-    frame: DataFrame,
-    labels: str,
-    path: Any,
-    options: dict[str, Any],
-    how: dict[str, Any],
-) -> int:
+def _forecast(args: argparse.Namespace, scorer: Scorer, further: dict[str, Any]) -> int:
     """Says what would be measured; returns the exit code."""
-    from ..scoring.check import Check
-    from .dry_run import count_rows, lines_of
-
-    Check(scorer, labels, **how).states(frame)
-    names = scorer.classifier.labelNames
-    found = {
-        "job": "check",
-        "dry_run": True,
-        "model": scorer.path,
-        "stages": [type(stage).__name__ for stage in scorer.stages],
-        "features": scorer.width,
-        "labels": list(names),
-        "columns_read": scorer.columns_read(),
-        "rows": count_rows(spark, path, args.format, options, frame),
-        **how,
+    names, stages, read = scorer.classifier.labelNames, [type(stage).__name__ for stage in scorer.stages], scorer.columns_read()
+    found = {"model": scorer.path, "stages": stages, "features": scorer.width, "labels": list(names), "columns_read": read}
+    lines = {
+        "model": f"{scorer.path}: {', '.join(stages)}; {scorer.width} features",
+        "reads": ", ".join(read),
+        "rows": f"{further['rows']} to measure on, in one pass; those with an unknown label are left out",
+        "labels": f"{len(names)}: {some_of(names)}",
     }
-    shown = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-    text = lines_of(
-        {
-            "model": f"{scorer.path}: {', '.join(found['stages'])}; {found['features']} features",
-            "reads": ", ".join(found["columns_read"]),
-            "rows": f"{found['rows']} to measure on, in one pass; those with an unknown label are left out",
-            "labels": f"{len(names)}: {shown}",
-        }
-    )
-    print_result(args, text, found)
-    return OK
+    return print_forecast(args, lines, {**found, **further})
 
 
-def _labelled(spark: SparkSession, scorer: Scorer, path: Any, format: str, options: dict[str, Any]) -> tuple[DataFrame, str]:
+def _labelled(spark: SparkSession, scorer: Scorer, work: Work) -> tuple[DataFrame, str]:
     """The rows as the pipeline reads them, and the column of their labels."""
     from .. import read
     from ..read.tables import FORMATS, labels_of, open_table
     from ..schema import LABELS
 
+    path, format, options = work.path, work.format, dict(work.options)
     if format not in FORMATS:
         options = scorer.reader_options(format, options)
         if format == "libsvm" and not {"num_features", "feature_names"} & set(options):
             options = {**options, "num_features": scorer.width}
         return read.load(spark, path, format, **options), LABELS
-    options = dict(options)
     source = open_table(spark, path, format, options.pop("reader_options", None))
     labels, delimiter = options.pop("labels"), options.pop("label_delimiter", None)
     options.pop("id", None)

@@ -16,6 +16,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 import shlex
 import signal
 import sys
@@ -75,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
             unknown = message.split("'")[1]
             near = get_close_matches(unknown, [name.replace("_", "-") for name in COMMANDS], n=1)
             message = f"there is no command {unknown!r}" + (f"; did you mean {near[0]}?" if near else f"; see {self.prog} --help")
-        raise ParameterError(message)
+        raise ParameterError(re.sub(r"^argument (--[\w-]+): must", r"\1 must", message))
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         parsed, unknown = self.parse_known_args(args, namespace)

@@ -6,7 +6,6 @@ import argparse
 
 from ..errors import ParameterError
 from .comparison import run_arguments, run_plan, run_section
-from .shared import output_arguments
 
 SUMMARY = "compare methods on data sets, as a table, curves and tests"
 EPILOG = """\
@@ -23,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, and where the results go."""
     parser.set_defaults(help_without_arguments=True)
     parser.add_argument("--config", metavar="FILE", help="TOML file with the comparison (conf/runs/compare.toml explains it)")
-    run_arguments(output_arguments(parser))
+    run_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:

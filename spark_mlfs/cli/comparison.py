@@ -9,11 +9,13 @@ from ..errors import DataError, ParameterError
 from .shared import (
     OK,
     Stages,
+    budget_arguments,
     check_data,
     check_there,
-    dry_run_argument,
     inputs,
     load_model,
+    output_arguments,
+    print_forecast,
     print_result,
     reader_options_of,
     session,
@@ -32,14 +34,13 @@ if TYPE_CHECKING:
 TABLES = ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
 
 
-def run_arguments(group: Any) -> None:
-    """The flags of [run], beside those of the output."""
-    group.add_argument("--parallelism", metavar="N", help="trials at a time (default: the cores of this machine, at most 8)")
-    dry_run_argument(group, "trials, rankings, fits of classifiers")
-    group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
-    group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
-    group.add_argument("--figures", metavar="FORMATS", help="write the figures as files, too: pdf,svg,png")
-    group.add_argument("--tables", metavar="FORMAT", help="write the tables as files, too: latex")
+def run_arguments(parser: argparse.ArgumentParser) -> None:
+    """The flags of [run]."""
+    flags = output_arguments(parser, dry_run="trials, rankings, fits of classifiers")
+    flags.one("--parallelism", "N", "trials at a time (default: the cores of this machine, at most 8)")
+    budget_arguments(flags)
+    flags.one("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
+    flags.one("--tables", "FORMAT", "write the tables as files, too: latex")
 
 
 def run_section(args: argparse.Namespace) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
         check_there([model], "saved selection", "give the folder that spark-mlfs select wrote")
     candidates = plan.candidates()
     if args.dry_run:
-        return _dry_run(args, plan, candidates, model)
+        return _forecast(args, plan, candidates, model)
     stages = Stages(args.verbose, args.quiet)
     with session(stages, args.debug) as spark:
         output.check(spark=spark)
@@ -110,7 +111,7 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
     return OK
 
 
-def _dry_run(args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None) -> int:
+def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None) -> int:
     """Says how many trials, rankings and fits of classifiers a plan stands for; no session is started, nothing is read."""
     from ..evaluate.plan import FILES
     from ..evaluate.split import Protocol
@@ -122,8 +123,6 @@ def _dry_run(args: argparse.Namespace, plan: Comparison, candidates: list[Candid
     sizes = sum(len(design.sizes) if c.requests else 1 for c in candidates) + (len(design.sizes) if model else 0)
     inner = sum(len(c.requests) * plan.protocol.choose.folds for c in candidates if len(c.requests) > 1)
     found = {
-        "job": args.command,
-        "dry_run": True,
         "data": [d.name for d in plan.data],
         "methods": titles,
         "classifiers": [j.title for j in design.judges],
@@ -135,14 +134,13 @@ def _dry_run(args: argparse.Namespace, plan: Comparison, candidates: list[Candid
         "classifier_fits": len(plan.data) * splits * len(design.judges) * sizes,
         "output": plan.run.output,
     }
-    text = (
-        f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods = {found['trials']} trials, "
-        f"at {len(design.sizes)} sizes by {len(design.judges)} classifiers: {found['classifier_fits']} fits; "
-        + (f"{found['rankings_of_inner_folds']} rankings of inner folds choose parameters; " if inner else "")
-        + f"output {plan.run.output}: nothing was written"
-    )
-    print_result(args, text, found)
-    return OK
+    lines = {
+        "trials": f"{len(plan.data)} data sets x {splits} splits ({folds}) x {len(titles)} methods = {found['trials']} trials",
+        "fits": f"{found['classifier_fits']}, at {len(design.sizes)} sizes by {len(design.judges)} classifiers",
+        "chosen": f"parameters, by {found['rankings_of_inner_folds']} rankings of inner folds" if inner else None,
+        "output": f"{plan.run.output}: nothing was written",
+    }
+    return print_forecast(args, lines, found)
 
 
 def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Comparison) -> Candidate:

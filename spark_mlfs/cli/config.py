@@ -32,7 +32,7 @@ from ..read.toml import Data, explain, read_toml, reader_option
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..statistics.base import Budgets
-from .shared import mapping_in, names_in
+from .lists import mapping_in, names_in
 
 
 class DataChoice(Data, further=GRADING):

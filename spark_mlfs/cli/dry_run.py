@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .shared import OK, Stages, load_model, print_result, session
+from .shared import Stages, count_rows, load_model, print_forecast, session
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
     from ..blocks.profile import Profile
     from .config import RunConfig
 
@@ -30,38 +27,21 @@ def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
     from ..read import load
     from ..schema import FEATURES, ID, LABELS, WEIGHT
 
-    stages = Stages(args.verbose, args.quiet)
+    stages, data = Stages(args.verbose, args.quiet), config.data
     with session(stages, args.debug) as spark:
         config.constraints.complete(lambda path: load_model(path)[0].selectedFeatureNames)
         with stages.stage("read"):
-            frame = load(spark, config.data.path, config.data.format or "", **config.data.options)
-            rows = count_rows(spark, config.data.path, config.data.format or "", config.data.options, frame)
+            frame = load(spark, data.path, data.format or "", **data.options)
+            rows = count_rows(spark, data.path, data.format or "", data.options, frame)
         with stages.stage("sample"):
             weight = WEIGHT if WEIGHT in frame.columns else None
-            packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
+            packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=data.grades())
             try:
                 kept = config.request().for_features(packed.feature_names).count
                 found = forecast(packed.profile, rows, config, kept, packed.label_names)
             finally:
                 packed.release()
-    print_result(args, _in_words(found, config), found)
-    return OK
-
-
-def count_rows(spark: SparkSession, path: Any, format: str, options: Mapping[str, Any], frame: DataFrame) -> int:
-    """The rows of the data; of a table without looking at their values."""
-    from ..read.errors import reading
-    from ..read.tables import FORMATS, open_table
-
-    kind = options.get("source", "table") if format == "text" else format
-    whole = open_table(spark, path or "", kind, options.get("reader_options")) if kind in FORMATS else frame
-    with reading():
-        return whole.count()
-
-
-def lines_of(found: Mapping[str, str | None]) -> str:
-    """Return the forecast, a line each under its heading; None is left out."""
-    return "\n".join(f"{name:<11} {text}" for name, text in found.items() if text is not None)
+    return print_forecast(args, _lines(found, config), found)
 
 
 def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, labels: list[str]) -> dict[str, Any]:
@@ -90,8 +70,6 @@ def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, la
     small = profile.size <= Budgets.small and pairs <= MANY_PAIRS and together <= config.run.worker_bytes
     method = requests[0].implementation
     return {
-        "job": "select",
-        "dry_run": True,
         "rows": rows,
         "rows_looked_at": sample.n,
         "features": profile.d,
@@ -129,30 +107,28 @@ def _of(held: dict[str, int]) -> str:
     return f"{size(held['needed'])} of {size(held['allowed'])}"
 
 
-def _in_words(found: dict[str, Any], config: RunConfig) -> str:
+def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
+    """What is foreseen, by headings."""
     from ..markup import size
 
-    looked = found["rows_looked_at"]
+    looked, scans = found["rows_looked_at"], found["scans"]
     kept = f"the {found['kept']} best" if found["kept"] else f"those that pass {config.selection.mode}"
-    lines = [
-        f"data        {found['rows']} rows x {found['features']} features x {found['labels']} labels"
-        + (f" (features and labels of the first {looked} rows)" if looked < found["rows"] else ""),
-        f"packed      about {size(found['packed_bytes'])}, {found['stored_as']}",
-        f"method      {found['method']}"
-        + (f" on what {found['screen']} leaves" if found["screen"] else "")
-        + (f", {found['rankings']} rankings" if found["rankings"] > 1 else "")
-        + f"; keeps {kept}",
-        "scans       1 to pack"
-        + (", 1 for what is known beforehand" if found["scans"]["statistics"] else "")
-        + (", and further ones of the packed rows as it goes on" if found["scans"]["further"] else ""),
-        "ranked      " + ("in one task" if found["one_task"] else "job by job over all workers"),
-        *(f"statistic   {name}: at most {size(held)}" for name, held in found["statistics"].items()),
-        f"memory      at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), {_of(found['driver_bytes'])} on the "
+    sampled = f" (features and labels of the first {looked} rows)" if looked < found["rows"] else ""
+    screened = f" on what {found['screen']} leaves" if found["screen"] else ""
+    rankings = f", {found['rankings']} rankings" if found["rankings"] > 1 else ""
+    known = ", 1 for what is known beforehand" if scans["statistics"] else ""
+    further = ", and further ones of the packed rows as it goes on" if scans["further"] else ""
+    states = "; ".join(f"{name}: at most {size(held)}" for name, held in found["statistics"].items())
+    return {
+        "data": f"{found['rows']} rows x {found['features']} features x {found['labels']} labels{sampled}",
+        "packed": f"about {size(found['packed_bytes'])}, {found['stored_as']}",
+        "method": f"{found['method']}{screened}{rankings}; keeps {kept}",
+        "scans": f"1 to pack{known}{further}",
+        "ranked": "in one task" if found["one_task"] else "job by job over all workers",
+        "statistics": states or None,
+        "memory": f"at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), {_of(found['driver_bytes'])} on the "
         "driver (--driver-bytes)",
-    ]
-    if found["pairs_of_rows"]:
-        lines.append(f"pairs       about {found['pairs_of_rows']:,} of rows are compared")
-    if found["classifier"]:
-        lines.append(f"classifier  {found['classifier']}, fitted on the kept features")
-    lines.append(f"output      {found['output']}: nothing was written")
-    return "\n".join(lines)
+        "pairs": f"about {found['pairs_of_rows']:,} of rows are compared" if found["pairs_of_rows"] else None,
+        "classifier": f"{found['classifier']}, fitted on the kept features" if found["classifier"] else None,
+        "output": f"{found['output']}: nothing was written",
+    }

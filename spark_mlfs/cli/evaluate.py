@@ -9,7 +9,15 @@ from typing import Any
 from ..errors import ParameterError
 from ..methods import DEFAULT_METHOD
 from .comparison import run_arguments, run_plan, run_section
-from .shared import data_arguments, data_flags, grid_pairs, output_arguments, pairs, set_values
+from .shared import (
+    Flags,
+    data_arguments,
+    data_flags,
+    method_arguments,
+    method_flags,
+    pairs,
+    set_values,
+)
 
 SUMMARY = "measure how good a selection is, by classifiers on rows it has not seen"
 EPILOG = """\
@@ -34,54 +42,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="TOML file with [data], [method], [classifier], [protocol] and [run], keys as for compare; flags override it",
     )
     data_arguments(parser)
-    _ranking_arguments(parser)
-    _protocol_arguments(parser)
-    _classifier_arguments(parser)
-    run_arguments(output_arguments(parser))
-
-
-def _ranking_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("ranking")
-    group.add_argument("--method", help=f"name of the method (default {DEFAULT_METHOD})")
-    group.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method; repeat for more"
-    )
-    group.add_argument(
-        "--grid",
-        action="append",
-        default=[],
-        metavar="NAME=V1,V2",
-        help="values that inner folds of the training rows choose from; repeat for more",
-    )
-    group.add_argument("--screen", metavar="METHOD:K", help="run this filter first, such as chi2:10000")
-    group.add_argument("--model", metavar="DIR", help="use the ranking of a saved selection instead")
-
-
-def _protocol_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("protocol")
-    group.add_argument("--protocol", metavar="P", help="5-fold (default), 10x5-fold, 30x50/50, 'stratified 5-fold'")
-    group.add_argument("--test-data", nargs="+", metavar="PATH", help="test rows in files of their own, instead of --protocol")
-    group.add_argument(
-        "--sizes", nargs="+", metavar="K", help="numbers of features, or shares such as 10%% (default 10%% to 100%%)"
-    )
-    group.add_argument("--metrics", nargs="+", metavar="KIND", help="standard (default), msfs-2022")
-    group.add_argument("--noise", metavar="SHARE", help="Gaussian noise on the features, a share of their standard deviation")
-    group.add_argument("--seed", metavar="S", help="of the folds and of methods that draw (default 0)")
-    group.add_argument("--no-all-features", action="store_true", help="leave out the line of all features")
-
-
-def _classifier_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("classifiers")
-    group.add_argument(
-        "--classifier", action="append", default=[], metavar="NAME", help="mlknn (default), brknn, br-svm, cc; repeat for more"
-    )
-    group.add_argument(
-        "--classifier-set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the one classifier; repeat for more",
-    )
+    flags = Flags(parser, "ranking")
+    method_arguments(flags, "values that inner folds of the training rows choose from")
+    flags.one("--model", "DIR", "use the ranking of a saved selection instead")
+    flags = Flags(parser, "protocol")
+    flags.one("--protocol", "P", "5-fold (default), 10x5-fold, 30x50/50, 'stratified 5-fold'")
+    flags.one("--test-data", "PATH", "test rows in files of their own, instead of --protocol", nargs="+")
+    flags.one("--sizes", "K", "numbers of features, or shares such as 10%% (default 10%% to 100%%)", nargs="+")
+    flags.one("--metrics", "KIND", "standard (default), msfs-2022", nargs="+")
+    flags.one("--noise", "SHARE", "Gaussian noise on the features, a share of their standard deviation")
+    flags.one("--seed", "S", "of the folds and of methods that draw (default 0)")
+    flags.switch("--no-all-features", "leave out the line of all features")
+    flags = Flags(parser, "classifiers")
+    flags.repeated("--classifier", "NAME", "mlknn (default), brknn, br-svm, cc")
+    flags.repeated("--classifier-set", "NAME=VALUE", "a parameter of the one classifier")
+    run_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -96,13 +71,7 @@ def run(args: argparse.Namespace) -> int:
     data.setdefault("name", Path(source if isinstance(source, str) else source[0]).name.split(".")[0])
     if args.test_data:
         data["test_path"] = args.test_data[0] if len(args.test_data) == 1 else args.test_data
-    flags = set_values(
-        name=args.method,
-        parameters=pairs(args.set, "--set") or None,
-        grid=grid_pairs(args.grid) or None,
-        screen=args.screen,
-    )
-    method = {"name": DEFAULT_METHOD, **laid_over("method", below.get("method", {}), flags)}
+    method = {"name": DEFAULT_METHOD, **laid_over("method", below.get("method", {}), method_flags(args))}
     classifiers: list[dict[str, Any]] = [{"name": c} for c in args.classifier] or below.get("classifier") or [{"name": "mlknn"}]
     if args.classifier_set:
         classifiers[0] = laid_over("classifier", classifiers[0], {"parameters": pairs(args.classifier_set, "--classifier-set")})

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 
 from ..errors import ParameterError
-from .shared import OK, Stages, number, output_arguments, print_result, session
+from ..params import Integer
+from .shared import COUNT, OK, Stages, accepted, output_arguments, print_result, session
 
 SUMMARY = "write a generated table to try the jobs on, as Parquet"
 EPILOG = """\
@@ -20,8 +21,8 @@ example, from raw text to a scored corpus:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The kind of table and its size."""
     parser.add_argument("kind", nargs="?", help="documents (text and tags) or embeddings (arrays and tags)")
-    parser.add_argument("--rows", metavar="N", default="10000", help="rows (default 10000)")
-    parser.add_argument("--seed", metavar="S", default="0", help="seed (default 0)")
+    parser.add_argument("--rows", metavar="N", type=COUNT, default=10000, help="rows (default 10000)")
+    parser.add_argument("--seed", metavar="S", type=accepted(Integer(0)), default=0, help="seed (default 0)")
     parser.add_argument("--without-tags", action="store_true", help="leave the tags out, as in a corpus to score")
     output_arguments(parser)
 
@@ -34,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.kind not in GENERATED or args.output is None:
         raise ParameterError(f"sample needs a kind, one of {', '.join(GENERATED)}, and --output; see spark-mlfs sample --help")
-    rows, seed = number("--rows", args.rows, int, 1), number("--seed", args.seed, int, 0)
+    rows, seed = args.rows, args.seed
     output = Output(args.output, args.overwrite)
     output.check()
     stages = Stages(args.verbose, args.quiet)

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError, worker_errors
 from .shared import (
+    COUNT,
     OK,
-    Stages,
-    check_there,
+    Flags,
+    Work,
     data_arguments,
-    data_flags,
-    dry_run_argument,
-    inputs,
-    number,
     output_arguments,
-    output_table,
+    print_forecast,
     print_result,
     require,
-    session,
-    table_arguments,
+    tag_arguments,
 )
 
 if TYPE_CHECKING:
@@ -49,58 +44,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--model", metavar="DIR", help="a saved pipeline (or the folder of a selection run with --classifier) or classifier"
     )
     data_arguments(parser)
-    group = parser.add_argument_group("scores")
-    group.add_argument("--keep", nargs="+", action="extend", default=[], metavar="COLUMN", help="further columns to take along")
-    group.add_argument("--top-n", metavar="N", help="give every row its N best labels instead of the predicted ones")
-    group.add_argument("--threshold", metavar="T", help="give every row the labels that score at least T")
-    group.add_argument("--all-scores", action="store_true", help="also write every label's score, as the array rawPrediction")
-    group.add_argument("--parts", metavar="N", help="parts that are scored, written and resumed one by one (default: one a file)")
-    group.add_argument("--parallelism", metavar="N", help="parts at a time (default: one a core of this machine, at most 8)")
-    group = output_arguments(parser)
-    table_arguments(group, "the tags and scores")
-    group.add_argument("--append", action="store_true", help="add the inputs that the output does not hold yet")
-    dry_run_argument(group, "rows, parts, what an earlier run has done")
+    flags = Flags(parser, "scores")
+    flags.many("--keep", "COLUMN", "further columns to take along", default=[])
+    tag_arguments(flags)
+    flags.switch("--all-scores", "also write every label's score, as the array rawPrediction")
+    flags.one("--parts", "N", "parts that are scored, written and resumed one by one (default: one a file)", type=COUNT)
+    flags.one("--parallelism", "N", "parts at a time (default: one a core of this machine, at most 8)", type=COUNT)
+    flags = output_arguments(parser, "the tags and scores", "rows, parts, what an earlier run has done")
+    flags.switch("--append", "add the inputs that the output does not hold yet")
 
 
 def run(args: argparse.Namespace) -> int:
     """Scores a corpus; returns the exit code."""
-    from ..output.folder import MANIFEST, Output, Place
-    from ..output.manifest import as_json, opening, versions
-    from ..read.toml import reader_option
+    from ..output.folder import MANIFEST, Place
+    from ..output.manifest import as_json
     from ..report.scoring_page import scoring_page
     from ..scoring.check import overtagged
     from ..scoring.corpus import Scoring, scored_rows
     from ..scoring.scorer import load_scorer
 
     how = _checked(args)
-    parts, parallelism = number("--parts", args.parts, int, 1), number("--parallelism", args.parallelism, int, 1)
     identity, args.id = args.id, None  # a column of the corpus, not an option of the reader
-    data = data_flags(args)
-    path, options = data.get("path"), data.get("options", {})
-    options = {k: reader_option(args.format, k, v) for k, v in options.items()}
-    table = output_table(args.output_table, args.table_format, args.overwrite or args.append)
-    output = Output(args.output, args.overwrite or args.append)
-    output.check([*inputs(path, args.format), args.model])
-    check_there(inputs(path, args.format))
-    check_there(
-        [args.model], "saved pipeline", "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
-    )
-    stages = Stages(args.verbose, args.quiet)
+    work = Work(args, replaces=args.append)
+    work.check("saved pipeline", "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote")
+    stages, table = work.stages, work.table
     written: dict[str, Any] = {}
-    with session(stages, args.debug) as spark:
-        output.check_complete(spark)
-        if table is not None:
-            table.check(spark, inputs(path, None) if args.format == "table" else ())
+    with work.session(resumes=True) as spark:
         with stages.stage("model"):
             scorer = load_scorer(spark, args.model)
         scoring = Scoring(
-            spark, scorer, path, args.format, args.output, options, identity, args.keep, parts=parts, append=args.append,
-            parallelism=parallelism, **how,
+            spark, scorer, work.path, args.format, args.output, work.options, identity, args.keep, parts=args.parts,
+            append=args.append, parallelism=args.parallelism, **how,
         )  # fmt: skip
         if args.dry_run:
             with stages.stage("look"):
                 found = scoring.plan()
-            return _dry_run(args, scorer, how, found)
+            return _forecast(args, scorer, {**found, **how})
 
         def finish(scored: dict[str, Any], target: Place) -> None:
             rows = scored_rows(spark, target, args.output if args.append else None)
@@ -108,20 +87,12 @@ def run(args: argparse.Namespace) -> int:
                 table.write(rows)
             trained = scorer.classifier.labelShares
             many = None if how["top_n"] else overtagged(scored["tags"], scored["rows"], trained)
-            manifest = {
-                **opening("score", args.argv),
-                "model": {"path": scorer.path, **scorer.classifier.summary},
-                "data": {"path": path, "format": args.format, "options": options},
-                **scored,
-                "seconds": stages.seconds,
-                "versions": versions(spark.version),
-                **({"too_many": many} if many else {}),
-            }
-            written.update(manifest)
+            manifest = work.manifest(spark, {"path": scorer.path, **scorer.classifier.summary}, scored)
+            written.update(manifest, **({"too_many": many} if many else {}))
             with worker_errors():
                 shown = rows.limit(10).toPandas()
-            target.text("_report.html", scoring_page(manifest, trained, shown))
-            target.text("_" + MANIFEST, as_json(manifest))
+            target.text("_report.html", scoring_page(written, trained, shown))
+            target.text("_" + MANIFEST, as_json(written))
 
         with stages.stage("score and write"):
             scored = scoring.run(stages.report, finish)
@@ -129,43 +100,27 @@ def run(args: argparse.Namespace) -> int:
     if table is not None:
         text += f"\nthe same rows are in the table {table.name} ({table.format})"
     print_result(args, text, {**written, "output": args.output})
-    if "too_many" in written and not args.quiet:
-        print(f"spark-mlfs: note: {written['too_many']}", file=sys.stderr, flush=True)
+    if "too_many" in written:
+        work.note(written["too_many"])
     return OK
 
 
-def _dry_run(args: argparse.Namespace, scorer: Scorer, how: Mapping[str, Any], found: dict[str, Any]) -> int:
+def _forecast(args: argparse.Namespace, scorer: Scorer, found: dict[str, Any]) -> int:
     """Says what would be scored; returns the exit code."""
-    from .dry_run import lines_of
-
-    labels = len(scorer.classifier.labelNames)
-    found = {
-        "job": "score",
-        "dry_run": True,
-        "model": scorer.path,
-        "stages": [type(stage).__name__ for stage in scorer.stages],
-        "features": scorer.width,
-        "labels": labels,
-        **found,
-        **how,
-        "output": args.output,
-        "output_table": args.output_table,
-    }
+    labels, stages = len(scorer.classifier.labelNames), [type(stage).__name__ for stage in scorer.stages]
     done = found["parts_done"] + found["parts_there"]
-    given = f"its {how['top_n']} best labels" if how["top_n"] else "the labels that are predicted"
-    given = given if how["threshold"] is None else f"the labels that score at least {how['threshold']:g}"
-    text = lines_of(
-        {
-            "model": f"{scorer.path}: {', '.join(found['stages'])}; {found['features']} features, {labels} labels",
-            "reads": f"{', '.join(found['columns_read'])}; takes {', '.join(found['columns_kept'])} along",
-            "rows": f"{found['rows']} to score, each is given {given}",
-            "parts": f"{found['parts']}, {found['parts_at_a_time']} at a time" + (f"; {done} are done already" if done else ""),
-            "table": args.output_table,
-            "output": f"{args.output}: nothing was written",
-        }
-    )
-    print_result(args, text, found)
-    return OK
+    given = f"its {found['top_n']} best labels" if found["top_n"] else "the labels that are predicted"
+    given = given if found["threshold"] is None else f"the labels that score at least {found['threshold']:g}"
+    lines = {
+        "model": f"{scorer.path}: {', '.join(stages)}; {scorer.width} features, {labels} labels",
+        "reads": f"{', '.join(found['columns_read'])}; takes {', '.join(found['columns_kept'])} along",
+        "rows": f"{found['rows']} to score, each is given {given}",
+        "parts": f"{found['parts']}, {found['parts_at_a_time']} at a time" + (f"; {done} are done already" if done else ""),
+        "table": args.output_table,
+        "output": f"{args.output}: nothing was written",
+    }
+    model = {"model": scorer.path, "stages": stages, "features": scorer.width, "labels": labels}
+    return print_forecast(args, lines, {**model, **found, "output": args.output, "output_table": args.output_table})
 
 
 def _checked(args: argparse.Namespace) -> dict[str, Any]:
@@ -181,11 +136,7 @@ def _checked(args: argparse.Namespace) -> dict[str, Any]:
         raise ParameterError(f"--format {args.format!r} is not one of {known}{hint}")
     if args.features or args.labels_col:
         raise ParameterError("score takes no --features and no --labels-col: the saved pipeline knows its columns")
-    how = {
-        "top_n": number("--top-n", args.top_n, int, 1),
-        "threshold": number("--threshold", args.threshold, float),
-        "all_scores": args.all_scores,
-    }
+    how = {"top_n": args.top_n, "threshold": args.threshold, "all_scores": args.all_scores}
     if how["top_n"] is not None and how["threshold"] is not None:
         raise ParameterError("give --top-n or --threshold, not both")
     return how

@@ -9,32 +9,31 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
-from ..methods import DEFAULT_METHOD
 from ..select.modes import KEYS, flag_help, level_setting, rules_help
 from .shared import (
     OK,
+    Flags,
     Stages,
+    budget_arguments,
     check_data,
     data_arguments,
     data_flags,
-    dry_run_argument,
     former_flag,
-    grid_pairs,
     inputs,
     load_model,
+    method_arguments,
+    method_flags,
     output_arguments,
     output_table,
     pairs,
     print_result,
     session,
     set_values,
-    table_arguments,
 )
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.folder import Place
     from ..pipeline import Result
+    from ..read.sections import Section
     from ..select.portrait import Portrait
     from .config import RunConfig
 
@@ -75,129 +75,64 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--config", metavar="FILE", help="TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
     )
     data_arguments(parser, weights=True)
-    _method_arguments(parser)
-    _selection_arguments(parser)
-    _constraint_arguments(parser)
-    _classifier_arguments(parser)
-    group = output_arguments(parser)
-    table_arguments(group, "the ranking")
-    group.add_argument("--no-report", action="store_true", help="write no report.html")
-    dry_run_argument(group, "sizes, passes over the data, memory")
-    group.add_argument("--driver-bytes", metavar="BYTES", help="largest statistic the driver takes (default 1 GiB)")
-    group.add_argument("--worker-bytes", metavar="BYTES", help="rows and statistics one worker process holds (default 1 GiB)")
-
-
-def _method_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("method")
-    group.add_argument(
-        "--method", help=f"name of the method (default {DEFAULT_METHOD}); another than the file's drops the file's parameters"
-    )
-    group.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="a parameter of the method; repeat for more"
-    )
-    group.add_argument("--screen", metavar="METHOD:K", help="run this filter first, the method on its K best, such as chi2:10000")
-    group.add_argument(
-        "--grid",
-        action="append",
-        default=[],
-        metavar="NAME=V1,V2",
-        help="values of a parameter to try; repeat for more: every cell is ranked from one scan, the best by cross-validated "
-        "loss is kept (where the method predicts), all are written to grid/",
-    )
-    group.add_argument("--folds", metavar="N", help="folds of that cross-validation (default 5, a divisor of 60; 0: none)")
-    group.add_argument("--seed", help="seed of a method that draws at random (default 0)")
-
-
-def _selection_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("selection")
-    rules = f"keep the features worth keeping instead of a number: {rules_help()}"
-    group.add_argument("--selection-mode", metavar="RULE", help=rules)
-    former_flag(group, "--selection", "--selection-mode")
+    flags = Flags(parser, "method")
+    best = "the best by cross-validated loss is kept (where the method predicts), all are written to grid/"
+    method_arguments(flags, f"values of a parameter to try: every cell is ranked from one scan, {best}")
+    flags.one("--folds", "N", "folds of that cross-validation (default 5, a divisor of 60; 0: none)")
+    flags.one("--seed", None, "seed of a method that draws at random (default 0)")
+    flags = Flags(parser, "selection")
+    flags.one("--selection-mode", "RULE", f"keep the features worth keeping instead of a number: {rules_help()}")
+    former_flag(flags, "--selection", "--selection-mode")
     for key, setting in KEYS.items():
         flag = "--" + key.replace("_", "-")
-        group.add_argument(flag, metavar=setting.metavar, help=flag_help(setting))
+        flags.one(flag, setting.metavar, flag_help(setting))
         if setting.former is not None:
-            former_flag(group, "--" + setting.former.replace("_", "-"), flag)
-    group.add_argument("--order", metavar="ORDER", help="order of the kept features: rank (default), or index as in the data")
+            former_flag(flags, "--" + setting.former.replace("_", "-"), flag)
+    flags.one("--order", "ORDER", "order of the kept features: rank (default), or index as in the data")
+    _constraint_arguments(parser)
+    flags = Flags(parser, "classifier")
+    flags.one("--classifier", "NAME", "fit it on the selected features and save both as pipeline/, for spark-mlfs score")
+    flags.repeated("--classifier-set", "NAME=VALUE", "a parameter of the classifier")
+    flags = output_arguments(parser, "the ranking", "sizes, passes over the data, memory")
+    flags.switch("--no-report", "write no report.html")
+    budget_arguments(flags)
 
 
 def _constraint_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("constraints")
+    flags = Flags(parser, "constraints")
     for what, text in (
         ("include", "features picked and ranked first; what a greedy method picks then, it picks given these"),
         ("exclude", "features that are never picked"),
     ):
-        group.add_argument(
-            f"--{what}", nargs="+", action="extend", metavar="NAME", help=f"{text}: names, or patterns such as 'title_*'"
-        )
-        group.add_argument(
-            f"--{what}-from", metavar="PATH", help="the same from a file: a name a line, or the column name of a .csv; or those "
-            "that the selection in a folder keeps"
-        )  # fmt: skip
-    group.add_argument(
-        "--groups",
-        metavar="FILE",
-        help="features picked or left together: a .toml or .json of lists by group, or a .csv with columns name and group",
-    )
-    group.add_argument(
-        "--costs",
-        metavar="FILE",
-        help="what features cost, picked by gain per cost: a .toml or .json of costs by name or pattern ('*' for all others), or "
-        "a .csv with columns name and cost",
-    )
-    group.add_argument("--budget", metavar="B", help="what the selection may cost; --num-top-features bounds it, too")
-
-
-def _classifier_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("classifier")
-    group.add_argument(
-        "--classifier", metavar="NAME", help="fit it on the selected features and save both as pipeline/, for spark-mlfs score"
-    )
-    group.add_argument(
-        "--classifier-set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the classifier; repeat for more",
-    )
+        flags.many(f"--{what}", "NAME", f"{text}: names, or patterns such as 'title_*'")
+        file = "a name a line, or the column name of a .csv; or those that the selection in a folder keeps"
+        flags.one(f"--{what}-from", "PATH", f"the same from a file: {file}")
+    groups = "a .toml or .json of lists by group, or a .csv with columns name and group"
+    flags.one("--groups", "FILE", f"features picked or left together: {groups}", dest="groups_from")
+    costs = "a .toml or .json of costs by name or pattern ('*' for all others), or a .csv with columns name and cost"
+    flags.one("--costs", "FILE", f"what features cost, picked by gain per cost: {costs}", dest="costs_from")
+    flags.one("--budget", "B", "what the selection may cost; --num-top-features bounds it, too")
 
 
 def configuration(args: argparse.Namespace) -> RunConfig:
     """The file's run with the flags over it, complete and checked."""
-    from .config import configure
+    from .config import ConstraintChoice, RunSettings, Selection, configure
 
+    own = pairs(args.classifier_set, "--classifier-set")
     flags = {
         "data": data_flags(args),
-        "method": set_values(
-            name=args.method,
-            parameters=pairs(args.set, "--set") or None,
-            screen=args.screen,
-            grid=grid_pairs(args.grid) or None,
-            folds=None if args.folds is None else int(args.folds) if re.fullmatch(r"[0-9]{1,9}", args.folds) else args.folds,
-        ),
-        "selection": set_values(mode=args.selection_mode, order=args.order, **{key: getattr(args, key) for key in KEYS}),
-        "constraints": set_values(
-            include=args.include,
-            include_from=args.include_from,
-            exclude=args.exclude,
-            exclude_from=args.exclude_from,
-            groups_from=args.groups,
-            costs_from=args.costs,
-            budget=args.budget,
-        ),
-        "classifier": set_values(name=args.classifier, parameters=pairs(args.classifier_set, "--classifier-set") or None),
-        "run": set_values(
-            output=args.output,
-            output_table=args.output_table,
-            table_format=args.table_format,
-            overwrite=args.overwrite or None,
-            seed=args.seed,
-            report=False if args.no_report else None,
-            driver_bytes=args.driver_bytes,
-            worker_bytes=args.worker_bytes,
-        ),
+        "method": method_flags(args, folds=args.folds),
+        "selection": {**_given(args, Selection), **set_values(mode=args.selection_mode)},
+        "constraints": _given(args, ConstraintChoice),
+        "classifier": set_values(name=args.classifier, parameters=own or None),
+        "run": {**_given(args, RunSettings), **({"report": False} if args.no_report else {})},
     }
     return configure(args.config, flags)
+
+
+def _given(args: argparse.Namespace, section: type[Section]) -> dict[str, Any]:
+    """The keys of a section that flags of their names give."""
+    return {key: value for key in section.fields if (value := getattr(args, key, None))}
 
 
 # ---- the run ----

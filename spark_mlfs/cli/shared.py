@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import argparse
-import csv
-import io
 import logging
 import os
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError, renamed
-from ..params import from_json, text_in
+from ..methods import DEFAULT_METHOD
+from ..params import Integer, Number
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.table import OutputTable
@@ -33,90 +31,112 @@ SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 # ---- arguments ----
 
 
+class Flags:
+    """A group of a command's flags, a line each."""
+
+    def __init__(self, parser: argparse.ArgumentParser, title: str) -> None:
+        self.group = parser.add_argument_group(title)
+
+    def one(self, flag: str, metavar: str | tuple[str, ...] | None, help: str, **more: Any) -> None:
+        """A flag with a value."""
+        self.group.add_argument(flag, metavar=metavar, help=help, **more)
+
+    def many(self, flag: str, metavar: str, help: str, **more: Any) -> None:
+        """A flag with several values, which may be given again."""
+        self.one(flag, metavar, help, nargs="+", action="extend", **more)
+
+    def repeated(self, flag: str, metavar: str, help: str) -> None:
+        """A flag with a value, given again for more."""
+        self.one(flag, metavar, f"{help}; repeat for more", action="append", default=[])
+
+    def switch(self, flag: str, help: str) -> None:
+        """A flag without a value."""
+        self.group.add_argument(flag, action="store_true", help=help)
+
+
+def accepted(constraint: Integer | Number) -> Callable[[str], Any]:
+    """Return the type of a flag whose value a constraint of `params` takes."""
+
+    def accept(text: str) -> Any:
+        try:
+            return constraint.accept(text)
+        except ValueError:
+            raise argparse.ArgumentTypeError(f"must be {constraint}, not {text!r}") from None
+
+    return accept
+
+
+COUNT, ANY_NUMBER = accepted(Integer(1)), accepted(Number())
+
+
 def data_arguments(parser: argparse.ArgumentParser, weights: bool = False) -> None:
     """The flags of what is read; of a command that takes row `weights` and grades."""
-    group = parser.add_argument_group("data")
-    group.add_argument(
-        "--data",
-        nargs="+",
-        action="extend",
-        metavar="PATH",
-        help="file, folder, glob or several; a table's name; nothing for the samples",
+    flags = Flags(parser, "data")
+    flags.many("--data", "PATH", "file, folder, glob or several; a table's name; nothing for the samples")
+    flags.one("--format", "NAME", "arff, libsvm, parquet, delta, csv, json, table, text; samples: numbers, planted")
+    flags.repeated(
+        "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, num_labels=101; a "
+        "name given twice has a list",
+    )  # fmt: skip
+    flags.many("--features", "COLUMN", "feature column or columns of a table; same as --option features=")
+    flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
+    flags.one("--id", "COLUMN", "row id column; same as --option id=")
+    if not weights:
+        return
+    flags.one(
+        "--weight-col", "COLUMN", "column of the rows' weights, for methods of counts and moments; same as --option weight="
     )
-    group.add_argument(
-        "--format", metavar="NAME", help="arff, libsvm, parquet, delta, csv, json, table, text; samples: numbers, planted"
+    flags.switch(
+        "--graded-labels",
+        "labels are grades, numbers from 0 to 1 or in --grade-range, for methods of moments; of a table's columns",
     )
-    group.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, num_labels=101; repeat for more, "
-        "or with the same name for a list",
-    )
-    group.add_argument(
-        "--features",
-        nargs="+",
-        action="extend",
-        metavar="COLUMN",
-        help="feature column or columns of a table; same as --option features=",
-    )
-    group.add_argument(
-        "--labels-col", nargs="+", action="extend", metavar="COLUMN", help="label column or columns; same as --option labels="
-    )
-    group.add_argument("--id", metavar="COLUMN", help="row id column; same as --option id=")
-    if weights:
-        group.add_argument(
-            "--weight-col",
-            metavar="COLUMN",
-            help="column of the rows' weights, for methods of counts and moments; same as --option weight=",
-        )
-        group.add_argument(
-            "--graded-labels",
-            action="store_true",
-            help="labels are grades, numbers from 0 to 1 or in --grade-range, for methods of moments; of a table's columns",
-        )
-        group.add_argument(
-            "--grade-range", nargs=2, metavar=("LOW", "HIGH"), help="what grades go from and to, such as 1 5 of ratings"
-        )
-        group.add_argument(
-            "--label-cuts",
-            nargs="+",
-            metavar="GRADE",
-            help="for all other methods: a label is positive where its grade is at least this; several make a label each",
-        )
+    flags.one("--grade-range", ("LOW", "HIGH"), "what grades go from and to, such as 1 5 of ratings", nargs=2)
+    cuts = "for all other methods: a label is positive where its grade is at least this; several make a label each"
+    flags.one("--label-cuts", "GRADE", cuts, nargs="+")
 
 
-def output_arguments(parser: argparse.ArgumentParser) -> Any:
-    """The flags of where the results go; the group, for a command's own."""
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--output",
-        metavar="DIR",
-        type=_dated,
-        help="folder to write; without a scheme it is on this machine; {date} in it is today's",
-    )
-    group.add_argument(
-        "--overwrite", action="store_true", help="replace the output of an earlier run, once the new one is complete"
-    )
-    telling_arguments(group)
-    return group
+def method_arguments(flags: Flags, grid: str) -> None:
+    """The flags of a method; `grid` says what becomes of the values that are tried."""
+    flags.one("--method", None, f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its parameters")
+    flags.repeated("--set", "NAME=VALUE", "a parameter of the method")
+    flags.one("--screen", "METHOD:K", "run this filter first, the method on its K best, such as chi2:10000")
+    flags.repeated("--grid", "NAME=V1,V2", grid)
+
+
+def tag_arguments(flags: Flags) -> None:
+    """The flags of which labels a row gets."""
+    flags.one("--top-n", "N", "give every row its N best labels instead of the predicted ones", type=COUNT)
+    flags.one("--threshold", "T", "give every row the labels that score at least T", type=ANY_NUMBER)
+
+
+def output_arguments(parser: argparse.ArgumentParser, table: str = "", dry_run: str = "") -> Flags:
+    """The flags of where the results go, and what a command says: of one that also writes `table`, or only says `dry_run`."""
+    flags = Flags(parser, "output")
+    where = "folder to write; without a scheme it is on this machine; {date} in it is today's"
+    flags.one("--output", "DIR", where, type=_dated)
+    flags.switch("--overwrite", "replace the output of an earlier run, once the new one is complete")
+    flags.switch("--json", "the result as one JSON object on standard output, nothing else there")
+    flags.switch("--quiet", "nothing but errors")
+    flags.switch("--verbose", "a line per stage on standard error, also where that is no terminal")
+    flags.switch("--debug", "show Spark's log and the traceback of every error")
+    if table:
+        flags.one("--output-table", "TABLE", f"write {table} as a table, too: table, schema.table or catalog.schema.table")
+        flags.one("--table-format", "NAME", "its format, delta or parquet (default: that of the session's tables)")
+    if dry_run:
+        flags.switch("--dry-run", f"only say what would run: {dry_run}")
+    return flags
+
+
+def budget_arguments(flags: Flags) -> None:
+    """The flags of memory."""
+    flags.one("--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)")
+    flags.one("--worker-bytes", "BYTES", "rows and statistics one worker process holds (default 1 GiB)")
 
 
 def _dated(output: str) -> str | None:
     from ..read.toml import dated  # not before it is asked for: it needs pyspark
 
     return dated(output) or None
-
-
-def telling_arguments(group: Any) -> None:
-    """The flags of what a command says."""
-    group.add_argument("--json", action="store_true", help="the result as one JSON object on standard output, nothing else there")
-    group.add_argument("--quiet", action="store_true", help="nothing but errors")
-    group.add_argument(
-        "--verbose", action="store_true", help="a line per stage on standard error, also where that is no terminal"
-    )
-    group.add_argument("--debug", action="store_true", help="show Spark's log and the traceback of every error")
 
 
 class _FormerFlag(argparse.Action):
@@ -127,25 +147,10 @@ class _FormerFlag(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
-def former_flag(group: Any, before: str, now: str) -> None:
+def former_flag(flags: Flags, before: str, now: str, **more: Any) -> None:
     """The name that a flag with a value had before; no help and no completion shows it."""
     dest = now.removeprefix("--").replace("-", "_")
-    group.add_argument(before, action=_FormerFlag, const=now, dest=dest, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
-
-
-def dry_run_argument(group: Any, what: str) -> None:
-    """The flag of a run that only says what it would do."""
-    group.add_argument("--dry-run", action="store_true", help=f"only say what would run: {what}")
-
-
-def table_arguments(group: Any, what: str) -> None:
-    """The flags of a table that is written beside the folder."""
-    group.add_argument(
-        "--output-table", metavar="TABLE", help=f"write {what} as a table, too: table, schema.table or catalog.schema.table"
-    )
-    group.add_argument(
-        "--table-format", metavar="NAME", help="its format, delta or parquet (default: that of the session's tables)"
-    )
+    flags.one(before, None, argparse.SUPPRESS, action=_FormerFlag, const=now, dest=dest, default=argparse.SUPPRESS, **more)
 
 
 def data_flags(args: argparse.Namespace) -> dict[str, Any]:
@@ -161,39 +166,32 @@ def data_flags(args: argparse.Namespace) -> dict[str, Any]:
             continue
         if name in options:
             raise ParameterError(f"{flag} and --option {name}= say the same thing; give one of them")
-        options[name] = value[0] if isinstance(value, list) and len(value) == 1 else value
-    data: dict[str, Any] = {}
-    if args.data is not None:
-        data["path"] = args.data[0] if len(args.data) == 1 else args.data
-    if args.format is not None:
-        data["format"] = args.format
-    if options:
-        data["options"] = options
-    for name in ("graded_labels", "grade_range", "label_cuts"):
-        value = getattr(args, name, None)
-        if value:
-            data[name] = value
-    return data
+        options[name] = value if isinstance(value, str) else _single(value)
+    graded = {name: getattr(args, name, None) or None for name in ("graded_labels", "grade_range", "label_cuts")}
+    return set_values(path=_single(args.data), format=args.format, options=options or None, **graded)
+
+
+def _single(values: Sequence[str] | None) -> str | Sequence[str] | None:
+    """The one value of a flag that takes several, or all."""
+    return values[0] if values is not None and len(values) == 1 else values
 
 
 def pairs(items: Sequence[str], flag: str) -> dict[str, Any]:
     """``key=value`` arguments as a dict; a key given several times has the list of its values."""
-    out: dict[str, Any] = {}
+    out: dict[str, list[str]] = {}
     for item in items:
         key, separator, text = item.partition("=")
         if not separator or not key.strip():
             raise ParameterError(f"{flag} {item!r}: write it as {flag} name=value")
-        key = key.strip()
-        if key in out:
-            out[key] = [*(out[key] if isinstance(out[key], list) else [out[key]]), text]
-        else:
-            out[key] = text
-    return out
+        out.setdefault(key.strip(), []).append(text)
+    return {key: _single(texts) for key, texts in out.items()}
 
 
-def grid_pairs(items: Sequence[str]) -> dict[str, list[str]]:
-    """``--grid name=v1,v2`` arguments as lists of values by name."""
-    return {name: str(values).split(",") for name, values in pairs(items, "--grid").items()}
+def method_flags(args: argparse.Namespace, **further: Any) -> dict[str, Any]:
+    """The [method] section as the flags give it; ``--grid name=v1,v2`` as lists of values by name."""
+    grid = {name: str(values).split(",") for name, values in pairs(args.grid, "--grid").items()}
+    own = pairs(args.set, "--set")
+    return set_values(name=args.method, parameters=own or None, screen=args.screen, grid=grid or None, **further)
 
 
 def set_values(**values: Any) -> dict[str, Any]:
@@ -206,22 +204,6 @@ def require(command: str, **values: Any) -> None:
     for name, value in values.items():
         if value is None:
             raise ParameterError(f"{command} needs --{name}; see spark-mlfs {command} --help")
-
-
-def number(flag: str, text: str | None, kind: type, least: float | None = None) -> Any:
-    """A flag's text as a number of `kind`, None where it is not there; `ParameterError` for anything else."""
-    if text is None:
-        return None
-    try:
-        value = kind(text)
-    except ValueError:
-        value = None
-    if value is None or (least is not None and value < least) or value != value:
-        what = "a whole number" if kind is int else "a number"
-        raise ParameterError(
-            f"{flag} must be {what}" + (f", at least {least:g}" if least is not None else "") + f", not {text!r}"
-        )
-    return value
 
 
 def inputs(path: str | list[str] | None, format: str | None) -> list[str]:
@@ -275,6 +257,93 @@ def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any])
         print(as_json(result), end="", flush=True)
     elif not args.quiet:
         print(text, flush=True)
+
+
+def print_forecast(args: argparse.Namespace, lines: Mapping[str, str | None], found: Mapping[str, Any]) -> int:
+    """Print what --dry-run found, a line each under its heading, None left out; returns the exit code."""
+    text = "\n".join(f"{name:<11} {line}" for name, line in lines.items() if line is not None)
+    print_result(args, text, {"job": args.command, "dry_run": True, **found})
+    return OK
+
+
+class Work:
+    """A command that applies something saved to data: what it reads, where it writes, its stages and its session.
+
+    `options` are those of the reader, in their types; `output` and `table` None where nothing is written there.
+    """
+
+    def __init__(self, args: argparse.Namespace, replaces: bool = False) -> None:
+        from ..output.folder import Output
+        from ..read.toml import reader_option
+
+        data = data_flags(args)
+        self.args, self.format = args, args.format
+        self.path: Any = data.get("path")
+        self.options = {k: reader_option(self.format, k, v) for k, v in data.get("options", {}).items()}
+        self.output = Output(args.output, replaces or args.overwrite) if args.output else None
+        table = getattr(args, "output_table", None), getattr(args, "table_format", None)
+        self.table = output_table(*table, replaces or args.overwrite)
+        self.stages = Stages(args.verbose, args.quiet)
+
+    def check(self, saved: str, remedy: str) -> None:
+        """`ParameterError` or `DataError` for paths that are not there, or that are written and read, before a session starts;
+        `saved` is what --model names."""
+        paths = inputs(self.path, self.format)
+        if self.output is not None:
+            self.output.check([*paths, self.args.model])
+        check_there(paths)
+        check_there([self.args.model], saved, remedy)
+
+    @contextmanager
+    def session(self, resumes: bool = False) -> Iterator[SparkSession]:
+        """The session, where the outputs are none of an earlier run; what was cut short may be there where a run `resumes`."""
+        with session(self.stages, self.args.debug) as spark:
+            if self.output is not None:
+                if resumes:
+                    self.output.check_complete(spark)
+                else:
+                    self.output.check(spark=spark)
+            if self.table is not None:
+                self.table.check(spark, inputs(self.path, None) if self.format == "table" else ())
+            yield spark
+
+    def manifest(self, spark: SparkSession, model: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
+        """What manifest.json says of the run."""
+        from ..output.manifest import opening, versions
+
+        return {
+            **opening(self.args.command, self.args.argv),
+            "model": model,
+            "data": {"path": self.path, "format": self.format, "options": self.options},
+            **results,
+            "seconds": self.stages.seconds,
+            "versions": versions(spark.version),
+        }
+
+    def count_rows(self, spark: SparkSession, frame: DataFrame) -> int:
+        """The rows of the data, of which `frame` was read."""
+        return count_rows(spark, self.path, self.format, self.options, frame)
+
+    def note(self, text: str) -> None:
+        """Print a note on standard error."""
+        if not self.args.quiet:
+            print(f"spark-mlfs: note: {text}", file=sys.stderr, flush=True)
+
+
+def count_rows(spark: SparkSession, path: Any, format: str, options: Mapping[str, Any], frame: DataFrame) -> int:
+    """The rows of the data; of a table without looking at their values."""
+    from ..read.errors import reading
+    from ..read.tables import FORMATS, open_table
+
+    kind = options.get("source", "table") if format == "text" else format
+    whole = open_table(spark, path or "", kind, options.get("reader_options")) if kind in FORMATS else frame
+    with reading():
+        return whole.count()
+
+
+def some_of(names: Sequence[str]) -> str:
+    """The first six names, and how many more there are."""
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 class Stages:
@@ -378,74 +447,6 @@ def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:
             if "PATH_NOT_FOUND" not in cause and "does not exist" not in cause:
                 damaged = damaged or error
     raise damaged or ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")
-
-
-def names_in(path: str, what: str) -> list[str] | None:
-    """The features that a file on this machine lists: the column ``name`` of a .csv, else a name a line. None for what may be the
-    folder of a saved selection; `ParameterError` where nothing of the path is there, or it is no such file."""
-    file = Path(path)
-    if not file.is_file():
-        if "://" not in path and not file.exists():
-            raise ParameterError(f"{what}: {path} is not there; give a file with a name a line, or the folder of a selection")
-        return None
-    if file.suffix.lower() == ".csv":
-        return [row["name"] for row in _rows_in(path, what, "name")]
-    return [name for line in _text_in(path, what) if (name := line.rstrip("\r\n"))]
-
-
-MAX_LIST = 1 << 28
-
-
-def _text_in(path: str, what: str) -> io.StringIO:
-    """The text of a file that lists features; `ParameterError` where it cannot be read."""
-    try:
-        return io.StringIO(text_in(path, MAX_LIST, "list of features"), newline="")
-    except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise ParameterError(f"{what}: {path} cannot be read: {said}") from None
-
-
-def _rows_in(path: str, what: str, *columns: str) -> list[dict[str, str]]:
-    """The rows of a .csv, which has these columns, and in every row."""
-    rows = csv.DictReader(_text_in(path, what))
-    try:
-        if not set(columns) <= set(rows.fieldnames or ()):
-            need = f"the column{'s' * (len(columns) > 1)} {' and '.join(map(repr, columns))}"
-            raise ParameterError(f"{what}: {path} needs {need}: name them so in its first line")
-        out = list(rows)
-    except csv.Error as error:
-        raise ParameterError(f"{what}: {path}:{rows.line_num} cannot be read as CSV: {error}") from None
-    if any(row[column] is None for row in out for column in columns):
-        raise ParameterError(f"{what}: a row of {path} has too few cells: give it one for every column")
-    return out
-
-
-def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
-    """The groups or costs of a file on this machine: a table of a .toml or .json, or the columns ``name`` and `column` of a .csv,
-    where features of one group are gathered."""
-    kind = Path(path).suffix.lower()
-    if kind == ".csv":
-        pairs = [(row["name"], row[column]) for row in _rows_in(path, what, "name", column)]
-        if column == "cost":
-            return dict(pairs)
-        out: dict[str, Any] = {}
-        for name, group in pairs:
-            if group:
-                out.setdefault(group, []).append(name)
-        return out
-    if kind == ".toml":
-        from ..read.toml import read_toml
-
-        return read_toml(path)
-    try:
-        found = from_json(_text_in(path, what).read())
-    except ValueError as error:
-        if isinstance(error, ParameterError):
-            raise
-        raise ParameterError(f"{what}: {path} cannot be read: give a .toml, .json or .csv") from None
-    if not isinstance(found, dict):
-        raise ParameterError(f'{what}: {path} holds no table of names: give one such as {{"name": ...}}')
-    return found
 
 
 def reader_options_of(model: MultiLabelSelectorModel, format: str, options: Mapping[str, Any]) -> dict[str, Any]:

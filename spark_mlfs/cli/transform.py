@@ -9,23 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
 from .shared import (
+    COUNT,
     OK,
-    Stages,
-    check_there,
+    Flags,
+    Work,
     data_arguments,
-    data_flags,
-    dry_run_argument,
     former_flag,
-    inputs,
     load_model,
-    number,
     output_arguments,
-    output_table,
+    print_forecast,
     print_result,
     reader_options_of,
     require,
-    session,
-    table_arguments,
+    some_of,
 )
 
 if TYPE_CHECKING:
@@ -52,83 +48,61 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(help_without_arguments=True)
     parser.add_argument("--model", metavar="DIR", help="the model/ folder a selection run wrote (or that run's folder)")
     data_arguments(parser)
-    parser.add_argument("--num-top-features", metavar="K", help="keep the K best instead of as many as the model was told")
-    former_flag(parser, "--num-features", "--num-top-features")
-    parser.add_argument(
-        "--order", choices=("rank", "index"), help="order of the features: as ranked, or as in the data (default: the model's)"
-    )
-    group = output_arguments(parser)
-    table_arguments(group, "the data set")
-    group.add_argument(
-        "--output-format", default="parquet", choices=OUTPUT_FORMATS, help="format of the data set (default parquet)"
-    )
-    group.add_argument(
-        "--as",
-        dest="form",
-        choices=("vector", "columns"),
-        help="one vector column with the names in its metadata, or one column per feature and label under its name "
-        "(default: vector for parquet and delta, columns for csv and json)",
-    )
-    dry_run_argument(group, "rows, columns, sizes")
+    flags = Flags(parser, "features")
+    flags.one("--num-top-features", "K", "keep the K best instead of as many as the model was told", type=COUNT)
+    former_flag(flags, "--num-features", "--num-top-features", type=COUNT)
+    flags.one("--order", None, "order: as ranked, or as in the data (default: the model's)", choices=("rank", "index"))
+    flags = output_arguments(parser, "the data set", "rows, columns, sizes")
+    flags.one("--output-format", None, "format of the data set (default parquet)", default="parquet", choices=OUTPUT_FORMATS)
+    flags.one(
+        "--as", None, "one vector column with the names in its metadata, or one column per feature and label under its name "
+        "(default: vector for parquet and delta, columns for csv and json)", dest="form", choices=("vector", "columns"),
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
     """Cuts a data set down; returns the exit code."""
     from ..blocks.pack import small_batches
-    from ..output.folder import MANIFEST, Output
-    from ..output.manifest import as_json, opening, versions
-    from ..read.toml import reader_option
+    from ..output.folder import MANIFEST
+    from ..output.manifest import as_json
 
     require("transform", model=args.model, format=args.format)
-    table = output_table(args.output_table, args.table_format, args.overwrite)
-    if table is None:
+    if args.output_table is None:
         require("transform", output=args.output)
     form = _form(args)
-    data = data_flags(args)
-    path, format = data.get("path"), args.format
-    options = {k: reader_option(format, k, v) for k, v in data.get("options", {}).items()}
-    count = number("--num-top-features", args.num_top_features, int, 1)
-    _check_format(format)
-    output = Output(args.output, args.overwrite) if args.output else None
-    if output is not None:
-        output.check([*inputs(path, format), args.model])
-    check_there(inputs(path, format))
-    check_there([args.model], "saved selection", "give the folder that spark-mlfs select wrote")
-    stages = Stages(args.verbose, args.quiet)
-    with session(stages, args.debug) as spark:
-        if output is not None:
-            output.check(spark=spark)
-        if table is not None:
-            table.check(spark, inputs(path, None) if format == "table" else ())
+    _check_format(args.format)
+    work = Work(args)
+    work.check("saved selection", "give the folder that spark-mlfs select wrote")
+    stages, output, table = work.stages, work.output, work.table
+    with work.session() as spark:
         with stages.stage("model"):
             model, where = load_model(args.model)
-            if count is not None:
-                _cut_to(model, count)
+            if args.num_top_features is not None:
+                _cut_to(model, args.num_top_features)
             if args.order is not None:
                 model.setOrder(args.order)
         with stages.stage("read"):
-            frame, labelled = _load_corpus(spark, path, format, options, model)
+            frame, labelled = _load_corpus(spark, work.path, work.format, work.options, model)
             reduced = _reduce(frame, model, labelled, form, args.output_format)
+            columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
             if args.dry_run:
-                return _dry_run(args, spark, model, where, frame, reduced, options, form)
+                found = {"model": where, "rows": work.count_rows(spark, frame), "columns": columns, "form": form}
+                return _forecast(args, model, reduced.columns, found)
         place = nullcontext() if output is None else output.writing(spark)
         with stages.stage("transform and write"), small_batches(spark), place as target:
             rows = 0 if target is None else _write(spark, reduced, target, args.output_format)
             if table is not None:
                 rows = table.write(reduced)
-            manifest = {
-                **opening("transform", args.argv),
-                "model": {"path": where, **{k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}},
-                "data": {"path": path, "format": format, "options": options},
+            results = {
                 "rows": rows,
-                "columns": reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns),
+                "columns": columns,
                 "output_format": args.output_format,
                 "form": form,
                 "table": None if table is None else {"name": table.name, "format": table.format},
                 "features": model.selectedFeatureNames,
-                "seconds": stages.seconds,
-                "versions": versions(spark.version),
             }
+            made = {k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}
+            manifest = work.manifest(spark, {"path": where, **made}, results)
             if target is not None:
                 target.text("_" + MANIFEST, as_json(manifest))
     places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
@@ -138,48 +112,21 @@ def run(args: argparse.Namespace) -> int:
     return OK
 
 
-def _dry_run(
-    args: argparse.Namespace,
-    spark: SparkSession,
-    model: MultiLabelSelectorModel,
-    where: str,
-    frame: DataFrame,
-    reduced: DataFrame,
-    options: dict[str, Any],
-    form: str,
-) -> int:
+def _forecast(args: argparse.Namespace, model: MultiLabelSelectorModel, columns: list[str], found: dict[str, Any]) -> int:
     """Says what would be written; returns the exit code."""
     from ..markup import size
-    from .dry_run import count_rows, lines_of
 
-    rows = count_rows(spark, data_flags(args).get("path"), args.format, options, frame)
-    kept = len(model.selectedFeatures)
-    found = {
-        "job": "transform",
-        "dry_run": True,
-        "model": where,
-        "rows": rows,
-        "features": model.numFeatures,
-        "kept": kept,
-        "columns": reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns),
-        "form": form,
-        "output_format": args.output_format,
-        "dense_bytes": 8 * rows * kept,
-        "output": args.output,
-        "output_table": args.output_table,
+    kept, output = len(model.selectedFeatures), f"{args.output} ({args.output_format}): " if args.output else ""
+    found |= {"features": model.numFeatures, "kept": kept, "dense_bytes": 8 * found["rows"] * kept}
+    lines = {
+        "model": f"{found['model']}: {model.summary.get('method')}, {kept} of {model.numFeatures} features",
+        "data": f"{found['rows']} rows; at most {size(found['dense_bytes'])} of values before they are compressed",
+        "columns": f"{some_of(columns)} ({found['form']})",
+        "table": args.output_table,
+        "output": f"{output}nothing was written",
     }
-    columns = ", ".join(reduced.columns[:6]) + (f" and {len(reduced.columns) - 6} more" if len(reduced.columns) > 6 else "")
-    text = lines_of(
-        {
-            "model": f"{where}: {model.summary.get('method')}, {kept} of {model.numFeatures} features",
-            "data": f"{rows} rows; at most {size(found['dense_bytes'])} of values before they are compressed",
-            "columns": f"{columns} ({form})",
-            "table": args.output_table,
-            "output": f"{args.output} ({args.output_format}): nothing was written" if args.output else "nothing was written",
-        }
-    )
-    print_result(args, text, found)
-    return OK
+    where = {"output_format": args.output_format, "output": args.output, "output_table": args.output_table}
+    return print_forecast(args, lines, {**found, **where})
 
 
 def _form(args: argparse.Namespace) -> str:

@@ -300,7 +300,6 @@ def test_with_json_what_fails_is_an_object(run, table, monkeypatch):
     assert code == 2 == found["code"] and err == f"spark-mlfs: error: {found['error']}\n" and "no such file" in found["error"]
     for raised, code in ((KeyError("x"), 1), (KeyboardInterrupt(), 130)):
         monkeypatch.setattr(shared, "data_flags", lambda args, raised=raised: (_ for _ in ()).throw(raised))
-        monkeypatch.setattr("spark_mlfs.cli.check.data_flags", shared.data_flags)
         done, said, _ = run("check", "--model", "m", "--format", "json", "--json")
         assert done == code == json.loads(said)["code"] and json.loads(said)["error"]
 
