@@ -41,7 +41,7 @@ from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter
 from ..statistics.base import Statistic
 from ..statistics.gram import features_of
-from ..statistics.moments import unit_of
+from ..statistics.moments import row_parts, unit_of
 from .base import Linear, signed
 from .mddm import SCALING
 
@@ -66,7 +66,7 @@ class ComponentMoments(Statistic):
 
     def features(self, block: Block, profile: Profile) -> Matrix:
         """The rows' features less their provisional centre."""
-        x, _ = features_of(block, profile)
+        x = features_of(block, profile)
         return x if len(self.positions) == x.shape[1] else x[:, self.positions]
 
     def components(self, block: Block, profile: Profile) -> np.ndarray:
@@ -82,8 +82,7 @@ class ComponentMoments(Statistic):
     def partial(self, block: Block, profile: Profile) -> State:
         block, q, out = block.known(), profile.q, State()
         size, reach, wide = self.folds * (q + 1), self.reach(profile), profile.n >= exact.WIDE_ROWS
-        for first in range(0, max(block.n, 1), exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+        for part in row_parts(block):
             fold = group_of(part.ids) * self.folds // GROUPS
             rows = np.concatenate([np.arange(part.n), part.label_rows()])
             groups = fold[rows] * (q + 1) + np.concatenate([np.zeros(part.n, np.int64), 1 + part.label_indices])
@@ -129,8 +128,7 @@ class PopulationLoss(Statistic):
         folds, size, scale = self.moments.folds, len(self.population), self._scale(profile)
         wrong, ranking = np.zeros((folds, size), np.int64), np.zeros((folds, size), np.int64)
         rows, ranked = np.zeros(folds, np.int64), np.zeros(folds, np.int64)
-        for first in range(0, block.n, exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+        for part in row_parts(block):
             z = np.asarray(self.moments.features(part, profile) @ self.moments.projection) - self.moments.shift
             y = part.labels(profile.q).toarray() > 0
             fold = group_of(part.ids) * folds // GROUPS

@@ -20,6 +20,7 @@ import scipy.sparse as sp
 
 from ..lazy import cached_property
 from .information import CountLogs
+from .matrix import sums_between
 
 
 def numbered(values: np.ndarray) -> tuple[np.ndarray, int]:
@@ -182,9 +183,7 @@ def _untouched(logs: CountLogs, cell: np.ndarray, removed: np.ndarray, pairs: Ce
         n_pair = pairs.in_pair[order[start[which] + position]]
         n_cell = pairs.in_cell[cell[which]]
         change = _label_terms(logs, n_pair, n_cell - removed[which]) - _label_terms(logs, n_pair, n_cell)
-        sums = np.concatenate([[0], np.cumsum(change)])
-        ends = np.cumsum(counts)
-        out[a:z] = sums[ends] - sums[ends - counts]
+        out[a:z] = sums_between(change, np.concatenate([[0], np.cumsum(counts)]))
     return out
 
 
@@ -196,8 +195,7 @@ def _rest(logs: CountLogs, rows: np.ndarray, removed: sp.csr_matrix) -> np.ndarr
 
 def _by_feature(values: np.ndarray, at: sp.csr_matrix, of_row: np.ndarray | None, v: int) -> np.ndarray:
     """Exact int64 sums of the entries' values per row of `at`, rows gathered by feature."""
-    sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
-    by_row = sums[at.indptr[1:]] - sums[at.indptr[:-1]]
+    by_row = sums_between(values, at.indptr)
     if of_row is None:
         return by_row
     out = np.zeros(v, np.int64)

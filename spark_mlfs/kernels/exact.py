@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from .matrix import Matrix
+from .matrix import Matrix, with_values
 
 BITS = 20
 ROWS = 3072  # of one product: ROWS · (1.5 · 2^BITS)² < 2^53
@@ -66,18 +66,23 @@ def quantised(x: Matrix, unit: np.ndarray) -> tuple[Any, Any | None]:
         fine = np.rint(values, out=values)
     if not sp.issparse(x):
         return coarse, fine
-    parts = [None if part is None else sp.csr_matrix((part, x.indices, x.indptr), shape=x.shape) for part in (coarse, fine)]
-    return parts[0], parts[1]
+    return with_values(x, coarse), None if fine is None else with_values(x, fine)
 
 
 def add(left: State, right: State) -> State:
     """The sum of two states."""
-    out = dict(left)
-    for name, value in right.items():
-        out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
+    out = _summed(left, right)
     for name in [name for name in out if name.endswith("rest")]:
         out |= _two_words(out, name)
     return carried(out) if any(name.endswith("+") for name in out) else out
+
+
+def _summed(left: State, right: State) -> State:
+    """The sum word by word."""
+    out = dict(left)
+    for name, value in right.items():
+        out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
+    return out
 
 
 def _two_words(state: State, rest: str) -> State:
@@ -119,15 +124,11 @@ def second_moments(
     coarse: Any,
     fine: Any | None,
     y: sp.csr_matrix,
-    rows: np.ndarray | None = None,
     wide: bool = False,
     mass: np.ndarray | None = None,
 ) -> State:
     """The state of [X, Y, 1]'[X, Y, 1]: coarse and fine (n, v) of the features, y (n, q) CSR of 0 and 1, or of whole numbers up
-    to 2¹⁵ (of 2²⁷ rows at most without `mass`); of some of the rows. `mass` (n,) int64: how many times each row counts."""
-    if rows is not None:
-        coarse, fine, y = coarse[rows], None if fine is None else fine[rows], y[rows]
-        mass = None if mass is None else mass[rows]
+    to 2¹⁵ (of 2²⁷ rows at most without `mass`). `mass` (n,) int64: how many times each row counts."""
     n, v = coarse.shape
     y = y.astype(np.float64)
     if mass is not None:
@@ -191,7 +192,7 @@ def _member_parts(member: sp.csr_matrix) -> Iterator[tuple[slice, sp.csr_matrix,
         rest, raised = member[:, some], 0
         while raised == 0 or rest.data.any():
             digits = (rest.data & _LOW).astype(np.float64)
-            yield some, sp.csr_matrix((digits, rest.indices, rest.indptr), shape=rest.shape), raised
+            yield some, with_values(rest, digits), raised
             rest.data >>= BITS
             raised += 1
 
@@ -211,19 +212,19 @@ def _split(x: Any) -> tuple[Any, Any]:
     lower = values - np.ldexp(upper, BITS)
     if not sp.issparse(x):
         return upper, lower
-    return tuple(sp.csr_matrix((part, x.indices, x.indptr), shape=x.shape) for part in (upper, lower))
+    return with_values(x, upper), with_values(x, lower)
 
 
 def _plus(x: Any, y: Any) -> Any:
     """The sum of two matrices that store the same entries."""
-    return sp.csr_matrix((x.data + y.data, x.indices, x.indptr), shape=x.shape) if sp.issparse(x) else x + y
+    return with_values(x, x.data + y.data) if sp.issparse(x) else x + y
 
 
 def _rows_times(x: Any, m: np.ndarray) -> Any:
     """The rows of x times m."""
     if not sp.issparse(x):
         return x * m[:, None]
-    return sp.csr_matrix((x.data * np.repeat(m, np.diff(x.indptr)), x.indices, x.indptr), shape=x.shape)
+    return with_values(x, x.data * np.repeat(m, np.diff(x.indptr)))
 
 
 def _linear(name: str, total: Any, v: int | None = None) -> State:
@@ -241,7 +242,7 @@ def _square(a: Any, b: Any | None) -> State:
     square = _dense(a.T @ a)
     state: State = {"hh": _whole(square)}
     if b is not None:
-        both = sp.csr_matrix((a.data + b.data, a.indices, a.indptr), shape=a.shape) if sp.issparse(a) else a + b
+        both = _plus(a, b)
         fine, middle = _dense(b.T @ b), _dense(both.T @ both)
         middle -= square
         middle -= fine
@@ -424,9 +425,7 @@ def words(name: str, *parts: tuple[np.ndarray, int], count: int = THREE) -> Stat
 
 def add_words(left: State, right: State) -> State:
     """The sum of two states of whole numbers, some of them of several words."""
-    out = dict(left)
-    for name, value in right.items():
-        out[name] = np.add(out[name], value, dtype=np.int64) if name in out else value
+    out = _summed(left, right)
     for name in [name.removesuffix(WORDS[0]) for name in out if name.endswith(WORDS[0])]:
         for lower, upper in itertools.pairwise(WORDS):
             if name + upper in out:

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..lazy import cached_property
+from .matrix import sums_between
 
 Untouched = Callable[[np.ndarray, np.ndarray], np.ndarray]  # of rows a feature has left, and rows of a label
 
@@ -126,9 +127,12 @@ class StoredCounts:
 
     def by_feature(self, values: np.ndarray) -> np.ndarray:
         """(width,) int64 sums of the slots' values."""
-        sums = np.concatenate([[0], np.cumsum(values)])
-        edges = np.searchsorted(self.feature, np.arange(self.width + 1))
-        return sums[edges[1:]] - sums[edges[:-1]]
+        return sums_between(values, self._slots)
+
+    @cached_property
+    def _slots(self) -> np.ndarray:
+        """(width + 1,) the first slot of each feature."""
+        return np.searchsorted(self.feature, np.arange(self.width + 1))
 
     @cached_property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None]:
@@ -153,15 +157,7 @@ class StoredCounts:
 
     def over_pairs(self, values: np.ndarray) -> np.ndarray:
         """(width,) sums of the pairs' values: exact ones of whole numbers; of others in the order of the groups."""
-        edges = self._pairs[2]
-        if values.dtype.kind == "i":
-            sums = np.concatenate([[0], np.cumsum(values)])
-            return sums[edges[1:]] - sums[edges[:-1]]
-        out = np.zeros(self.width)
-        filled = edges[1:] > edges[:-1]
-        if filled.any():
-            out[filled] = np.add.reduceat(values, edges[:-1][filled])
-        return out
+        return sums_between(values, self._pairs[2])
 
 
 class LabelRows:

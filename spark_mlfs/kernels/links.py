@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .information import CELLS, CountLogs
+from .matrix import sums_between
 
 CHUNK = 1 << 17  # cells that are looked at together: they stay near the processor
 
@@ -98,8 +99,8 @@ class LinkCells:
         each; `totals` (1 + q,) of the rows that are left."""
         n, positive = int(totals[0]), totals[1:].astype(np.int64)
         rows = self.rows - sum(column_of_rows(table) for table in away)
-        rest = n - _sums(rows, self.offsets)
-        out = self._untouched(logs, rest, positive, n) - _sums(self.of_slot * logs(rows), self.offsets)
+        rest = n - sums_between(rows, self.offsets)
+        out = self._untouched(logs, rest, positive, n) - sums_between(self.of_slot * logs(rows), self.offsets)
         of_label = logs(positive)
         for part in self.parts:
             count = part.count.astype(np.int64)
@@ -108,7 +109,7 @@ class LinkCells:
                 count[np.searchsorted(part.key, key.astype(part.key.dtype))] -= less
             terms = logs(count)
             terms += logs(rows[part.slot] - count)
-            out[part.first : part.last] += _sums(terms, part.cells)
+            out[part.first : part.last] += sums_between(terms, part.cells)
             if part.pair is not None:
                 count = np.add.reduceat(count, part.pair) if len(count) else count
             r = np.repeat(rest[part.first : part.last], np.diff(part.pairs))
@@ -117,7 +118,7 @@ class LinkCells:
             terms += logs(r - left)
             terms -= of_label[part.label]
             terms -= logs(np.maximum(r - left - count, 0))
-            out[part.first : part.last] += _sums(terms, part.pairs)
+            out[part.first : part.last] += sums_between(terms, part.pairs)
         return out
 
     @staticmethod
@@ -140,13 +141,4 @@ def column_of_rows(table: sp.csr_matrix) -> np.ndarray:
     starts = table.indptr[filled]
     has = table.indices[starts] == 0
     out[filled[has]] = table.data[starts[has]]
-    return out
-
-
-def _sums(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Sums of whole numbers from edge to edge."""
-    out = np.zeros(len(edges) - 1, np.int64)
-    filled = edges[1:] > edges[:-1]
-    if filled.any():
-        out[filled] = np.add.reduceat(values, edges[:-1][filled])
     return out

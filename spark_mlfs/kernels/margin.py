@@ -22,7 +22,7 @@ from . import exact
 from .exact import BITS, State
 from .knn import GRID, Rows, Tile, pair_squares, tiles
 from .label_similarity import LabelsetSimilarity
-from .matrix import Matrix
+from .matrix import Matrix, with_values
 
 SPARSE_BELOW = 0.04  # share of active pairs under which the weighted sums are sparse products
 Quantised = tuple[Any, Any | None]  # coarse and fine (`exact.quantised`)
@@ -271,11 +271,11 @@ def _halves(value: Matrix) -> list[tuple[Matrix, int]]:
     """Whole numbers as what is above 2³¹ and the rest, with the powers of two that they count."""
     if not sp.issparse(value):
         return [(value >> 31, 31), (value & ((1 << 31) - 1), 0)]
-    return [(sp.csr_matrix((half, value.indices, value.indptr), shape=value.shape), up) for half, up in _halves(value.data)]
+    return [(with_values(value, half), up) for half, up in _halves(value.data)]
 
 
 def _squared(x: Matrix) -> Matrix:
-    return sp.csr_matrix((x.data**2, x.indices, x.indptr), shape=x.shape) if sp.issparse(x) else x * x
+    return with_values(x, x.data**2) if sp.issparse(x) else x * x
 
 
 def _scaled_rows(x: Matrix, factors: np.ndarray, summed: bool) -> np.ndarray:

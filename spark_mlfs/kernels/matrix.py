@@ -10,6 +10,21 @@ import scipy.sparse as sp
 Matrix: TypeAlias = Any  # np.ndarray | sp.csr_matrix: SciPy tells no types, so a checker would take the union for an array alone
 
 
+def with_values(x: sp.csr_matrix, values: np.ndarray) -> sp.csr_matrix:
+    """The matrix with other `values` where it stores some."""
+    return sp.csr_matrix((values, x.indices, x.indptr), shape=x.shape)
+
+
+def sums_between(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Sums of the values from edge to edge (k + 1,), the first at 0 and the last behind all: exact ones of whole numbers, of
+    others in their order."""
+    out = np.zeros(len(edges) - 1, np.int64 if values.dtype.kind == "i" else values.dtype)
+    filled = edges[1:] > edges[:-1]
+    if filled.any():
+        out[filled] = np.add.reduceat(values, edges[:-1][filled])
+    return out
+
+
 def distinct_rows(x: Matrix) -> tuple[np.ndarray, np.ndarray]:
     """The first of each kind of equal rows, and the kind of every row."""
     if sp.issparse(x):

@@ -39,7 +39,7 @@ from ..solvers.l21_scans import FilledLabels, csfs_unlabelled
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, exact_statistics, features_of
-from ..statistics.moments import unit_of
+from ..statistics.moments import row_parts, unit_of
 from .base import GramProblem, Scores
 from .labels import LABEL_WEIGHTS
 from .regression import LABEL_SKETCH, SCALING, GramMethod, no_sketch, scores_of
@@ -63,9 +63,8 @@ class FilledSums(Statistic):
 
     def partial(self, block: Block, profile: Profile) -> State:
         unit, wide, out = unit_of(profile), profile.n >= exact.WIDE_ROWS, State()
-        for first in range(0, max(block.n, 1), exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
-            x = exact.quantised(features_of(part, profile)[0], unit)
+        for part in row_parts(block):
+            x = exact.quantised(features_of(part, profile), unit)
             f = exact.quantised(self._filled(part, profile, x), np.ones(profile.q))
             everyone = sp.csr_matrix(np.ones((1, part.n)))
             state = {"xf " + name: value for name, value in exact.cross(x, f, wide).items()}
@@ -103,8 +102,8 @@ class AllRowsGram(Gram):
         return "gram of all rows"
 
     def parts(self, block: Block) -> Iterator[tuple[str, Block]]:
-        for first in range(0, block.n, exact.ROWS):
-            yield "0 ", block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+        for part in row_parts(block):
+            yield "0 ", part
 
     def labels(self, block: Block, profile: Profile) -> sp.csr_matrix:
         return sp.csr_matrix((block.n, 0))

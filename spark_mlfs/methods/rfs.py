@@ -49,7 +49,7 @@ from ..solvers.rfs_newton import rfs_newton
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, about_centres, centre_of_labels, features_of
 from ..statistics.labelsets import LabelsetCounts
-from ..statistics.moments import unit_of
+from ..statistics.moments import row_parts, unit_of
 from ..statistics.neighbours import Geometry
 from ..statistics.sample import AllRows
 from .base import Method, Scores
@@ -89,14 +89,13 @@ class ReweightedGram(Statistic):
         block, size = block.known(), len(profile.varying) + self._outputs(profile) + 1
         out = exact.words("moments", (np.zeros((size, size), np.int64), 0), count=self._words(profile))
         out |= exact.total("loss", np.zeros(0), 1.0)
-        for first in range(0, block.n, exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+        for part in row_parts(block):
             out = exact.add_words(out, self._sums(part, profile))
         return out
 
     def _sums(self, block: Block, profile: Profile) -> State:
         """The state of at most 3072 rows whose labels are all known."""
-        x, _ = features_of(block, profile)
+        x = features_of(block, profile)
         y, unit = labels_of(block, profile, self.sketch), unit_of(profile)
         residual = exact.applied(*exact.quantised(x.copy(), unit), unit, self.weights) + self.intercept - y.toarray()
         norms = np.sqrt((residual * residual).sum(axis=1))

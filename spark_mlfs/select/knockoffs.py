@@ -26,7 +26,7 @@ from ..methods.regression import labelled_view
 from ..solvers import knockoffs
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, features_of
-from ..statistics.moments import unit_of
+from ..statistics.moments import row_parts, unit_of
 from .rules import Evidence, Rule, evidence_of, over_all_features
 
 NORMAL = 16.0  # no normal deviate of `rowhash.normal` is larger
@@ -54,9 +54,8 @@ class KnockoffGram(Statistic):
         block, k, unit, reach = block.known(), self.sampler.positions, self._unit(profile), self._reach(profile)
         wide = profile.n >= exact.WIDE_ROWS
         out: State = {"low": np.full(len(k), np.inf), "high": np.full(len(k), -np.inf)}
-        for first in range(0, max(block.n, 1), exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
-            x, _ = features_of(part, profile)
+        for part in row_parts(block):
+            x = features_of(part, profile)
             x = x[:, k] if len(k) < x.shape[1] else x
             rows = exact.quantised(x if isinstance(x, np.ndarray) else x.toarray(), unit)
             z = exact.quantised(normal(part.ids, profile.varying[k], self.seed), np.full(len(k), NORMAL))

@@ -22,7 +22,7 @@ from ..kernels.gram import GramStatistics
 from ..kernels.matrix import Matrix
 from ..kernels.sketch import entries, sign_sketch
 from .base import Statistic
-from .moments import provisional_centre, unit_of
+from .moments import provisional_centre, shifted, unit_of
 
 MANY_GRADED = 1 << 27  # rows, from which sums with grades take a further word, as those with weights do
 DENSE_FROM = 0.15  # share of the cells from which a dense product is the quicker one
@@ -33,18 +33,9 @@ def centre_of_labels(profile: Profile) -> np.ndarray:
     return profile.label_mass / max(1, profile.total)
 
 
-def features_of(block: Block, profile: Profile) -> tuple[Matrix, np.ndarray]:
-    """The varying features less the provisional centre, dense float64 or CSR, and that centre."""
-    centre = provisional_centre(profile)
-    x = block.x if len(profile.varying) == block.d else block.x[:, profile.varying]
-    if block.sparse and profile.density < DENSE_FROM:
-        x = sp.csr_matrix(x, dtype=np.float64, copy=True)
-        if centre.any():  # such features store every row
-            x.data -= centre[x.indices]
-        return x, centre
-    x = (x.toarray() if block.sparse else x).astype(np.float64)
-    x -= centre
-    return x, centre
+def features_of(block: Block, profile: Profile) -> Matrix:
+    """The varying features less the provisional centre, float64: CSR where they are sparse enough for sparse products."""
+    return shifted(block, profile, DENSE_FROM)
 
 
 def exact_statistics(
@@ -120,7 +111,7 @@ class Gram(Statistic):
     def partial(self, block: Block, profile: Profile) -> State:
         out: State = {}
         for prefix, part in self.parts(block):
-            x, _ = features_of(part, profile)
+            x = features_of(part, profile)
             coarse, fine = exact.quantised(x, unit_of(profile))
             wide = profile.n >= exact.WIDE_ROWS
             mass = part.masses(profile)

@@ -14,7 +14,7 @@ from ..blocks.profile import Profile
 from ..kernels import exact
 from .base import Runner, Statistic
 from .gram import features_of
-from .moments import unit_of
+from .moments import row_parts, unit_of
 from .neighbours import Geometry, waves
 
 
@@ -36,11 +36,10 @@ class EdgeDifferences(Statistic):
 
     def partial(self, block: Block, profile: Profile) -> State:
         block, unit, wide = block.known(), unit_of(profile), profile.n >= exact.WIDE_ROWS
-        others = features_of(self.wave, profile)[0]
+        others = features_of(self.wave, profile)
         out: State = exact.cross(nothing := (np.zeros((0, len(unit))), None), nothing, wide)
-        for first in range(0, block.n, exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
-            x = features_of(part, profile)[0]
+        for part in row_parts(block):
+            x = features_of(part, profile)
             edges = self.columns[np.searchsorted(self.ids, part.ids)]
             degree = np.asarray(edges.sum(axis=1)).ravel()
             if sp.issparse(x):

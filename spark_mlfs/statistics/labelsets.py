@@ -16,7 +16,7 @@ from ..kernels import exact
 from ..kernels.counts import rows_by_group
 from .base import Statistic
 from .gram import features_of
-from .moments import Moments, provisional_centre, unit_of
+from .moments import Moments, provisional_centre, row_parts, unit_of
 
 
 @dataclass
@@ -143,11 +143,10 @@ class LabelsetSums(Statistic):
         codes, m = np.searchsorted(state["hashes"], self.sets.hashes(block)), len(state["hashes"])
         unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
         sums: State = {}
-        for first in range(0, max(block.n, 1), exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
-            code = codes[first : first + exact.ROWS]
+        for number, part in enumerate(row_parts(block)):
+            code = codes[number * exact.ROWS :][: part.n]
             member = sp.csr_matrix((np.ones(part.n), (code, np.arange(part.n))), shape=(m, part.n))
-            coarse, fine = exact.quantised(features_of(part, profile)[0], unit)
+            coarse, fine = exact.quantised(features_of(part, profile), unit)
             sums = exact.add(sums, exact.group_moments(coarse, fine, member, self.squares, wide, part.masses(profile)))
         return state | sums
 

@@ -22,7 +22,7 @@ from ..blocks.profile import Profile
 from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
 from ..kernels.information import LabelRows
-from ..kernels.matrix import Matrix
+from ..kernels.matrix import Matrix, sums_between, with_values
 from ..lazy import cached_property
 from .base import PerFeatureStatistic, Runner, Statistic
 from .targets import GRADED, Labels, Target
@@ -43,17 +43,25 @@ def unit_of(profile: Profile) -> np.ndarray:
     return exact.units(profile.low[v], profile.high[v], provisional_centre(profile))
 
 
-def shifted(block: Block, profile: Profile) -> Matrix:
-    """A copy of the varying features less the provisional centre, float64: dense, or CSR where the block is sparse."""
+def shifted(block: Block, profile: Profile, dense_from: float = np.inf) -> Matrix:
+    """A copy of the varying features less the provisional centre, float64: dense, or CSR where the block is sparse and its
+    density below `dense_from`."""
     centre, v = provisional_centre(profile), profile.varying
-    if block.sparse:
-        x = sp.csr_matrix(block.x[:, v], dtype=np.float64, copy=True)
+    x = block.x if len(v) == block.d else block.x[:, v]
+    if block.sparse and profile.density < dense_from:
+        x = sp.csr_matrix(x, dtype=np.float64, copy=True)
         if centre.any():  # such features store every row
             x.data -= centre[x.indices]
         return x
-    x = (block.x if len(v) == block.d else block.x[:, v]).astype(np.float64)
+    x = (x.toarray() if block.sparse else x).astype(np.float64)
     x -= centre
     return x
+
+
+def row_parts(block: Block) -> Iterator[Block]:
+    """The rows of a block in runs of one exact product; at least one run, of no rows."""
+    for first in range(0, max(block.n, 1), exact.ROWS):
+        yield block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
 
 
 @dataclass
@@ -90,11 +98,7 @@ class PairMoments:
 
     def over(self, values: np.ndarray) -> np.ndarray:
         """(count,) sums of the pairs' values, in the order of the groups."""
-        out = np.zeros(self.count, values.dtype)
-        filled = np.diff(self.edges) > 0
-        if filled.any():
-            out[filled] = np.add.reduceat(values, self.edges[:-1][filled])
-        return out
+        return sums_between(values, self.edges)
 
 
 def thin(profile: Profile) -> bool:
@@ -156,8 +160,7 @@ class GroupMoments(PerFeatureStatistic):
             return state
         size, out = self.target.size, State()
         unit, wide = unit_of(profile), profile.n >= exact.WIDE_ROWS
-        for first in range(0, max(block.n, 1), exact.ROWS):
-            part = block if block.n <= exact.ROWS else block.part(first, min(block.n, first + exact.ROWS))
+        for part in row_parts(block):
             rows, groups = self.target.groups(part)
             coarse, fine = exact.quantised(shifted(part, profile), unit)
             mass = part.masses(profile)
@@ -276,8 +279,7 @@ class GroupMoments(PerFeatureStatistic):
         if profile.n >= exact.WIDE_ROWS and not heavy(profile):
             for name in ("hh", "hl", "ll"):
                 if name in state:
-                    above = state[name].copy()
-                    above.data >>= WORD
+                    above = with_values(state[name], state[name].data >> WORD)
                     state[name + "+"], state[name] = above, state[name] - _shifted(above)
         return state
 
@@ -328,15 +330,12 @@ def _two_words(
     half = (1 << WORD // 2) - 1
     rest = by.copy()
     while raised == 0 or rest.data.any():
-        digits = rest.copy()
-        digits.data &= (1 << DIGITS) - 1
+        digits = with_values(rest, rest.data & (1 << DIGITS) - 1)
         lower, upper = product(values & half, digits), product(values >> WORD // 2, digits)
-        over = upper.copy()
-        over.data >>= WORD // 2
-        upper.data = (upper.data & half) << WORD // 2
-        words = _carry(lower + upper, over)
+        over = with_values(upper, upper.data >> WORD // 2)
+        words = _carry(lower + with_values(upper, (upper.data & half) << WORD // 2), over)
         for _ in range(raised):
-            words = _carry(*(_times(word, DIGITS) for word in words))
+            words = _carry(*(with_values(word, word.data << DIGITS) for word in words))
         low, above = words if low is None else _carry(low + words[0], above + words[1])
         rest.data >>= DIGITS
         raised += 1
@@ -347,19 +346,12 @@ def _carry(low: Any, above: Any) -> tuple[Any, Any]:
     """Two words, arrays or CSR, of which the lower one has 40 bits again."""
     if not sp.issparse(low):
         return low & ((1 << WORD) - 1), above + (low >> WORD)
-    over = low.copy()
-    over.data >>= WORD
+    over = with_values(low, low.data >> WORD)
     return low - _shifted(over), above + over
 
 
-def _times(word: sp.csr_matrix, bits: int) -> sp.csr_matrix:
-    out = word.copy()
-    out.data <<= bits
-    return out
-
-
 def _shifted(above: sp.csr_matrix) -> sp.csr_matrix:
-    return sp.csr_matrix((above.data << WORD, above.indices, above.indptr), shape=above.shape)
+    return with_values(above, above.data << WORD)
 
 
 def _sum_of(left: Any, right: Any) -> Any:
