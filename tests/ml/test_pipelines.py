@@ -23,7 +23,7 @@ from spark_mlfs.output import folder
 from spark_mlfs.output.folder import Place
 from spark_mlfs.read.words import WordCounts
 from spark_mlfs.scoring import corpus, fit, scorer
-from spark_mlfs.scoring.check import check
+from spark_mlfs.scoring.check import Check
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_long_texts_come_in_small_batches(spark, tmp_path):
     sizes = noting.batches()
     assert done["rows"] == 64 and done["tags"] == {"cats": 32, "dogs": 32}
     assert sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
-    checked = check(ready, rows_, "topics")
+    checked = Check(ready, "topics").run(rows_)
     sizes = noting.batches()
     assert checked.metrics()["microF1"] == 1 and sum(sizes) == 64 * text and max(sizes) <= (4 << 20) + text
     assert settings(spark) == before
