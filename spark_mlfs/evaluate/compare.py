@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -27,7 +28,7 @@ from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError, SparkMlfsError
 from ..output.journal import Journal
-from ..pipeline import compute
+from ..pipeline import Progress, compute
 from ..read.errors import notice
 from ..schema import FEATURES, ID, LABELS
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
@@ -37,7 +38,6 @@ from .plan import FILES, Comparison, DataSet
 from .split import Protocol, marked, noisy
 from .trials import EXTRACTED, Candidate, Trial, run_trials
 
-Progress = Callable[[str, int, int], None]
 NAMES_TOLD = 3  # of labels that no training row has
 
 
@@ -77,12 +77,11 @@ class Outcome:
         return summary(self.cells, metrics or kind, metric or name, judge, self.methods).mean
 
 
-class ForgetfulJournal:
+class ForgetfulJournal(Journal):
     """A journal that forgets: for a comparison made from Python."""
 
     def __init__(self) -> None:
-        self.parts: dict[int, dict[str, Any]] = {}
-        self.total = 0
+        super().__init__(cast(SparkSession, None), "", None, {})
         self._entries: dict[str, list[dict[str, Any]]] = {}
 
     def get(self, kind: str) -> list[dict[str, Any]]:
@@ -90,9 +89,6 @@ class ForgetfulJournal:
 
     def put(self, kind: str, number: int, entry: dict[str, Any]) -> None:
         self._entries.setdefault(kind, []).append(entry)
-
-    def done(self, number: int, entry: dict[str, Any]) -> None:
-        self.parts[number] = {"part": number, **entry}
 
 
 def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]:
@@ -109,7 +105,7 @@ def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]
 def run(
     spark: SparkSession,
     plan: Comparison,
-    journal: Journal | ForgetfulJournal,
+    journal: Journal,
     candidates: list[Candidate] | None = None,
     progress: Progress | None = None,
     small_bytes: int = Budgets.small,
@@ -144,7 +140,7 @@ def run(
             divided = [split] if split else Protocol.of(plan.protocol.folds, plan.protocol.seed).splits(packed[position])
             behind = [candidate.behind(plan.data[position].screen) for candidate in taking_part[position]]
             trials = _trials(plan, behind, divided, numbers)
-            done = _Note(journal, plan.data[position].name, trials, progress)
+            done = partial(_note, journal, plan.data[position].name, trials, progress)
             run_trials(packed[position], trials, done, parallelism, budgets)
             packed.pop(position).release()
     finally:
@@ -153,7 +149,7 @@ def run(
     return outcome(journal, plan, candidates)
 
 
-def _trials_left(plan: Comparison, journal: Journal | ForgetfulJournal, each: int, described: set[str]) -> dict[int, list[int]]:
+def _trials_left(plan: Comparison, journal: Journal, each: int, described: set[str]) -> dict[int, list[int]]:
     """The numbers of the trials, `each` a data set, that are still to be run or have failed (the budgets may be larger now), by
     the data set's position in the plan; a data set that is not among the `described` is there, too."""
     left, done = {}, {number for number, entry in journal.parts.items() if "error" not in entry}
@@ -213,21 +209,20 @@ def _pack(frame: DataFrame, plan: Comparison, budgets: Budgets) -> Packed:
         packed.release()
 
 
-@dataclass(frozen=True)
-class _Note:
-    """Takes the results of a data set's trials down."""
-
-    journal: Journal | ForgetfulJournal
-    data: str
-    trials: dict[int, Trial]
-    progress: Progress | None
-
-    def __call__(self, number: int, result: dict[str, Any]) -> None:
-        candidate, split = self.trials[number].candidate, self.trials[number].split
-        about = {"data": self.data, "method": candidate.title, "split": split.name, "repeat": split.repeat, "fold": split.fold}
-        self.journal.done(number, about | result)
-        if self.progress:
-            self.progress(f"trials ({self.data})", len(self.journal.parts), self.journal.total)
+def _note(
+    journal: Journal,
+    data: str,
+    trials: dict[int, Trial],
+    progress: Progress | None,
+    number: int,
+    result: dict[str, Any],
+) -> None:
+    """Takes the result of a data set's trial down."""
+    candidate, split = trials[number].candidate, trials[number].split
+    about = {"data": data, "method": candidate.title, "split": split.name, "repeat": split.repeat, "fold": split.fold}
+    journal.done(number, about | result)
+    if progress:
+        progress(f"trials ({data})", len(journal.parts), journal.total)
 
 
 # ---- what the data are ----
@@ -312,7 +307,7 @@ def _tell_unseen_labels(entries: list[dict[str, Any]]) -> None:
 # ---- the tables ----
 
 
-def outcome(journal: Journal | ForgetfulJournal, plan: Comparison, candidates: list[Candidate]) -> Outcome:
+def outcome(journal: Journal, plan: Comparison, candidates: list[Candidate]) -> Outcome:
     """Everything a journal holds as tables."""
     entries = [journal.parts[number] for number in sorted(journal.parts)]
     data = sorted(journal.get("_data"), key=lambda entry: [d.name for d in plan.data].index(entry["name"]))

@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ from ..blocks.profile import Profile, profile_block
 from ..blocks.renumber import identified
 from ..blocks.rowhash import mix, normal, uniform
 from ..errors import DataError, ParameterError, worker_errors
+from ..pipeline import compute
 from ..schema import attribute_names
 from ..statistics.base import DEFAULT_BUDGETS, Budgets
 from ..statistics.moments import GroupMoments
@@ -181,8 +183,8 @@ def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) ->
     """`ByLabelset` folds of each draw: one job, in which the rows of a labelset meet by their hashes."""
     parts = max(2, packed.profile.partitions)
     blocks = identified(packed).frame.where("block is not null").select("block")
-    spread = blocks.mapInArrow(_Hashes(parts), "bucket bigint, state binary")
-    gathered = spread.repartition(parts, "bucket").mapInArrow(_Ends(shares, tuple(draws)), "state binary")
+    spread = blocks.mapInArrow(partial(_hashes, parts), "bucket bigint, state binary")
+    gathered = spread.repartition(parts, "bucket").mapInArrow(partial(_ends, shares, draws), "state binary")
     with worker_errors():
         states = [decode(bytes(row.state)) for row in at_once(gathered).collect()]
     hashes = np.concatenate([s["hashes"] for s in states])
@@ -194,51 +196,39 @@ def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) ->
     return [ByLabelset(hashes[order], together(f"ends {i}"), together(f"order {i}"), draw) for i, draw in enumerate(draws)]
 
 
-@dataclass(frozen=True)
-class _Hashes:
+def _hashes(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """(labelset, id) of every row, rows of one labelset to one bucket."""
-
-    buckets: int
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for block in _blocks(batches):
-            sets = block.labelset_hash
-            bucket = (sets % np.uint64(self.buckets)).astype(np.int64)
-            for number in np.unique(bucket):
-                mine = bucket == number
-                state = binary_array(encode({"sets": sets[mine], "ids": block.ids[mine]}))
-                yield pa.RecordBatch.from_arrays([pa.array([int(number)], pa.int64()), state], names=["bucket", "state"])
+    for block in _blocks(batches):
+        sets = block.labelset_hash
+        bucket = (sets % np.uint64(buckets)).astype(np.int64)
+        for number in np.unique(bucket):
+            mine = bucket == number
+            state = binary_array(encode({"sets": sets[mine], "ids": block.ids[mine]}))
+            yield pa.RecordBatch.from_arrays([pa.array([int(number)], pa.int64()), state], names=["bucket", "state"])
 
 
-@dataclass(frozen=True)
-class _Ends:
+def _ends(shares: tuple[float, ...], draws: list[int], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Where the folds end among the row hashes of each labelset."""
-
-    shares: tuple[float, ...]
-    draws: tuple[int, ...]
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        parts = [decode(bytes(value.as_py())) for batch in batches for value in batch.column(1)]
-        if not parts:
-            return
-        sets, ids = (np.concatenate([p[name] for p in parts]) for name in ("sets", "ids"))
-        distinct, inverse, counts = np.unique(sets, return_inverse=True, return_counts=True)
-        out: dict[str, Any] = {"hashes": distinct}
-        folds = len(self.shares)
-        for number, draw in enumerate(self.draws):
-            hashes = mix(ids, draw)
-            order = np.lexsort((hashes, inverse))
-            first = np.concatenate([[0], np.cumsum(counts)])
-            turn = np.argsort(mix(distinct.view(np.int64)[:, None] + np.arange(folds), draw), axis=1, kind="stable")
-            share = np.asarray(self.shares)[turn]
-            # after each fold in turn, the rows of the labelset that have been dealt; the fraction is rounded by chance
-            chance = uniform(distinct.view(np.int64), draw)
-            dealt = np.floor(np.cumsum(share, axis=1)[:, :-1] * counts[:, None] + chance[:, None]).astype(np.int64)
-            dealt = np.clip(dealt, 0, counts[:, None])
-            at = first[:-1, None] + dealt - 1
-            ends = np.where(dealt > 0, hashes[order][np.maximum(at, 0)], np.uint64(0))
-            out[f"ends {number}"], out[f"order {number}"] = ends, turn
-        yield _state(**out)
+    parts = [decode(bytes(value.as_py())) for batch in batches for value in batch.column(1)]
+    if not parts:
+        return
+    sets, ids = (np.concatenate([p[name] for p in parts]) for name in ("sets", "ids"))
+    distinct, inverse, counts = np.unique(sets, return_inverse=True, return_counts=True)
+    out: dict[str, Any] = {"hashes": distinct}
+    for number, draw in enumerate(draws):
+        hashes = mix(ids, draw)
+        order = np.lexsort((hashes, inverse))
+        first = np.concatenate([[0], np.cumsum(counts)])
+        turn = np.argsort(mix(distinct.view(np.int64)[:, None] + np.arange(len(shares)), draw), axis=1, kind="stable")
+        share = np.asarray(shares)[turn]
+        # after each fold in turn, the rows of the labelset that have been dealt; the fraction is rounded by chance
+        chance = uniform(distinct.view(np.int64), draw)
+        dealt = np.floor(np.cumsum(share, axis=1)[:, :-1] * counts[:, None] + chance[:, None]).astype(np.int64)
+        dealt = np.clip(dealt, 0, counts[:, None])
+        at = first[:-1, None] + dealt - 1
+        ends = np.where(dealt > 0, hashes[order][np.maximum(at, 0)], np.uint64(0))
+        out[f"ends {number}"], out[f"order {number}"] = ends, turn
+    yield _state(**out)
 
 
 # ---- applying a split ----
@@ -272,18 +262,22 @@ def marked(train: DataFrame, test: DataFrame, row_id: str = "id") -> tuple[DataF
 
 def training(packed: Packed, split: Split) -> Packed:
     """The training rows of packed data, profiled on their own (one job). Release it yourself."""
-    return mapped(packed, TakeRows(split, False), f"the training rows of {split.name}")
+    return mapped(packed, partial(_side, split, False), f"the training rows of {split.name}")
 
 
 def held_out(packed: Packed, split: Split) -> Packed:
     """The test rows of packed data (one job). Release it yourself."""
-    return mapped(packed, TakeRows(split, True), f"the test rows of {split.name}")
+    return mapped(packed, partial(_side, split, True), f"the test rows of {split.name}")
+
+
+def _side(split: Split, tested: bool, block: Block) -> Block:
+    return block.take(np.flatnonzero(split.of(block) == tested))
 
 
 def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Packed:
     """Packed data of what `function` (picklable) makes of each block, profiled anew: one job. Its names go with the features it
     had. Release it yourself."""
-    task = MapBlocks(function, packed.profile.q)
+    task = partial(_mapped, function, packed.profile.q)
     packed = identified(packed)  # what is kept of a row, and its noise, go by its id
     blocks = packed.frame.where("block is not null").select("block").mapInArrow(task, BLOCK_SCHEMA)
     persisted = persist(blocks)
@@ -300,32 +294,10 @@ def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Pac
     return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=jobs, memo=[])
 
 
-@dataclass(frozen=True)
-class MapBlocks:
-    """Worker side of `mapped`."""
-
-    function: Callable[[Block], Block]
-    q: int
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _profiled((self.function(block) for block in _blocks(batches)), self.q)
-
-
-@dataclass(frozen=True)
-class TakeRows:
-    """The training or test rows of a block."""
-
-    split: Split
-    tested: bool
-
-    def __call__(self, block: Block) -> Block:
-        return block.take(np.flatnonzero(self.split.of(block) == self.tested))
-
-
-def _profiled(blocks: Iterable[Block], q: int) -> Iterator[pa.RecordBatch]:
-    """Blocks as `pack` writes them, the profile of them all in the last row."""
+def _mapped(function: Callable[[Block], Block], q: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What `function` makes of the blocks, as `pack` writes them, the profile of them all in the last row."""
     total, number = Profile(), 0
-    for block in blocks:
+    for block in map(function, _blocks(batches)):
         if block.n:
             profile = profile_block(block, q)
             with np.errstate(over="ignore"):
@@ -346,14 +318,12 @@ def noisy(packed: Packed, amount: float = 0.15, seed: int = 0, budgets: Budgets 
     The MSFS paper adds "15 % Gaussian noise to each data set" and says no more; this is the reading that does not depend on the
     features' units. Sparse data get noise on their stored values only, and stay sparse.
     """
-    from .. import pipeline
-
     if not 0 < amount < 100:
         raise ParameterError(f"amount must be above 0 (0.15 is 15 % of a feature's standard deviation), not {amount}")
-    scale, _, _ = pipeline.compute(packed, _spread, None, budgets)
+    scale, _, _ = compute(packed, _spread, None, budgets)
     wide = np.zeros(packed.profile.d)
     wide[packed.profile.varying] = amount * scale
-    return mapped(packed, AddNoise(wide, seed), "the rows with noise")
+    return mapped(packed, partial(_with_noise, wide, seed), "the rows with noise")
 
 
 def _spread(engine: Any) -> tuple[np.ndarray, Any]:
@@ -363,24 +333,18 @@ def _spread(engine: Any) -> tuple[np.ndarray, Any]:
     return np.sqrt(np.maximum(m.square[0] / m.count[0] - mean**2, 0.0)), engine.cost
 
 
-@dataclass(frozen=True)
-class AddNoise:
+def _with_noise(scale: np.ndarray, seed: int, block: Block) -> Block:
     """A block with noise: `scale` (d,) standard deviation of each feature's."""
-
-    scale: np.ndarray
-    seed: int
-
-    def __call__(self, block: Block) -> Block:
-        if block.sparse:
-            x = sp.csr_matrix(block.x, dtype=np.float64, copy=True)
-            rows = np.repeat(np.arange(block.n), np.diff(x.indptr))
-            step = max(1, (1 << 22) // max(1, block.d))
-            for a in range(0, block.n, step):
-                stored = slice(x.indptr[a], x.indptr[min(block.n, a + step)])
-                z = normal(block.ids[a : a + step], np.arange(block.d), self.seed)
-                x.data[stored] += self.scale[x.indices[stored]] * z[rows[stored] - a, x.indices[stored]]
-        else:
-            x = block.x.astype(np.float64)
-            features = np.flatnonzero(self.scale)
-            x[:, features] += self.scale[features] * normal(block.ids, features, self.seed)
-        return replace(block, x=x)
+    if block.sparse:
+        x = sp.csr_matrix(block.x, dtype=np.float64, copy=True)
+        rows = np.repeat(np.arange(block.n), np.diff(x.indptr))
+        step = max(1, (1 << 22) // max(1, block.d))
+        for a in range(0, block.n, step):
+            stored = slice(x.indptr[a], x.indptr[min(block.n, a + step)])
+            z = normal(block.ids[a : a + step], np.arange(block.d), seed)
+            x.data[stored] += scale[x.indices[stored]] * z[rows[stored] - a, x.indices[stored]]
+    else:
+        x = block.x.astype(np.float64)
+        features = np.flatnonzero(scale)
+        x[:, features] += scale[features] * normal(block.ids, features, seed)
+    return replace(block, x=x)

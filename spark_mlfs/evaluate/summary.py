@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,9 @@ from .significance import Friedman, bonferroni_dunn_quantile, cliques, critical_
 from .significance import ranks as ranks_of
 from .stability import Stability, indicator, nogueira
 from .trials import ALL_FEATURES, EXTRACTED
+
+if TYPE_CHECKING:
+    from .plan import Comparison
 
 LARGER = dict.fromkeys(TITLES, True) | LARGER_IS_BETTER
 
@@ -32,7 +35,7 @@ class Summary:
     spread: pd.DataFrame
 
 
-def main_metric(plan: Any) -> tuple[str, str]:
+def main_metric(plan: Comparison) -> tuple[str, str]:
     """Kind and name of the metric shown first: the one that parameters are chosen by."""
     how = plan.protocol.choose
     return (how.metrics if how.metrics in plan.protocol.metrics else plan.protocol.metrics[0]), how.metric
@@ -120,7 +123,7 @@ def against_all(summary: Summary, metric: str) -> tuple[list[str], list[str]]:
     return list(better.index[better]), list(better.index[~better])
 
 
-def mean_ranks(cells: pd.DataFrame, plan: Any, judge: str, methods: Sequence[str]) -> pd.DataFrame:
+def mean_ranks(cells: pd.DataFrame, plan: Comparison, judge: str, methods: Sequence[str]) -> pd.DataFrame:
     """Mean rank of each method over the data sets, a row a metric; only data sets on which every method ran."""
     lines = []
     for kind in plan.protocol.metrics:

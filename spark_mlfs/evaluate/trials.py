@@ -64,9 +64,7 @@ class Candidate:
     def behind(self, screen: str | None) -> Candidate:
         """The same with a filter in front of its method, where that has none of its own."""
         shared = Screen.of(screen or "none")
-        if shared is None:
-            return self
-        return replace(self, requests=tuple(r if r.screen else replace(r, screen=shared) for r in self.requests))
+        return replace(self, requests=tuple(replace(r, screen=r.screen or shared) for r in self.requests))
 
     def for_labels(self, names: Sequence[str]) -> Candidate:
         """The same for labels of these names."""
@@ -80,12 +78,8 @@ class Candidate:
     @property
     def grid(self) -> list[str]:
         """The parameters that differ between the requests."""
-        first, *others = self.requests or (None,)
-        return (
-            [name for name in first.parameters if any(r.parameters[name] != first.parameters[name] for r in others)]
-            if first
-            else []
-        )
+        first = self.requests[0].parameters if self.requests else {}
+        return [name for name, value in first.items() if any(r.parameters[name] != value for r in self.requests)]
 
 
 @dataclass(frozen=True)
@@ -100,8 +94,7 @@ class Judge:
 @dataclass(frozen=True)
 class Choosing:
     """How parameters (and, with `size`, the number of features) are chosen: mean of `metric` over inner folds of the training
-    rows,
-    by the first classifier, at `sizes`."""
+    rows, by the first classifier, at `sizes`."""
 
     metric: str = "averagePrecision"
     kind: str = "standard"
@@ -226,6 +219,9 @@ class SparkRows:
         self.packed.release()
 
 
+Rows = LocalRows | SparkRows
+
+
 class GramPool:
     """The Gram matrices of the sixty groups of rows, from one scan: those of any training set that is a union of groups."""
 
@@ -290,7 +286,9 @@ class PredictionSums(Statistic):
         return len(self.kinds) * (8 * (10 + 3 * profile.q) + envelope(3))
 
 
-def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]) -> tuple[list[Sums], float, float]:
+def judged(
+    train: Rows, test: Rows, features: np.ndarray, judge: Judge, kinds: tuple[str, ...]
+) -> tuple[list[Sums], float, float]:
     """Sums of a classifier fitted on some features of the training rows, over the test rows; seconds to fit and to predict."""
     started = time.perf_counter()
     varying = np.sort(features[np.isin(features, train.profile.varying)])
@@ -301,26 +299,18 @@ def judged(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tup
     return sums, fitted - started, time.perf_counter() - fitted
 
 
-@dataclass(frozen=True)
-class Extracted:
+def _extracted(name: str, state: State, block: Block) -> Block:
     """A block with the features an extractor makes of its rows."""
-
-    name: str
-    state: State
-
-    def __call__(self, block: Block) -> Block:
-        return replace(
-            block, x=np.asarray(EXTRACTORS.create(self.name).project(self.state, scaled(self.state, block.x)), np.float64)
-        )
+    return replace(block, x=np.asarray(EXTRACTORS.create(name).project(state, scaled(state, block.x)), np.float64))
 
 
-def run_extraction(train: Any, test: Any, candidate: Candidate, design: Design) -> dict[str, Any]:
+def run_extraction(train: Rows, test: Rows, candidate: Candidate, design: Design) -> dict[str, Any]:
     """`run_trial` of an extractor: one size, all that it makes."""
     assert candidate.extractor is not None
     name, parameters = candidate.extractor
     started = time.perf_counter()
     state = EXTRACTORS.create(name).fit(train.engine(train.profile.varying), parameters)
-    extracted = Extracted(name, state)
+    extracted = partial(_extracted, name, state)
     slices = label_slices(state)
     new_train = train.changed(extracted)
     selected = time.perf_counter()
@@ -341,7 +331,7 @@ def run_extraction(train: Any, test: Any, candidate: Candidate, design: Design) 
     return _common(train, test, cells) | widths | {"seconds": {"choose": 0.0, "select": round(selected - started, 4)}}
 
 
-def _cell(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool) -> dict[str, Any]:
+def _cell(train: Rows, test: Rows, features: np.ndarray, judge: Judge, kinds: tuple[str, ...], labels: bool) -> dict[str, Any]:
     """Metrics of a classifier on some features; with `labels` the counts of each label, too."""
     sums, fit, predict = judged(train, test, features, judge, kinds)
     cell: dict[str, Any] = {"count": len(features), "fit": round(fit, 4), "predict": round(predict, 4)}
@@ -349,14 +339,14 @@ def _cell(train: Any, test: Any, features: np.ndarray, judge: Judge, kinds: tupl
     return cell | ({"labels": sums[0].labels.tolist()} if labels else {})
 
 
-def _common(train: Any, test: Any, cells: list[dict[str, Any]]) -> dict[str, Any]:
+def _common(train: Rows, test: Rows, cells: list[dict[str, Any]]) -> dict[str, Any]:
     """The parts of a trial's result that all kinds of candidates have."""
     rows = [int(train.profile.n), int(test.profile.n)]
     empty: dict[str, Any] = {"order": [], "parameters": {}, "choices": [], "chosen_size": None, "converged": None}
     return {"cells": cells, "features": train.profile.d, "rows": rows, **empty}
 
 
-def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> dict[str, Any]:
+def run_trial(train: Rows, test: Rows, candidate: Candidate, design: Design) -> dict[str, Any]:
     """The result of one trial as plain values: see `Trial`."""
     if candidate.extractor is not None:
         return run_extraction(train, test, candidate, design)
@@ -402,7 +392,7 @@ def run_trial(train: Any, test: Any, candidate: Candidate, design: Design) -> di
     }
 
 
-def choose(train: Any, candidate: Candidate, design: Design) -> tuple[int, str | None, list[dict[str, Any]]]:
+def choose(train: Rows, candidate: Candidate, design: Design) -> tuple[int, str | None, list[dict[str, Any]]]:
     """The best request (and size) by inner folds: its number, the size or None, and the value of every cell.
 
     A request is worth the mean over the inner folds of the metric, at its best size with `Choosing.size`, else on average over

@@ -26,7 +26,7 @@ from ..schema import attribute_names, fill_of
 from ..statistics.base import Budgets
 from .params import Checked, known_params
 from .persistence import PIECES, SavedData, Storable, load_state, state_rows
-from .rows import Cells, feature_cells, feature_positions
+from .rows import FeatureSource, feature_cells, feature_positions
 from .shared import FeatureAccessors, FittingAccessors, LabelAccessors
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ class StateModel(Saved, FeatureAccessors):
             return None
         return feature_positions(np.array(trained, object), np.arange(len(trained)), names, column)
 
-    def cells(self, dataset: DataFrame) -> Cells:
+    def cells(self, dataset: DataFrame) -> FeatureSource:
         """The features of `dataset` as they were trained on, missing values filled as they were there."""
         names = self.featureNames if self._extra.get("named") and self.numFeatures <= MOST_NAMES else None
         return feature_cells(dataset, self.getFeaturesCol(), self.numFeatures, self.places(dataset), self.fill(), names)

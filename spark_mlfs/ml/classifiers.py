@@ -33,7 +33,7 @@ from ..statistics.base import Budgets
 from .base import StateEstimator, StateModel
 from .join import map_against, training_blocks
 from .params import FITTING
-from .rows import Cells, map_rows
+from .rows import FeatureSource, map_rows
 from .shared import PREDICTIONS, PredictionAccessors
 
 if TYPE_CHECKING:
@@ -100,7 +100,9 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         predictor = self.predictor()
         return isinstance(predictor, NeighbourVote) and predictor.nbytes > BROADCAST_BYTES
 
-    def predicted(self, dataset: DataFrame, columns: ColumnsOf, outputs: dict[str, str], cells: Cells | None = None) -> DataFrame:
+    def predicted(
+        self, dataset: DataFrame, columns: ColumnsOf, outputs: dict[str, str], cells: FeatureSource | None = None
+    ) -> DataFrame:
         """`dataset` with what `columns` makes of the predictions of its rows, whose features `cells` reads where it is given."""
         predictor = self.predictor()
         joins = cells is None and self.joins_blocks
@@ -139,7 +141,7 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         threshold: float | None = None,
         all_scores: bool = False,
         names: tuple[str, str] | None = None,
-        cells: Cells | None = None,
+        cells: FeatureSource | None = None,
     ) -> DataFrame:
         """`dataset` with ``tags`` (array<string>) and their ``scores`` (array<double>), best first: the predicted labels, or the
         `top_n` best scores, or the labels that score at least `threshold`. `all_scores` adds rawPredictionCol as

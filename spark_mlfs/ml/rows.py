@@ -106,7 +106,7 @@ class FeatureCells:
 
 
 @dataclass(frozen=True)
-class Cells:
+class FeatureSource:
     """Where rows get their features from: a column of a frame, and what reads its cells in the workers."""
 
     column: Column
@@ -114,16 +114,16 @@ class Cells:
     id: Column | None = None  # what messages call a row
 
 
-def feature_cells(dataset: DataFrame, features: str, width: int, *how: Any, id: Column | None = None) -> Cells:
+def feature_cells(dataset: DataFrame, features: str, width: int, *how: Any, id: Column | None = None) -> FeatureSource:
     """The column of vectors or arrays of `width` entries, which `how` says to read as `FeatureCells` does. `ParameterError` where
     it is absent or something else."""
     if features not in dataset.columns:
         raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
     kind = dataset.schema[features].dataType
     if isinstance(kind, VectorUDT):
-        return Cells(F.unwrap_udt(F.col(features)), FeatureCells(True, width, *how), id)
+        return FeatureSource(F.unwrap_udt(F.col(features)), FeatureCells(True, width, *how), id)
     if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
-        return Cells(F.col(features).cast("array<double>"), FeatureCells(False, width, *how), id)
+        return FeatureSource(F.col(features).cast("array<double>"), FeatureCells(False, width, *how), id)
     raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
 
 
@@ -140,7 +140,7 @@ def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray
 
 def map_rows(
     dataset: DataFrame,
-    cells: Cells,
+    cells: FeatureSource,
     function: Callable[[Matrix], Mapping[str, np.ndarray]],
     outputs: Mapping[str, str],
 ) -> DataFrame:

@@ -38,7 +38,7 @@ from ..select.rules import passing
 from .base import MOST_NAMES, MultiLabelEstimator, Saved
 from .params import FITTING
 from .persistence import SavedData, load_ranking
-from .rows import Cells, feature_cells, feature_positions
+from .rows import FeatureSource, feature_cells, feature_positions
 from .shared import (
     CONSTRAINTS,
     GRADING,
@@ -255,7 +255,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
         names, slots = np.array(self.featureNames, object), attribute_names(dataset, column)
         return self._positions(names, indices, slots, column), len(names) if slots is None else len(slots)
 
-    def cells(self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None) -> Cells:
+    def cells(self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None) -> FeatureSource:
         """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what messages call a row."""
         places, width = self.places(dataset)
         order = np.arange(len(places)) if order is None else order

@@ -33,6 +33,7 @@ from ..errors import DataError, ParameterError, PlatformError, disk_error, full_
 from ..ml.persistence import Writer
 from ..ml.pipelines import save_pipeline
 from ..params import from_json
+from ..read.errors import unless_absent
 from ..read.frames import jvm_within_reach
 
 MANIFEST = "manifest.json"
@@ -234,15 +235,10 @@ class Place:
             self.spark.createDataFrame(frame).coalesce(1).write.mode(self.mode).parquet(f"{self.path}/{name}.parquet")
         self.text(f"{name}.csv", csv_text(frame))
 
-    def holds_data(self, name: str = "") -> bool:
-        """Whether the data files Spark wrote are visible here: on a cluster a local path may be another machine's."""
-        if self.folder is None:
-            return True
-        return any(p.is_file() and p.name.startswith("part-") for p in (self.folder / name).rglob("part-*"))
-
     def require_data(self, name: str = "") -> None:
-        """`DataError` where Spark's workers wrote to their own disks."""
-        if not self.holds_data(name):
+        """`DataError` where Spark's workers wrote to their own disks: on a cluster a local path may be another machine's."""
+        files = () if self.folder is None else (self.folder / name).rglob("part-*")
+        if self.folder is not None and not any(path.is_file() for path in files):
             raise DataError(NOT_VISIBLE)
 
 
@@ -277,10 +273,7 @@ def spark_path(path: Path) -> str:
 
 def exists(spark: SparkSession, path: str) -> bool:
     """Whether there is anything at a path that only Spark knows."""
-    try:
+    with unless_absent():
         _ = spark.read.format("binaryFile").load(path).schema
         return True
-    except Exception as error:
-        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
-            return False
-        raise
+    return False

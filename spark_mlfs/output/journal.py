@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, SparkMlfsError, worker_errors
 from ..ml.persistence import check_stamp, checksum, stamp
+from ..read.errors import unless_absent
 from .folder import MANIFEST, NOT_VISIBLE, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
 from .lock import locked, owned
 
@@ -111,12 +112,9 @@ class Journal:
 
     def lost(self) -> list[int]:
         """The parts that are noted as done and of which no rows lie there any more."""
-        try:
+        files: list[str] = []
+        with unless_absent():
             files = self.spark.read.format("binaryFile").load(f"{self.place}/data").inputFiles() if self.parts else []
-        except Exception as error:
-            if "PATH_NOT_FOUND" not in str(error) and "does not exist" not in str(error):
-                raise
-            files = []
         there = {path.rsplit("/", 2)[-2] for path in files}
         return [number for number in sorted(self.parts) if f"part={number}" not in there]
 
@@ -183,17 +181,14 @@ class Journal:
 
     def get(self, kind: str) -> list[dict[str, Any]]:
         """All entries of a kind."""
+        texts: list[str | bytes] = []
         if self.folder is not None:
             texts = [path.read_bytes() for path in sorted((self.folder / kind).glob("*.json"))]
-            return [entry for text in texts if (entry := _entry(text)) is not None]
-        try:
-            with worker_errors():
+        else:
+            with unless_absent(), worker_errors():
                 rows = self.spark.read.option("recursiveFileLookup", "true").text(f"{self.place}/{kind}").collect()
-        except Exception as error:
-            if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
-                return []
-            raise
-        return [entry for row in rows if (entry := _entry(row.value)) is not None]
+                texts = [row.value for row in rows]
+        return [entry for text in texts if (entry := _entry(text)) is not None]
 
     def clear(self) -> None:
         """Takes the markers away, where they are on this machine: a run that is complete needs them no more."""

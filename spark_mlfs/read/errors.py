@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..errors import PACKED, DataNotice, of_spark, worker_errors
 
-__all__ = ["PACKED", "DataNotice", "first_repeated", "notice", "of_spark", "reading"]
+__all__ = ["PACKED", "DataNotice", "absent", "first_repeated", "notice", "of_spark", "reading", "unless_absent"]
 
 
 def notice(text: str) -> None:
@@ -19,6 +20,21 @@ def notice(text: str) -> None:
 _told: dict[Any, Any] = {}
 
 reading = worker_errors  # around whatever a reader asks of Spark
+
+
+def absent(error: Exception) -> bool:
+    """Whether Spark says that there is nothing at a path."""
+    return "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error)
+
+
+@contextmanager
+def unless_absent() -> Iterator[None]:
+    """Passes over what Spark says of a path at which there is nothing."""
+    try:
+        yield
+    except Exception as error:
+        if not absent(error):
+            raise
 
 
 def first_repeated(names: Sequence[str]) -> str | None:

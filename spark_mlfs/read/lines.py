@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError
-from .errors import PACKED, first_repeated, notice, reading
+from .errors import PACKED, absent, first_repeated, notice, reading
 from .vectors import FRAME, Vectors
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes
@@ -75,7 +75,7 @@ def checked(load: Callable[[], DataFrame], what: str) -> DataFrame:
     except DataError:
         raise
     except Exception as error:
-        if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+        if absent(error):
             raise DataError(f"{what}: no such file; give a path that Spark can read from every worker") from None
         raise
 

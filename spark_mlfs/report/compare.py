@@ -8,9 +8,10 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from ..evaluate.compare import ForgetfulJournal, Outcome, Progress, run
+from ..evaluate.compare import ForgetfulJournal, Outcome, run
 from ..evaluate.plan import comparison, read_comparison
 from ..output.manifest import now, versions
+from ..pipeline import Progress
 from .comparison_files import cd_diagram, check_formats, saved
 from .comparison_page import comparison_page
 

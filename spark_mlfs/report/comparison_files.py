@@ -90,6 +90,7 @@ def _curves(outcome: Outcome, data: str, judge: str) -> Any:
     """Return the main metric against the number of features as a matplotlib figure; None of one size alone."""
     from matplotlib.figure import Figure
 
+    assert outcome.plan is not None
     kind, metric = tables.main_metric(outcome.plan)
     table, whole = tables.curves(outcome.cells, kind, metric, judge, data)
     if len(table) < 2:

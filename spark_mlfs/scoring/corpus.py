@@ -1,10 +1,7 @@
 """Batch scoring: a saved pipeline over a corpus of any size, part by part.
 
 The inputs are cut into parts: groups of input files, or hash parts of a catalog or Delta table. Each part is read, scored,
-written and counted, then its marker is written; a run that was killed goes on with the parts that have none. On this machine's
-file system the parts gather in a hidden folder beside the output, which appears whole when the last one is done. Elsewhere
-(``s3:``, ``hdfs:`` …), where Spark cannot rename, they go to their places at once and ``_manifest.json`` is written last: an
-output without it is not complete.
+written and counted, then its marker is written; a run that was killed goes on with the parts that have none (`output.journal`).
 
     output/data/part=0/...     the scored rows: id, further kept columns, tags, scores
     output/_plan/0.json        which inputs make which part, written before the first of them

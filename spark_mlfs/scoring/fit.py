@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, NumericType
 
-from ..errors import ParameterError
+from ..errors import ParameterError, camel
 from ..read.frames import OF_THE_JVM, jvm_within_reach
 from ..read.tables import quoted
 from ..read.words import PATTERN
@@ -36,17 +36,12 @@ def fit_pipeline(
 
     selector = selector.copy()
     selector._set(outputCol="selected").setFeaturesCol(FEATURES)
-    estimator = ESTIMATORS[name]().setParams(**{_camel(k): v for k, v in parameters.items()})
+    estimator = ESTIMATORS[name]().setParams(**{camel(k): v for k, v in parameters.items()})
     estimator.setFeaturesCol("selected").setLabelsCol(LABELS).setIdCol(ID)
     fitted = estimator.onProgress(progress).fit(selector.transform(frame))
     before, column = _column_stages(source, format, options, selector.featureNames, selector.selectedFeatureNames)
     selector.setFeaturesCol(column)
     return PipelineModel(stages=[*before, selector, fitted])
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(word.capitalize() for word in rest)
 
 
 def _column_stages(

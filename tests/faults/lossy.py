@@ -134,6 +134,7 @@ class LossyRows:
 
 def name_of(function: Any) -> str:
     function = getattr(function, "func", function)  # of a partial
+    function = getattr(function, "func", function)  # of a partial
     return getattr(function, "__name__", None) or type(function).__name__
 
 

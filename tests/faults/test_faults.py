@@ -28,8 +28,8 @@ FAMILIES = {  # the stages that must be among those a family is seen to have
     "one task": {"Pack", "InOneTask"},
     "label by label": {"Pack", "SpreadIds", "SharedIds", "Renumber", "OverLabels", "rows"},
     "gathering": {"Pack", "SpreadIds", "SharedIds", "Renumber", "rows"},
-    "folds": {"Pack", "SpreadIds", "SharedIds", "Renumber", "_Hashes", "_Ends", "MapBlocks"},
-    "evaluation": {"Pack", "InOneTask", "RowChunks", "NearestInBlock", "FinishedRows", "Batches"},
+    "folds": {"Pack", "SpreadIds", "SharedIds", "Renumber", "_hashes", "_ends", "_mapped"},
+    "evaluation": {"Pack", "InOneTask", "RowChunks", "NearestInBlock", "FinishedRows", "SumsOfBatches"},
     "scoring": {"rows"},
     "scoring by blocks": {"RowChunks", "NearestInBlock", "FinishedRows"},
 }
