@@ -3,70 +3,47 @@
 from __future__ import annotations
 
 import argparse
-import shlex
+import os
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 
 from .shared import OK
 
 SUMMARY = "print a script that completes commands, flags and names in bash or zsh"
 EPILOG = """\
 example:
-  source <(spark-mlfs completion)                    # in this shell; in ~/.bashrc or ~/.zshrc for all
+  eval "$(spark-mlfs completion)"                    # in this shell; in ~/.bashrc or ~/.zshrc for all
 """
-_SCRIPT = """\
-# completion of spark-mlfs, for bash, and for zsh by its bashcompinit
-if [ -n "$ZSH_VERSION" ]; then autoload -U +X compinit bashcompinit && compinit -u && bashcompinit; fi
-_spark_mlfs() {{
-  local word="${{COMP_WORDS[COMP_CWORD]}}" before="${{COMP_WORDS[COMP_CWORD-1]}}" words=""
-  COMPREPLY=()
-  case "${{COMP_WORDS[1]}} $before" in
-{values}
-  esac
-  if [ -z "$words" ]; then
-    if [ "$COMP_CWORD" -eq 1 ]; then words={commands}
-    elif [ "${{word:0:1}}" = "-" ]; then
-      case "${{COMP_WORDS[1]}}" in
-{flags}
-      esac
-    else
-      COMPREPLY=($(compgen -f -- "$word"))
-      return
-    fi
-  fi
-  COMPREPLY=($(compgen -W "$words" -- "$word"))
-}}
-complete -o filenames -F _spark_mlfs spark-mlfs
-"""
+FILES = ("PATH", "FILE", "DIR")  # what a flag takes that the names of files complete
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """None."""
+    """The shell."""
+    parser.add_argument("shell", nargs="?", choices=("bash", "zsh"), help="the shell (default: that of $SHELL, or bash)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Prints the script; returns the exit code."""
     from .command import parser
 
-    print(script(parser()), end="")
+    print(script(parser(), args.shell or ("zsh" if os.environ.get("SHELL", "").endswith("zsh") else "bash")))
     return OK
 
 
-def script(top: argparse.ArgumentParser) -> str:
-    """The script for the commands of a parser."""
-    (commands,) = (action for action in top._actions if isinstance(action, argparse._SubParsersAction))
+def script(top: argparse.ArgumentParser, shell: str) -> str:
+    """The script for the commands of a parser, which is of no further use."""
+    import shtab
+
     named = _names()
-    values, flags = [], []
-    for command, sub in commands.choices.items():
-        shown = [action for action in sub._actions if action.help != argparse.SUPPRESS]
-        options = [flag for action in shown for flag in action.option_strings if flag.startswith("--")]
-        flags.append(f"        {command}) words={shlex.quote(' '.join(options))} ;;")
-        for action in shown:
-            words = list(action.choices or named.get(action.dest, ()))
-            places = (action.option_strings or [command]) if words else []
-            values += [f"    {shlex.quote(f'{command} {place}')}) words={shlex.quote(' '.join(words))} ;;" for place in places]
-    every = shlex.quote(" ".join([*commands.choices, "--help", "--version"]))
-    return _SCRIPT.format(values="\n".join(values), commands=every, flags="\n".join(flags))
+    (commands,) = (action for action in top._actions if isinstance(action, argparse._SubParsersAction))
+    every: list[Any] = [action for command in commands.choices.values() for action in command._actions]
+    for action in every:
+        if action.dest in named:
+            action.choices = list(named[action.dest])
+        elif action.metavar in FILES:
+            action.complete = shtab.FILE
+    return str(shtab.complete(top, shell=shell))
 
 
 def _names() -> dict[str, Iterable[str]]:
@@ -82,11 +59,6 @@ def _names() -> dict[str, Iterable[str]]:
         from ..read.generated import GENERATED
 
         read = {"format": READERS, "kind": GENERATED}
-    return {
-        **read,
-        "method": METHODS,
-        "name": (*METHODS, *EXTRACTORS, *CLASSIFIERS),
-        "classifier": CLASSIFIERS,
-        "selection_mode": RULES,
-        "order": ("rank", "index"),
-    }
+    names = (*METHODS, *EXTRACTORS, *CLASSIFIERS)
+    order = {"order": ("rank", "index"), "selection_mode": RULES}
+    return {**read, **order, "method": METHODS, "name": names, "classifier": CLASSIFIERS}

@@ -210,14 +210,19 @@ def test_no_such_name(capsys):
         ("select --method mi", ["mim", "mifs"]),
         ("methods br", ["brknn", "br-svm"]),
         ("transform --order r", ["rank"]),
-        ("completion --", ["--help"]),
+        ("completion -", ["-h", "--help"]),
+        ("completion z", ["zsh"]),
+        ("transform --model c", ["conf"]),
     ],
 )
 def test_the_shell_completes(tmp_path, line, offered):
-    (tmp_path / "script").write_text(script(parser()))
+    (tmp_path / "script").write_text(script(parser(), "bash"))
+    (tmp_path / "conf").mkdir()
     words = ["spark-mlfs", *line.split(" ")]
-    shell = f"source {tmp_path}/script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _spark_mlfs"
-    done = subprocess.run(["bash", "-c", f'{shell}; echo "${{COMPREPLY[@]}}"'], capture_output=True, text=True, check=True)
+    shell = f"source {tmp_path}/script; COMP_WORDS=({' '.join(words)}); COMP_CWORD={len(words) - 1}; _shtab_spark_mlfs"
+    done = subprocess.run(
+        ["bash", "-c", f'{shell}; echo "${{COMPREPLY[@]}}"'], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     assert done.stdout.split() == offered and done.stderr == ""
 
 
