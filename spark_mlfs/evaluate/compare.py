@@ -36,6 +36,7 @@ from ..statistics.labelsets import LabelsetCounts
 from .metrics import TITLES, label_statistics
 from .plan import FILES, Comparison, DataSet
 from .split import Protocol, marked, noisy
+from .summary import main_metric, summary
 from .trials import EXTRACTED, Candidate, Trial, run_trials
 
 NAMES_TOLD = 3  # of labels that no training row has
@@ -69,8 +70,6 @@ class Outcome:
     def summary(self, metric: str | None = None, metrics: str | None = None, classifier: str | None = None) -> pd.DataFrame:
         """A metric by data set and method: mean over the splits, at the chosen size or over all sizes. By default the metric that
         parameters are chosen by, its kind, and the first classifier."""
-        from .summary import main_metric, summary
-
         assert self.plan is not None
         kind, name = main_metric(self.plan)
         judge = classifier or self.plan.design().judges[0].title

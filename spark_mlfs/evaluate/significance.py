@@ -32,10 +32,6 @@ class Friedman:
     f_p: float
     data_sets: int
 
-    @property
-    def methods(self) -> int:
-        return len(self.ranks)
-
 
 def _table(values: Any) -> np.ndarray:
     table = np.asarray(values, np.float64)

@@ -161,19 +161,9 @@ def stability(rankings: pd.DataFrame, cells: pd.DataFrame, data: pd.DataFrame) -
     return pd.DataFrame(lines, columns=["data", "method", "features", "stability", "low", "high", "runs"])
 
 
-@dataclass(frozen=True)
-class Sensitivity:
-    """Means over inner folds for two parameters, or one parameter and the number of features, others at their mean."""
-
-    data: str
-    method: str
-    rows: tuple[str, list[str]]
-    columns: tuple[str, list[str]]
-    values: np.ndarray
-
-
-def sensitivity(choices: pd.DataFrame) -> list[Sensitivity]:
-    """A table for every pair of a method's searched parameters on a data set, and for its last one against the size."""
+def sensitivity(choices: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    """Means over inner folds by two parameters, or one and the number of features, others at their mean, with their titles: a
+    table for every pair of a method's searched parameters on a data set, and for its last one against the size."""
     out = []
     for (data, method), rows in choices.groupby(["data", "method"], sort=False):
         cells = pd.DataFrame([json.loads(p) for p in rows["parameters"]], index=rows.index)
@@ -187,11 +177,7 @@ def sensitivity(choices: pd.DataFrame) -> list[Sensitivity]:
         for a, b in pairs:
             table = cells.groupby([a, b], sort=False)["value"].mean().unstack(b)
             table = table.sort_index(key=_numbers).sort_index(axis=1, key=_numbers)
-            out.append(
-                Sensitivity(
-                    data, method, (a, [_text(v) for v in table.index]), (b, [_text(v) for v in table.columns]), table.to_numpy()
-                )
-            )
+            out.append((f"{method} on {data}", table.rename(index=_text, columns=_text)))
     return out
 
 
@@ -204,11 +190,6 @@ def _numbers(index: pd.Index) -> pd.Index:
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def times(trials: pd.DataFrame) -> pd.DataFrame:
-    """Seconds to choose parameters and to select, by data set and method: means over the splits."""
-    return trials.groupby(["data", "method"], sort=False)[["choose_seconds", "select_seconds"]].mean().reset_index()
 
 
 def published(path: str | None) -> pd.DataFrame | None:

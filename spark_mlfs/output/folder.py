@@ -139,10 +139,7 @@ class Output:
                 shutil.rmtree(aside, ignore_errors=True)  # gone already where all went well
 
     def _swap(self, aside: Path, target: Path) -> None:
-        if not os.path.lexists(target):
-            os.rename(aside, target)
-            return
-        if not self.overwrite:
+        if os.path.lexists(target) and not self.overwrite:
             raise ParameterError(
                 f"the output {self.path} has come into being meanwhile; give another, or --overwrite to replace it"
             )
@@ -150,7 +147,11 @@ class Output:
 
 
 def replace_folder(aside: Path, target: Path) -> None:
-    """Put `aside` in the place of the folder `target`, which is moved out of the way, comes back on failure, and goes last."""
+    """Put `aside` in the place of the folder `target`; one that is there is moved out of the way, comes back on failure, and goes
+    last."""
+    if not os.path.lexists(target):
+        os.rename(aside, target)
+        return
     old = target.with_name(f".{target.name}.{secrets.token_hex(4)}.old")
     os.rename(target, old)
     try:

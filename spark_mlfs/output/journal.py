@@ -225,7 +225,4 @@ def publish(output: str, folder: Path | None, append: bool) -> None:
                 (folder / name).replace(target / name)
         shutil.rmtree(folder, ignore_errors=True)
         return
-    if target.exists():
-        replace_folder(folder, target)
-    else:
-        folder.rename(target)
+    replace_folder(folder, target)

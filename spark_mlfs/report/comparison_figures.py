@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ..markup import number
 from .figures import Plot, ticks
@@ -179,9 +180,9 @@ def diagram(drawing: Drawing, places: Mapping[str, int]) -> dict[str, Any]:
     return {**vars(drawing), "strokes": strokes, "summary": summary}
 
 
-def heat(title: str, rows: tuple[str, Sequence[str]], columns: tuple[str, Sequence[str]], values: Any, larger: bool) -> Any:
+def heat(title: str, table: pd.DataFrame, larger: bool) -> dict[str, Any] | None:
     """Return a table of values as colours, each (value, share of full colour, whether it is the best); None where all are nan."""
-    values = np.asarray(values, float)
+    values = table.to_numpy(float)
     known = values[np.isfinite(values)]
     if not known.size:
         return None
@@ -189,6 +190,5 @@ def heat(title: str, rows: tuple[str, Sequence[str]], columns: tuple[str, Sequen
     shares = (values - low) / (high - low) if high > low else np.ones_like(values)
     top, shares = (high, shares) if larger else (low, 1 - shares)
     cells = [list(zip(*pair, strict=True)) for pair in zip(values, shares, values == top, strict=True)]
-    return {"title": title, "down": rows[0], "across": columns[0], "columns": columns[1]} | {
-        "rows": list(zip(rows[1], cells, strict=True))
-    }
+    about = {"title": title, "down": table.index.name, "across": table.columns.name, "columns": list(table.columns)}
+    return about | {"rows": list(zip(table.index, cells, strict=True))}

@@ -231,7 +231,7 @@ class Shown:
     def time(self) -> dict[str, Any] | None:
         """Return the main metric against the seconds of one ranking."""
         mean = self.summary(self.judge).mean
-        spent, charts = tables.times(self.outcome.trials).set_index(["data", "method"])["select_seconds"], []
+        spent, charts = self.outcome.trials.groupby(["data", "method"], sort=False)["select_seconds"].mean(), []
         for data in mean.index:
             points = [
                 (m, float(spent[(data, m)]), float(mean.loc[data, m]))
@@ -262,7 +262,7 @@ class Shown:
         if not len(searched):
             return {"took": took, "chosen": []}
         looked, larger = tables.sensitivity(self.outcome.choices), tables.LARGER[how.metric]
-        heats = [heat(f"{s.method} on {s.data}", s.rows, s.columns, s.values, larger) for s in looked]
+        heats = [heat(title, table, larger) for title, table in looked]
         counts = searched.groupby(["data", "method", "parameters"], sort=False).agg(
             splits=("split", "size"), sizes=("size", lambda s: ", ".join(sorted({str(v) for v in s if v is not None})))
         )

@@ -6,7 +6,7 @@ A row's knockoffs depend on (seed, row id) and on the sampler alone, so that one
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -86,33 +86,18 @@ class KnockoffGram(Statistic):
     def finish(self, state: State, profile: Profile) -> GramStatistics:
         plain, k, unit, reach = self.plain, self.sampler.positions, self._unit(profile), self._reach(profile)
         assert plain is not None and plain.low is not None and plain.high is not None
-        centre = plain.centre_x[k]
         ones = np.full(profile.q + 1, 2.0**exact.BITS)  # a label is 1 of the grid
         with_labels = exact.product_of(state, reach, ones, "xy ")
         total = with_labels[:, -1]
-        first = GramStatistics(
-            plain.n,
-            plain.sum_x[k],
-            plain.sum_y,
-            plain.xx[np.ix_(k, k)],
-            plain.xy[k],
-            plain.yy,
-            centre,
-            plain.centre_y,
-            plain.low[k],
-            plain.high[k],
-        )
-        second = GramStatistics(
-            plain.n,
-            total,
-            plain.sum_y,
-            exact.product_of(state, reach, reach, "squares "),
-            with_labels[:, :-1] - np.outer(total, plain.centre_y),
-            plain.yy,
-            centre,
-            plain.centre_y,
-            state["low"] + centre,
-            state["high"] + centre,
+        own = {name: getattr(plain, name)[k] for name in ("sum_x", "xy", "centre_x", "low", "high")}
+        first = replace(plain, xx=plain.xx[np.ix_(k, k)], **own)
+        second = replace(
+            first,
+            sum_x=total,
+            xx=exact.product_of(state, reach, reach, "squares "),
+            xy=with_labels[:, :-1] - np.outer(total, plain.centre_y),
+            low=state["low"] + first.centre_x,
+            high=state["high"] + first.centre_x,
         )
         return joined(first, second, exact.product_of(state, unit, reach, "cross "))
 
