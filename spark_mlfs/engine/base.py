@@ -13,7 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -118,7 +118,6 @@ class Cost:
     jobs: int = 0
     scans: int = 0
     driver_bytes: int = 0
-    seconds: dict[str, float] = field(default_factory=dict)
 
 
 class Engine:
@@ -233,16 +232,16 @@ class Engine:
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """The sizes of the states at most; `BudgetError` where one is above the budget."""
         sizes = self._sizes(statistics)
-        self._fit_driver(statistics, sizes)
+        self._fit(statistics, sizes, "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
         return sizes
 
-    def _fit_driver(self, statistics: list[Statistic], sizes: list[int]) -> None:
-        """`BudgetError` where a merged state would exceed the driver's budget."""
+    def _fit(self, statistics: list[Statistic], sizes: list[int], name: str, budget: int, where: str) -> None:
+        """`BudgetError` where a merged state would exceed a budget."""
         for statistic, size in zip(statistics, sizes, strict=True):
-            if size > self.budgets.driver:
+            if size > budget:
                 raise BudgetError(
                     f"{statistic.name} over {self.num_features} features needs "
-                    f"{beyond(size, 'driver_bytes', self.budgets.driver, ON_THE_DRIVER)}, {FEWER_NUMBERS}"
+                    f"{beyond(size, name, budget, where)}, {FEWER_NUMBERS}"
                 )
 
     def _sizes(self, statistics: list[Statistic]) -> list[int]:

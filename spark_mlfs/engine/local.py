@@ -14,7 +14,7 @@ from ..blocks.coding import CodedBlock, Coding, code_block
 from ..blocks.folds import Split
 from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
-from ..errors import ONE_WORKER, DataError, WorkerBudgetError, beyond
+from ..errors import ON_THE_DRIVER, ONE_WORKER, DataError, WorkerBudgetError, beyond
 from ..kernels.information import CountLogs
 from ..statistics import cells
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
@@ -85,7 +85,7 @@ class LocalEngine(Engine):
         """As on the cluster for what finishes on the driver; and everything together must fit this process."""
         sizes = self._sizes(statistics)
         there = [(s, size) for s, size in zip(statistics, sizes, strict=True) if s.layout == "identified" or s.quantised]
-        self._fit_driver([s for s, _ in there], [size for _, size in there])
+        self._fit([s for s, _ in there], [size for _, size in there], "driver_bytes", self.budgets.driver, ON_THE_DRIVER)
         size = self.bytes_in_one_process(statistics, sizes)
         if size > self.budgets.worker:
             largest = statistics[int(np.argmax(sizes))].name

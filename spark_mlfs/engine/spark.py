@@ -5,7 +5,6 @@ States are merged in each task, then on the driver, or, when they are many or la
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -14,7 +13,7 @@ from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
 from ..blocks.block import Block, in_order_of_ids
-from ..blocks.codec import Buffer, State, decode
+from ..blocks.codec import State, decode
 from ..blocks.coding import Coding
 from ..blocks.pack import Packed, at_once, collected, persist
 from ..blocks.renumber import identified
@@ -24,7 +23,7 @@ from ..statistics import cells
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, paste
 from ..statistics.quantiles import QuantileBounds, quantiles_from_bounds
 from ..statistics.targets import Target
-from .base import DIRECT_BYTES, FEWER_NUMBERS, Answer, Engine
+from .base import DIRECT_BYTES, Answer, Engine
 from .tasks import (
     STATE_SCHEMA,
     InMemory,
@@ -39,6 +38,7 @@ from .tasks import (
     Times,
     WorkOnColumns,
     gather_coded,
+    merged_states,
     run_in_one_task,
 )
 
@@ -144,12 +144,7 @@ class SparkEngine(Engine):
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         sizes = super()._refuse(statistics)
-        for statistic, size in zip(statistics, sizes, strict=True):
-            if size > self.budgets.worker:
-                raise BudgetError(
-                    f"{statistic.name} over {self.num_features} features needs "
-                    f"{beyond(size, 'worker_bytes', self.budgets.worker, 'in a worker process')}, {FEWER_NUMBERS}"
-                )
+        self._fit(statistics, sizes, "worker_bytes", self.budgets.worker, "in a worker process")
         return sizes
 
     def _job(self, frame: DataFrame, statistics: list[Statistic], shuffled: bool) -> list[State]:
@@ -168,8 +163,10 @@ class SparkEngine(Engine):
             # what a task merges lies side by side in it
             tasks = min(max(self.parallelism, 4 * total // self.budgets.worker), pieces * len(statistics))
             rows = rows.repartition(tasks, "statistic", "piece").mapInArrow(merge, STATE_SCHEMA)
-        states = self._collect(rows, shuffled)
-        return collect_states(statistics, [(r.statistic, r.piece, r.state) for r in states], pieces)
+        parts = (((r.statistic, r.piece), decode(bytes(r.state))) for r in self._collect(rows, shuffled))
+        merged = sorted(merged_states(statistics, parts).items(), key=lambda item: item[0])
+        pieces_of = [[state for (index, _), state in merged if index == number] for number in range(len(statistics))]
+        return [_writable(own[0] if len(own) == 1 else paste(own)) for own in pieces_of]
 
     def _sharded_job(self, frame: DataFrame, statistics: list[FeatureShardedStatistic], shuffled: bool) -> list[np.ndarray]:
         """The numbers of statistics that are finished range by range of features, on the executors."""
@@ -191,14 +188,12 @@ class SparkEngine(Engine):
             out.append(np.concatenate([parts[piece] for piece in sorted(parts)], axis=1))
         return out
 
-    def _collect(self, states: DataFrame, shuffled: bool) -> list[Row]:
-        """The states of one job over the data, and what they cost."""
-        started = time.perf_counter()
-        rows = collected(at_once(states) if shuffled else states)
+    def _collect(self, frame: DataFrame, shuffled: bool) -> list[Row]:
+        """The rows of one job over the data, and what they cost; `shuffled`: see `at_once`."""
+        rows = collected(at_once(frame) if shuffled else frame)
         self.cost.jobs += 1
         self.cost.scans += 1
-        self.cost.driver_bytes += sum(len(row.state) for row in rows)
-        self.cost.seconds["statistics"] = self.cost.seconds.get("statistics", 0.0) + time.perf_counter() - started
+        self.cost.driver_bytes += sum(len(row[-1]) for row in rows)
         return rows
 
     def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
@@ -229,11 +224,7 @@ class SparkEngine(Engine):
     def gathered(self) -> Block:
         self.unweighted("a method that goes over the rows themselves")
         self._must_fit("one process")
-        rows = collected(self.identified())
-        self.cost.jobs += 1
-        self.cost.scans += 1
-        self.cost.driver_bytes += sum(len(row.block) for row in rows)
-        return in_order_of_ids([Block.decode(bytes(row.block)) for row in rows])
+        return in_order_of_ids([Block.decode(bytes(row.block)) for row in self._collect(self.identified(), False)])
 
     def over_labels(self, work: Callable[[Block, list[int]], State]) -> list[State]:
         self.unweighted("a method that goes over the rows themselves")
@@ -244,10 +235,7 @@ class SparkEngine(Engine):
             self.identified().withColumn("task", F.explode(F.array(*(F.lit(i) for i in range(tasks))))).select("task", "block")
         )
         rows = spread.repartitionByRange(tasks, "task").mapInArrow(OverLabels(work, q, tasks), "state binary")
-        states = collected(at_once(rows))
-        self.cost.jobs += 1
-        self.cost.scans += 1
-        return [decode(bytes(row.state)) for row in states]
+        return [decode(bytes(row.state)) for row in self._collect(rows, True)]
 
     def over_columns(self, work: Callable[[np.ndarray, np.ndarray], np.ndarray], target: Target) -> np.ndarray:
         self.unweighted("a method that goes over the rows themselves")
@@ -256,9 +244,7 @@ class SparkEngine(Engine):
             SpreadColumns(self.profile.varying, target, slices), "position bigint, block binary"
         )
         gathered = spread.repartition(self.parallelism, "position").sortWithinPartitions("position")
-        rows = collected(at_once(gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary")))
-        self.cost.jobs += 1
-        self.cost.scans += 1
+        rows = self._collect(gathered.mapInArrow(WorkOnColumns(work), "position bigint, block binary"), True)
         return np.concatenate([decode(bytes(row.block))["result"] for row in sorted(rows, key=lambda r: r.position)])
 
     def quantiles(self, shares: np.ndarray) -> np.ndarray:
@@ -267,23 +253,6 @@ class SparkEngine(Engine):
             (counts,) = self.run(bounds.statistic(), keep=False)
             bounds = bounds.narrow(counts)
         return quantiles_from_bounds(bounds)
-
-
-def collect_states(statistics: list[Statistic], rows: list[tuple[int, int, Buffer]], pieces: int) -> list[State]:
-    """Merge the states that arrived."""
-    out = []
-    for index, statistic in enumerate(statistics):
-        parts: list[State] = []
-        for piece in range(pieces):
-            state: State | None = None
-            for data in (data for number, at, data in rows if (number, at) == (index, piece)):
-                part = decode(bytes(data))
-                state = part if state is None else statistic.merge(state, part)
-            if state is not None:
-                parts.append(state)
-        state = parts[0] if len(parts) == 1 else paste(parts)
-        out.append(_writable(state))
-    return out
 
 
 def _writable(state: State) -> State:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, TypeVar
 
 import numpy as np
@@ -34,6 +35,12 @@ SECONDS_BETWEEN_ENDINGS = 0.2
 STATE_SCHEMA = "statistic int, piece int, state binary"
 
 
+def _cells(batches: Iterable[pa.RecordBatch]) -> Iterator[Buffer]:
+    """The encoded blocks of a task."""
+    for batch in batches:
+        yield from binary_cells(batch, "block")
+
+
 def _any_block(data: Buffer) -> Block | CodedBlock:
     """A raw or a coded block, as it was encoded."""
     state = decode(data)
@@ -51,19 +58,16 @@ class Partials:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         states: list[State | None] = [None] * len(self.statistics)
         with one_thread():
-            for batch in batches:
-                for data in binary_cells(batch, "block"):
-                    block = _any_block(data)
-                    for index, statistic in enumerate(self.statistics):
-                        states[index] = statistic.fold(states[index], block, self.profile)
+            for data in _cells(batches):
+                block = _any_block(data)
+                for index, statistic in enumerate(self.statistics):
+                    states[index] = statistic.fold(states[index], block, self.profile)
             for index, state in enumerate(states):
                 if state is None:  # no block came
                     continue
-                for piece, part in enumerate(cut(state, self.pieces) if self._divide(index) else [state]):
+                divided = self.pieces > 1 and self.statistics[index].divisible
+                for piece, part in enumerate(cut(state, self.pieces) if divided else [state]):
                     yield _state_row(index, piece, part)
-
-    def _divide(self, index: int) -> bool:
-        return self.pieces > 1 and self.statistics[index].divisible
 
 
 def _state_row(index: int, piece: int, state: State) -> pa.RecordBatch:
@@ -77,6 +81,22 @@ def _state_row(index: int, piece: int, state: State) -> pa.RecordBatch:
     )
 
 
+def _states(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[tuple[int, int], State]]:
+    """((statistic, piece), state) of the rows that `_state_row` made."""
+    for batch in batches:
+        statistic, piece, states = (batch.column(i) for i in range(3))
+        for key, data in zip(zip(statistic.to_pylist(), piece.to_pylist(), strict=True), states, strict=True):
+            yield key, decode(data.as_py())
+
+
+def merged_states(statistics: list[Statistic], states: Iterable[tuple[tuple[int, int], State]]) -> dict[tuple[int, int], State]:
+    """The states of each (statistic, piece) merged."""
+    merged: dict[tuple[int, int], State] = {}
+    for key, part in states:
+        merged[key] = statistics[key[0]].merge(merged[key], part) if key in merged else part
+    return merged
+
+
 @dataclass
 class MergeStates:
     """Worker side of a merge by key: all states of one piece of one statistic."""
@@ -84,13 +104,7 @@ class MergeStates:
     statistics: list[Statistic]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        merged: dict[tuple[int, int], State] = {}
-        for batch in batches:
-            statistic, piece = (batch.column(i).to_pylist() for i in range(2))
-            for number, data in enumerate(batch.column(2)):
-                key, part = (statistic[number], piece[number]), decode(data.as_py())
-                merged[key] = self.statistics[key[0]].merge(merged[key], part) if key in merged else part
-        for (index, piece), state in merged.items():
+        for (index, piece), state in merged_states(self.statistics, _states(batches)).items():
             yield _state_row(index, piece, state)
 
 
@@ -109,13 +123,12 @@ class ShardedPartials:
         waiting: list[Block | CodedBlock] = []
         size = 0
         with one_thread():
-            for batch in batches:
-                for data in binary_cells(batch, "block"):
-                    waiting.append(_any_block(bytes(data)))  # a batch is not kept for a block of it
-                    size += len(data)
-                    if size >= self.share:
-                        yield from self._emit(waiting)
-                        waiting, size = [], 0
+            for data in _cells(batches):
+                waiting.append(_any_block(bytes(data)))  # a batch is not kept for a block of it
+                size += len(data)
+                if size >= self.share:
+                    yield from self._emit(waiting)
+                    waiting, size = [], 0
             if waiting:
                 yield from self._emit(waiting)
 
@@ -136,13 +149,11 @@ class ReduceShards:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         merged: dict[tuple[int, int], list[State]] = {}
         with one_thread():
-            for batch in batches:
-                statistic, piece = (batch.column(i).to_pylist() for i in range(2))
-                for number, data in enumerate(batch.column(2)):
-                    key = statistic[number], piece[number]
-                    self._take(key, merged.setdefault(key, []), decode(data.as_py()))
+            for key, part in _states(batches):
+                self._take(key, merged.setdefault(key, []), part)
             for index, piece in sorted(merged):
-                state = self._whole(index, merged.pop((index, piece)))
+                smallest_first = merged.pop((index, piece))[::-1]
+                state = reduce(lambda last, part: self.statistics[index].merge(part, last), smallest_first)
                 first, last = (int(edge) for edge in self.edges[index][piece : piece + 2])
                 numbers = self.statistics[index].reduce_shard(state, first, last, self.profile)
                 yield _state_row(index, piece, {"numbers": numbers})
@@ -152,12 +163,6 @@ class ReduceShards:
         while parts and _size(parts[-1]) <= 2 * _size(part):
             part = self.statistics[key[0]].merge(parts.pop(), part)
         parts.append(part)
-
-    def _whole(self, index: int, parts: list[State]) -> State:
-        while len(parts) > 1:
-            last = parts.pop()
-            parts.append(self.statistics[index].merge(parts.pop(), last))
-        return parts[0]
 
 
 def _size(state: State) -> int:
@@ -173,14 +178,13 @@ class Recode:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         waiting: list[CodedBlock] = []
         size = 0
-        for batch in batches:
-            for data in binary_cells(batch, "block"):
-                coded = code_block(Block.decode(data), self.coding)
-                size += coded.onehot.indices.nbytes if coded.codes is None else coded.codes.nbytes
-                waiting.append(coded)
-                if size >= CODED_BYTES:
-                    yield _block_row(concatenate_coded(waiting).encode())
-                    waiting, size = [], 0
+        for data in _cells(batches):
+            coded = code_block(Block.decode(data), self.coding)
+            size += coded.onehot.indices.nbytes if coded.codes is None else coded.codes.nbytes
+            waiting.append(coded)
+            if size >= CODED_BYTES:
+                yield _block_row(concatenate_coded(waiting).encode())
+                waiting, size = [], 0
         if waiting:
             yield _block_row(concatenate_coded(waiting).encode())
 
@@ -192,9 +196,8 @@ class Times:
     shift: np.ndarray
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for data in binary_cells(batch, "block"):
-                yield _block_row(Block.decode(data).times(self.shift).encode())
+        for data in _cells(batches):
+            yield _block_row(Block.decode(data).times(self.shift).encode())
 
 
 def _block_row(data: Buffer, position: int | None = None) -> pa.RecordBatch:
@@ -212,20 +215,19 @@ class SpreadCells:
     buckets: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for data in binary_cells(batch, "block"):
-                block = CodedBlock.decode(data)
-                cell = np.zeros(block.n, np.uint64)
-                for s in self.selected:
-                    cell = mix(cell.view(np.int64)) + block.feature(self.coding, s)
-                bucket = (mix(cell.view(np.int64)) % np.uint64(self.buckets)).astype(np.int64)
-                for b in np.unique(bucket):
-                    yield _block_row(block.take(np.flatnonzero(bucket == b)).encode(), int(b))
+        for data in _cells(batches):
+            block = CodedBlock.decode(data)
+            cell = np.zeros(block.n, np.uint64)
+            for s in self.selected:
+                cell = mix(cell.view(np.int64)) + block.feature(self.coding, s)
+            bucket = (mix(cell.view(np.int64)) % np.uint64(self.buckets)).astype(np.int64)
+            for b in np.unique(bucket):
+                yield _block_row(block.take(np.flatnonzero(bucket == b)).encode(), int(b))
 
 
 def gather_coded(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """All coded parts of a task as one block."""
-    parts = [CodedBlock.decode(bytes(data)) for batch in batches for data in binary_cells(batch, "block")]
+    parts = [CodedBlock.decode(bytes(data)) for data in _cells(batches)]
     if parts:
         yield _block_row(concatenate_coded(parts).encode())
 
@@ -239,13 +241,12 @@ class SpreadColumns:
     slices: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for data in binary_cells(batch, "block"):
-                block = Block.decode(data)
-                rows, groups = self.target.groups(block)
-                x = block.x[rows]
-                for index, features in enumerate(np.array_split(self.features, self.slices)):
-                    yield _block_row(encode({"x": x[:, features], "ids": block.ids[rows], "groups": groups}), index)
+        for data in _cells(batches):
+            block = Block.decode(data)
+            rows, groups = self.target.groups(block)
+            x = block.x[rows]
+            for index, features in enumerate(np.array_split(self.features, self.slices)):
+                yield _block_row(encode({"x": x[:, features], "ids": block.ids[rows], "groups": groups}), index)
 
 
 @dataclass(frozen=True)
@@ -315,7 +316,7 @@ class InOneTask:
     budgets: Budgets
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        blocks = [Block.decode(bytes(data)) for batch in batches for data in binary_cells(batch, "block")]
+        blocks = [Block.decode(bytes(data)) for data in _cells(batches)]
         with one_thread():
             try:
                 answer = self.work(LocalEngine(self.profile, blocks, self.budgets))
