@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 import os
+import zlib
 from pathlib import Path
 
 import pytest
@@ -33,8 +35,37 @@ statistics/test_sharded read/test_packing
 """.split()
 
 
-def pytest_collection_modifyitems(items):
-    """The longest files go first, so that the processes, which take a file at a time, end together."""
+# The day whose slow tests run, "all" of them, or "none". The test processes inherit it.
+SLOW = os.environ.setdefault("MLFS_SLOW", str(datetime.date.today().toordinal()))
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--slow", default=SLOW, metavar="all|none|DAY", help="which slow tests run: those of a day (today), all, none"
+    )
+
+
+def wanted(item, which: str) -> bool:
+    """Whether a test runs: every one that is not slow, and of the slow ones each on one day in ten, or in `every`. Tests that
+    share an expensive set-up, by ``together="file"`` or the value of the parameter it names, run on one day."""
+    slow = item.get_closest_marker("slow")
+    if slow is None or which in ("all", "none"):
+        return slow is None or which == "all"
+    together = slow.kwargs.get("together")
+    key = item.nodeid.removeprefix("tests/")
+    if together is not None:
+        key = item.path.name if together == "file" else f"{item.path.name} {together} {item.callspec.params[together]!r}"
+    return (zlib.crc32(key.encode()) - int(which)) % slow.kwargs.get("every", 10) == 0
+
+
+def pytest_collection_modifyitems(config, items):
+    """Slow tests take turns by the day. The longest files go first, so that the processes, which take a file at a time, end
+    together."""
+    which = config.getoption("--slow")
+    turn = [item for item in items if wanted(item, which)]
+    if len(turn) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if not wanted(item, which)])
+        items[:] = turn
     here = Path(__file__).parent
     rank = {here / f"{name}.py": number for number, name in enumerate(LONGEST)}
     assert all(path.exists() for path in rank), "LONGEST names files that are not there"

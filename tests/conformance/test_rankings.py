@@ -76,7 +76,7 @@ def test_a_permutation_of_the_columns_permutes_the_scores(forms, kit, method):
     assert np.abs(after - before[forms.columns]).max() <= relative * np.abs(before).max()
 
 
-@pytest.mark.parametrize("parts", [pytest.param(n, marks=pytest.mark.slow) for n in (1, 2, 7, 64)] + [3])
+@pytest.mark.parametrize("parts", [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 7, 64)] + [3])
 def test_one_task_and_many_jobs_give_the_same_bits(forms, method, parts):
     """Rows arrive in another order, too: a repartition deals them out anew. Over 64, most partitions are empty."""
     one, many = forms.get("plain", method), forms.get(f"parts {parts}", method)
@@ -99,6 +99,7 @@ def test_every_form_of_the_labels_packs_to_the_same(forms, kit, kind):
     kit.PackedRows(forms.labelled(kind)).equals(kit.PackedRows(forms.frame), order)
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("form", ["full sparse", "full mixed", "thin sparse", "thin mixed"])
 def test_sparse_rows_equal_dense_rows(forms, method, form):
     values = form.split()[0]

@@ -97,6 +97,7 @@ def test_a_trial_equals_the_oracle(data):
         assert cell["msfs-2022"]["averagePrecision"] != cell["standard"]["averagePrecision"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("screen", [None, "chi2:6"])
 def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(data, screen):
     """As a selection from the training rows alone ranks them: in one task, over the cluster, and where inner folds choose."""
@@ -131,6 +132,7 @@ def test_features_that_the_data_do_not_have_are_told(data):
         asked.for_features(packed.feature_names)
 
 
+@pytest.mark.slow
 def test_all_features_and_a_ranking_made_elsewhere(data):
     *_, packed = data
     split = Protocol.of("70/30").splits()[0]
@@ -181,6 +183,7 @@ def test_the_choice_is_the_best_inner_mean(data):
         assert [c["chosen"] for c in result["cells"]] == [c["size"] == result["chosen_size"] for c in result["cells"]]
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("protocol", ["3-fold", pytest.param("stratified 3-fold", marks=pytest.mark.slow)])
 def test_over_a_cluster_as_in_one_task(data, protocol):
     *_, packed = data
@@ -196,6 +199,7 @@ def test_over_a_cluster_as_in_one_task(data, protocol):
             assert one["standard"] == pytest.approx(two["standard"], abs=1e-12, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_grams_of_all_training_sets_come_from_one_scan(data, monkeypatch):
     """With folds that are unions of groups, no trial of a Gram method scans for a Gram matrix of its own."""
     *_, packed = data
@@ -250,6 +254,7 @@ def test_budgets_go_with_the_rows():
     assert {(e.budgets.driver, e.budgets.worker) for e in engines} == {(12345678, 23456789)}
 
 
+@pytest.mark.slow
 def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     *_, packed = data
     one_task, on_cluster, tasks, spread = experiment.run_in_one_task, Trial.on_cluster, [], []
@@ -336,6 +341,7 @@ def test_a_marked_split_needs_marked_rows(spark, data):
     assert "training rows" in result["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_one_answer_whatever_the_partitions(spark, sparse):
     ids, x, y = rows(3, 150)

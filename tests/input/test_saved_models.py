@@ -76,6 +76,7 @@ def evaluated(home: Path, data: Path, out: Path, *features: str) -> list[object]
     return ["evaluate", "--model", home / "run", *table, "--sizes", 2, 4, "--protocol", "60/40", "--output", out]
 
 
+@pytest.mark.slow
 def test_evaluate_puts_reordered_features_in_order(home, run, tmp_path):
     x, y = numbers()
     turned = csv_file(tmp_path / "turned.csv", NAMES[::-1], x[:, ::-1], y)
@@ -173,6 +174,7 @@ def predictions(spark, out: Path) -> dict[Any, tuple[list[str], list[float]]]:
     return {row["id"]: (row["tags"], [round(v, 9) for v in row["scores"]]) for row in rows}
 
 
+@pytest.mark.slow
 def test_score_finds_the_features_of_a_vector_column_by_name(spark, run, tmp_path):
     x, _ = numbers(40)
     y = [Vectors.dense((row[:2] > 0) * 1.0) for row in x]
@@ -453,6 +455,7 @@ def one_line(told: str, line: str) -> None:
     assert not re.search(r"Traceback|org\.apache|java\.|Py4J|SQLSTATE", told), told
 
 
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("name", DAMAGED)
 def test_a_damaged_model_is_refused(spark, saved, tmp_path, name):
     kind, damage, line = DAMAGED[name]

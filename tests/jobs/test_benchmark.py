@@ -103,11 +103,12 @@ def check(bench, names, file):
     return rows
 
 
+@pytest.mark.slow(every=4)
 def test_a_row_has_its_bare_cost_which_finds_the_same(bench, tmp_path):
     check(bench, [*FEW], tmp_path / "benchmarks.md")
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=30)
 def test_every_row_has_its_bare_cost_which_finds_the_same(bench, tmp_path):
     names = [name for name in scale.ROWS if name not in (*FEW, *COMMANDS)]
     rows = check(bench, names, tmp_path / "benchmarks.md")
@@ -165,7 +166,7 @@ def test_peers_are_compared_on_the_same_rows(spark, capsys):
     assert rows["sklearn-mi"]["compared"] == "scores" and rows["mllib-anova"]["compared"] == "picks"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=30)
 def test_every_peer_is_compared_on_the_same_rows(spark, capsys):
     check_peers(spark, [name for name in peers.ROWS if name not in FEW_PEERS], capsys)
 
@@ -194,7 +195,7 @@ def test_overlap_and_rank_correlation_by_hand():
     assert scale.agreement(scores, Result.ranking, 2) == "1.00" and scale.agreement(-scores, Result.ranking, 2) == "0.00"
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=30)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_commands_are_measured_beside_a_bare_one(bench, name):
     (row,) = scale.run(bench, [name])

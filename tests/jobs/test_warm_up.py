@@ -157,6 +157,7 @@ def test_java_takes_the_options_ahead():
         assert f"intx{name}={value}{{product}}{{commandline}}" in said
 
 
+@pytest.mark.slow
 def test_a_working_folder_gives_nothing_to_workers_nor_its_cache_to_java(tmp_path):
     """A module of the name of one that workers import, a space in the cache's path, and a damaged archive there."""
     cache = tmp_path / "my cache"

@@ -187,6 +187,7 @@ def test_unknown_labels_are_not_negative(spark, data_dir):
     packed.release()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", list(METHODS))
 def test_one_task_and_distributed_agree_bit_for_bit(sets, method):
     data = sets("emotions")

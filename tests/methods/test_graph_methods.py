@@ -45,6 +45,7 @@ def test_spec(rows, name, criterion, small):
     assert result.scans == 2  # packing, and one
 
 
+@pytest.mark.slow(every=4)
 @BOTH
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("k", "s_min", "lam"), [(3, 1.0, 1.0), (2, 0.5, 0.3)])
@@ -94,6 +95,7 @@ def test_gmba_on_all_rows_of_scene(rows):
     agrees(got[varying(data.x)], naive.closed(), 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flags", "planted", "planted-sparse"])
 def test_gmba_convex_reaches_the_minimum(rows, name):
     data = rows(name)
@@ -108,6 +110,7 @@ def test_gmba_convex_reaches_the_minimum(rows, name):
     assert (got >= 0).all()
 
 
+@pytest.mark.slow(every=4)
 @BOTH
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("mode", ["pairwise", "hamming"])
@@ -205,6 +208,7 @@ def test_what_cannot_be_ranked_is_told(frame_of, rows):
     packed.release()
 
 
+@pytest.mark.slow
 def test_sampled_gmba_approaches_the_exact_ranking(rows):
     data = rows("emotions")
     exact, _ = data.scores("gmba")

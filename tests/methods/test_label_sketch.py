@@ -177,6 +177,7 @@ def test_a_wide_sketch_ranks_as_the_labels(here, method):
     assert (scores(here, method, **MORE.get(method, {})).values == whole).all()
 
 
+@pytest.mark.slow
 def test_partitions_do_not_matter(spark):
     """Arrays, one task and a cluster, in one partition or five: the same bits."""
     x, y = table()

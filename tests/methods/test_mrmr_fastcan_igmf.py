@@ -128,6 +128,7 @@ def test_mrmr_rankings(rows, name, choice):
     agrees(run(data.packed, "mrmr", 12, **choice), want)
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("name", ["scene", "yeast", "enron"])
 @pytest.mark.parametrize("choice", [{}, PACKAGE], ids=["default", "package"])
 def test_mrmr_rankings_of_larger_sets(rows, name, choice):
@@ -354,6 +355,7 @@ def test_labels_without_any_variation():
 # ---- IGMF ----
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("name", ["emotions", "flags", "scene", "yeast", "enron", "planted", "planted-sparse"])
 @pytest.mark.parametrize("corrected", [False, True])
 def test_igmf_rankings(rows, name, corrected):
@@ -414,6 +416,7 @@ def spread(frame_of):
         packed.release()
 
 
+@pytest.mark.slow
 @OF_THREE
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_any_partitions_and_one_task_give_the_same_bits(spread, method, parameters, sparse):

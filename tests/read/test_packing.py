@@ -267,6 +267,7 @@ FAULTS = [
 ]
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize(("bad", "features", "labels", "said"), FAULTS, ids=[f[-1][:40] for f in FAULTS])
 def test_an_action_names_the_row(spark, bad, features, labels, said):
     rows = [row(), bad, row("r")]
@@ -279,6 +280,7 @@ def test_an_action_names_the_row(spark, bad, features, labels, said):
     assert str(packed.value) == str(raised.value)
 
 
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("form", ["columns", "dense", "sparse", "arrays"])
 @pytest.mark.parametrize("parts", [1, 7])
 def test_unchecked_rows_pack_to_the_same(spark, form, parts):

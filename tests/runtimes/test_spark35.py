@@ -20,7 +20,7 @@ from answers import answers_of as loaded_answers
 
 from spark_mlfs import METHODS
 
-pytestmark = [pytest.mark.slow, pytest.mark.ci]
+pytestmark = pytest.mark.slow(together="file")
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -194,6 +194,7 @@ def test_cells_spread_over_tasks_give_the_same_bits(planted, monkeypatch):
     assert many.scores.path.gains == one.scores.path.gains and many.ranking.equals(one.ranking)
 
 
+@pytest.mark.slow
 def test_more_joint_codes_than_int64_has_rank_as_in_memory(spark):
     """30 picks of five bins are 5³⁰ codes: only those that occur are numbered, however the rows are divided."""
     rng = np.random.default_rng(1)

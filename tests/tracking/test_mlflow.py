@@ -88,8 +88,7 @@ def test_it_joins_the_run_that_is_active(fitted, store):
         assert mlflow.active_run() is not None
 
 
-@pytest.mark.slow
-@pytest.mark.ci
+@pytest.mark.slow(every=4)
 def test_a_logged_model_loads_in_another_process(spark, fitted, store, tmp_path):
     frame, pipeline = fitted
     frame.write.parquet(str(tmp_path / "in"))
@@ -105,6 +104,7 @@ print(json.dumps([[float(v).hex() for v in row.rawPrediction] for row in rows]))
     assert fresh(program, store) == want
 
 
+@pytest.mark.slow
 def test_a_tagger_needs_no_spark(fitted, store, tmp_path):
     frame, pipeline = fitted
     uri = ours.log_tagger(pipeline, top_n=2).model_uri
