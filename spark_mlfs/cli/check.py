@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     gates = [_gate(text) for text in args.require]
     if None not in how.values():
         raise ParameterError("give --top-n or --threshold, not both")
-    work = Work(args)
+    work = Work.of(args)
     if args.format not in FORMATS:
         check_data(work.path, args.format, work.options)
     elif "labels" not in work.options:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
-from ..errors import ParameterError, renamed, setting
+from ..errors import ParameterError, setting
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Parameter
 from ..pipeline import Request
@@ -125,7 +125,7 @@ def _key(one: Setting) -> Parameter:
     """A setting as a key of [selection]; None where the file and the flags leave it out."""
     p = one.parameter
     doc = f"{p.doc} (mode {either(one.modes)})" if one.modes[0] in RULES else p.doc
-    return replace(p, name=one.key or p.name, default=None, doc=doc)
+    return replace(p, name=one.key or p.name, default=None, doc=doc, former=one.former)
 
 
 _SELECTION = (
@@ -204,16 +204,12 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
         where = f"[data] format in {file}" if file else "--format"
         raise ParameterError(f"which format do the data have? give {where}: {', '.join(READERS)}")
     if config.run.output is None:
-        raise ParameterError(
-            "where should the results go? give " + (f"[run] output in {file}, or --output DIR" if file else "--output DIR")
-        )
+        where = f"[run] output in {file}, or --output DIR" if file else "--output DIR"
+        raise ParameterError(f"where should the results go? give {where}")
     if config.classifier.parameters and not config.classifier.name:
         in_file = below.get("classifier", {}).get("parameters")
-        raise ParameterError(
-            f"{file}: [classifier] parameters need a name, too"
-            if in_file
-            else "--classifier-set needs a --classifier to belong to"
-        )
+        in_flag = "--classifier-set needs a --classifier to belong to"
+        raise ParameterError(f"{file}: [classifier] parameters need a name, too" if in_file else in_flag)
     if config.data.grades() is not None:
         config.data.options["graded"] = True
     config.data.options = {k: reader_option(config.data.format, k, v) for k, v in config.data.options.items()}
@@ -234,17 +230,10 @@ def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) 
 
 def _by_todays_names(layer: dict[str, Any], file: str) -> dict[str, Any]:
     """A file with the names that keys of [selection] have today, in place of those they had before."""
-    selection = layer.get("selection")
-    if not isinstance(selection, dict):
+    keys = layer.get("selection")
+    if not isinstance(keys, dict):
         return layer
-    keys = dict(selection)
-    for key, one in KEYS.items():
-        if one.former in keys:
-            if key in keys:
-                raise ParameterError(f"{file}: [selection] {one.former} is what {key} was called before; give {key} alone")
-            renamed(f"{file}: [selection] {one.former}", key)
-            keys[key] = keys.pop(one.former)
-    return {**layer, "selection": keys}
+    return {**layer, "selection": params.current(_SELECTION, keys, f"{file}: [selection]")}
 
 
 def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:
@@ -264,7 +253,7 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
     """The flags' selection laid over the file's. A rate without a mode means the mode of its name; flags that mean another way of
     selecting than the file's replace its whole section."""
 
-    counted_modes, combined_modes = KEYS["num_top_features"].modes, KEYS["combination"].modes
+    counted_modes = KEYS["num_top_features"].modes
 
     def mode(layer: Mapping[str, Any], default: str | None = None) -> str | None:
         if layer.get("mode") is not None:
@@ -290,11 +279,9 @@ def _selection(below: Mapping[str, Any], above: Mapping[str, Any], file: str | N
         return key if in_file else "--" + key.replace("_", "-")
 
     other = f"{mode_is}{chosen}" if chosen else "a number of features"
-    for rate, modes in RATES.items():
-        if merged.get(rate) is not None and chosen not in modes:
-            raise ParameterError(f"{at}{named(rate)} goes with {mode_is}{' or '.join(modes)}, not {other}")
-    if merged.get("combination") is not None and chosen not in combined_modes:
-        raise ParameterError(f"{at}{named('combination')} goes with {mode_is}{', '.join(combined_modes)}, not {other}")
+    for key, modes in {**RATES, "combination": KEYS["combination"].modes}.items():
+        if merged.get(key) is not None and chosen not in modes:
+            raise ParameterError(f"{at}{named(key)} goes with {mode_is}{either(modes)}, not {other}")
     if chosen is not None and merged.get("percentile") is not None:
         raise ParameterError(f"{at}give {named('percentile')} or {other}, not both")
     if chosen not in (None, *counted_modes) and merged.get("num_top_features") is not None:

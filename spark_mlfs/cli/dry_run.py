@@ -3,13 +3,12 @@ saved model say beforehand."""
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .shared import Stages, count_rows, load_model, print_forecast, session
+from .shared import Work, load_model, print_forecast
 
 if TYPE_CHECKING:
     from ..blocks.profile import Profile
@@ -21,27 +20,27 @@ COUNTED: tuple[str, ...] = ("nonzero", "positive", "unknown", "unlabelled", "lab
 COUNTED += ("feature_unknown_pairs", "unlabelled_stored")
 
 
-def dry_run(args: argparse.Namespace, config: RunConfig) -> int:
+def dry_run(work: Work, config: RunConfig) -> int:
     """Says what the run of a configuration would do, and writes nothing; returns the exit code."""
     from ..blocks.pack import pack
     from ..read import load
     from ..schema import FEATURES, ID, LABELS, WEIGHT
 
-    stages, data = Stages(args.verbose, args.quiet), config.data
-    with session(stages, args.debug) as spark:
+    stages = work.stages
+    with work.session() as spark:
         config.constraints.complete(lambda path: load_model(path)[0].selectedFeatureNames)
         with stages.stage("read"):
-            frame = load(spark, data.path, data.format or "", **data.options)
-            rows = count_rows(spark, data.path, data.format or "", data.options, frame)
+            frame = load(spark, work.path, work.format, **work.options)
+            rows = work.count_rows(spark, frame)
         with stages.stage("sample"):
             weight = WEIGHT if WEIGHT in frame.columns else None
-            packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=data.grades())
+            packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
             try:
                 kept = config.request().for_features(packed.feature_names).count
                 found = forecast(packed.profile, rows, config, kept, packed.label_names)
             finally:
                 packed.release()
-    return print_forecast(args, _lines(found, config), found)
+    return print_forecast(work.args, _lines(found, config), found)
 
 
 def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, labels: list[str]) -> dict[str, Any]:

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
 
     how = _checked(args)
     identity, args.id = args.id, None  # a column of the corpus, not an option of the reader
-    work = Work(args, replaces=args.append)
+    work = Work.of(args, replaces=args.append)
     work.check("saved pipeline", "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote")
     stages, table = work.stages, work.table
     written: dict[str, Any] = {}

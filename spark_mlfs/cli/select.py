@@ -19,12 +19,11 @@ from .shared import (
     OK,
     Flags,
     Stages,
+    Work,
     budget_arguments,
-    check_data,
     data_arguments,
     data_flags,
     former_flag,
-    inputs,
     load_model,
     method_arguments,
     method_flags,
@@ -32,7 +31,6 @@ from .shared import (
     output_table,
     pairs,
     print_result,
-    session,
     set_values,
 )
 
@@ -155,6 +153,7 @@ def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
     from ..output.folder import Output
     from ..pipeline import check_rows, ranking_frame
+    from ..read import check_options
     from ..report.tables import feature_rows
     from .dry_run import dry_run
 
@@ -171,17 +170,16 @@ def run(args: argparse.Namespace) -> int:
                 "(spark-mlfs transform)"
             )
         config.classifier.checked()
-    output = Output(config.run.output or "", config.run.overwrite)
-    output.check(inputs(config.data.path, config.data.format))
-    check_data(config.data.path, config.data.format or "", config.data.options)
-    table = output_table(config.run.output_table, config.run.table_format, config.run.overwrite)
+    data, settings = config.data, config.run
+    output = Output(settings.output or "", settings.overwrite)
+    table = output_table(settings.output_table, settings.table_format, settings.overwrite)
+    work = Work(args, data.path, data.format or "", data.options, output, table)
+    check_options(data.path, work.format, data.options)
+    work.check()
     if args.dry_run:
-        return dry_run(args, config)
-    stages = Stages(args.verbose, args.quiet)
-    with session(stages, args.debug, ("ml.selectors", "output.manifest", "report.page")) as spark:
-        output.check(spark=spark)
-        if table is not None:
-            table.check(spark, inputs(config.data.path, None) if config.data.format == "table" else ())
+        return dry_run(work, config)
+    stages = work.stages
+    with work.session(("ml.selectors", "output.manifest", "report.page")) as spark:
         config.constraints.complete(lambda path: load_model(path)[0].selectedFeatureNames)
         ranked = _rank(spark, config, stages)
         evidence = ranked.result.evidence

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
     from ..ml.selectors import MultiLabelSelectorModel
+    from ..output.folder import Output
     from ..output.table import OutputTable
 
 OK, FAILED, USER_ERROR, NOT_MET, INTERRUPTED = 0, 1, 2, 3, 130
@@ -267,42 +268,53 @@ def print_forecast(args: argparse.Namespace, lines: Mapping[str, str | None], fo
 
 
 class Work:
-    """A command that applies something saved to data: what it reads, where it writes, its stages and its session.
+    """A command at work on data: what it reads, where it writes, its stages and its session.
 
     `options` are those of the reader, in their types; `output` and `table` None where nothing is written there.
     """
 
-    def __init__(self, args: argparse.Namespace, replaces: bool = False) -> None:
+    def __init__(
+        self,
+        args: argparse.Namespace,
+        path: Any,
+        format: str,
+        options: dict[str, Any],
+        output: Output | None,
+        table: OutputTable | None,
+    ) -> None:
+        self.args, self.path, self.format, self.options = args, path, format, options
+        self.output, self.table = output, table
+        self.stages = Stages(args.verbose, args.quiet)
+
+    @staticmethod
+    def of(args: argparse.Namespace, replaces: bool = False) -> Work:
+        """What the flags say; an output is replaced with --overwrite, or where the command `replaces` it anyway."""
         from ..output.folder import Output
         from ..read.toml import reader_option
 
-        data = data_flags(args)
-        self.args, self.format = args, args.format
-        self.path: Any = data.get("path")
-        self.options = {k: reader_option(self.format, k, v) for k, v in data.get("options", {}).items()}
-        self.output = Output(args.output, replaces or args.overwrite) if args.output else None
-        table = getattr(args, "output_table", None), getattr(args, "table_format", None)
-        self.table = output_table(*table, replaces or args.overwrite)
-        self.stages = Stages(args.verbose, args.quiet)
+        data, replaces = data_flags(args), replaces or args.overwrite
+        options = {k: reader_option(args.format, k, v) for k, v in data.get("options", {}).items()}
+        output = Output(args.output, replaces) if args.output else None
+        table = output_table(getattr(args, "output_table", None), getattr(args, "table_format", None), replaces)
+        return Work(args, data.get("path"), args.format, options, output, table)
 
-    def check(self, saved: str, remedy: str) -> None:
+    def check(self, saved: str = "", remedy: str = "") -> None:
         """`ParameterError` or `DataError` for paths that are not there, or that are written and read, before a session starts;
-        `saved` is what --model names."""
-        paths = inputs(self.path, self.format)
+        `saved` is what --model names, where the command applies something."""
+        paths, models = inputs(self.path, self.format), [self.args.model] if saved else []
         if self.output is not None:
-            self.output.check([*paths, self.args.model])
+            self.output.check([*paths, *models])
         check_there(paths)
-        check_there([self.args.model], saved, remedy)
+        check_there(models, saved, remedy)
 
     @contextmanager
-    def session(self, resumes: bool = False) -> Iterator[SparkSession]:
+    def session(self, ahead: Sequence[str] = (), resumes: bool = False) -> Iterator[SparkSession]:
         """The session, where the outputs are none of an earlier run; what was cut short may be there where a run `resumes`."""
-        with session(self.stages, self.args.debug) as spark:
-            if self.output is not None:
-                if resumes:
-                    self.output.check_complete(spark)
-                else:
-                    self.output.check(spark=spark)
+        with session(self.stages, self.args.debug, ahead) as spark:
+            if self.output is not None and resumes:
+                self.output.check_complete(spark)
+            elif self.output is not None:
+                self.output.check(spark=spark)
             if self.table is not None:
                 self.table.check(spark, inputs(self.path, None) if self.format == "table" else ())
             yield spark
@@ -321,24 +333,19 @@ class Work:
         }
 
     def count_rows(self, spark: SparkSession, frame: DataFrame) -> int:
-        """The rows of the data, of which `frame` was read."""
-        return count_rows(spark, self.path, self.format, self.options, frame)
+        """The rows of the data, of which `frame` was read; of a table without looking at their values."""
+        from ..read.errors import reading
+        from ..read.tables import FORMATS, open_table
+
+        kind = self.options.get("source", "table") if self.format == "text" else self.format
+        whole = open_table(spark, self.path or "", kind, self.options.get("reader_options")) if kind in FORMATS else frame
+        with reading():
+            return whole.count()
 
     def note(self, text: str) -> None:
         """Print a note on standard error."""
         if not self.args.quiet:
             print(f"spark-mlfs: note: {text}", file=sys.stderr, flush=True)
-
-
-def count_rows(spark: SparkSession, path: Any, format: str, options: Mapping[str, Any], frame: DataFrame) -> int:
-    """The rows of the data; of a table without looking at their values."""
-    from ..read.errors import reading
-    from ..read.tables import FORMATS, open_table
-
-    kind = options.get("source", "table") if format == "text" else format
-    whole = open_table(spark, path or "", kind, options.get("reader_options")) if kind in FORMATS else frame
-    with reading():
-        return whole.count()
 
 
 def some_of(names: Sequence[str]) -> str:

@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         require("transform", output=args.output)
     form = _form(args)
     _check_format(args.format)
-    work = Work(args)
+    work = Work.of(args)
     work.check("saved selection", "give the folder that spark-mlfs select wrote")
     stages, output, table = work.stages, work.output, work.table
     with work.session() as spark:

@@ -217,7 +217,7 @@ def test_a_number_replaces_a_rule(file):
         ({"fdr": "1.5"}, "--fdr must be a number from above 0 to 1, not '1.5'"),
         ({"stability_threshold": 0.5}, "--stability-threshold must be a number from above 0.5 to 1"),
         ({"mode": "fwe", "fdr": 0.1}, "--fdr goes with --selection-mode fdr or knockoffs, not --selection-mode fwe"),
-        ({"mode": "knockoffs", "combination": "cauchy"}, "--combination goes with --selection-mode fpr, fdr, fwe, not"),
+        ({"mode": "knockoffs", "combination": "cauchy"}, "--combination goes with --selection-mode fpr, fdr or fwe, not"),
         ({"mode": "fdr", "percentile": 0.1}, "--percentile or --selection-mode fdr, not both"),
         ({"mode": "fdr", "num_top_features": 5}, "--selection-mode fdr says itself how many"),
         ({"mode": "knockoffs"}, "knockoffs need a method that finishes on the Gram matrix, not scls"),

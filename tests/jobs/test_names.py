@@ -142,7 +142,7 @@ def test_former_keys_of_a_file(tmp_path):
         config = configure(str(path), {})
         assert config.request().parameters["label_coding"] == "lp"
     assert config.selection.num_top_features == 7
-    assert f"{path}: [selection] num_features is called num_top_features now: write it so" in [str(n.message) for n in notices]
+    assert f"{path}: [selection]: num_features is called num_top_features now: write it so" in [str(n.message) for n in notices]
     path.write_text(FILE + 'num_top_features = 3\n[run]\noutput = "x"\n')
     with pytest.raises(ParameterError, match="num_features is what num_top_features was called before"):
         configure(str(path), {})
