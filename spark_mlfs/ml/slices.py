@@ -31,7 +31,7 @@ def sliced(dataset: DataFrame, column: str, output: str, places: np.ndarray, wid
     size = F.when(sparse, parts["size"]).otherwise(F.size(values))
     problem = f"a vector in {column!r} has not the {width} entries the selection was fitted on"
     wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}")).cast(VectorUDT())
-    if len(places) and _has_slicer():
+    if len(places) and jvm_within_reach():
         from pyspark.ml.feature import VectorSlicer
 
         # the slicer stumbles over a null: in its place a vector without entries
@@ -62,11 +62,6 @@ def filled_array(column: Column, fill: np.ndarray) -> Column:
     """Return arrays of doubles with `fill` in place of NaN and null."""
     of = _doubles(fill)
     return F.transform(column, lambda v, at: F.coalesce(F.nanvl(v, F.element_at(of, at + 1)), F.element_at(of, at + 1)))
-
-
-def _has_slicer() -> bool:
-    """Whether there is a VectorSlicer."""
-    return jvm_within_reach()
 
 
 def _sparse(stored: Column, values: Column, places: np.ndarray, width: int) -> Column:

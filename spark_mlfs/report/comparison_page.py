@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -14,7 +13,6 @@ from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..evaluate.plan import OF_METHODS
 from ..evaluate.trials import ALL_FEATURES
-from ..lazy import cached_property
 from ..markup import number, render, seconds, some
 from .comparison_figures import COLOURS, LIGHT, critical_differences, diagram, heat, lines, mark, scatter
 from .figures import Plot
@@ -72,42 +70,17 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
     )
 
 
-@dataclass(frozen=True)
 class Shown:
-    """What the page's sections show of an outcome."""
+    """What the page's sections show of an outcome: its classifiers, the first of which is that of the figures, the methods that
+    have results, their `places`, which give each its colour and sign, and the main metric with its definition."""
 
-    outcome: Outcome
-    plan: Comparison
-
-    @cached_property
-    def judges(self) -> list[str]:
-        """Return the classifiers; the first is that of the figures."""
-        return [j.title for j in self.plan.design().judges]
-
-    @property
-    def judge(self) -> str:
-        """Return the first classifier."""
-        return self.judges[0]
-
-    @cached_property
-    def methods(self) -> list[str]:
-        """Return the methods that have results."""
-        return [m for m in self.outcome.methods if m in set(self.outcome.cells["method"])]
-
-    @cached_property
-    def places(self) -> dict[str, int]:
-        """Return what gives each method its colour and sign."""
-        return {m: i for i, m in enumerate(self.methods)}
-
-    @property
-    def kind(self) -> str:
-        """Return the main metric's definition."""
-        return tables.main_metric(self.plan)[0]
-
-    @property
-    def metric(self) -> str:
-        """Return the main metric."""
-        return tables.main_metric(self.plan)[1]
+    def __init__(self, outcome: Outcome, plan: Comparison) -> None:
+        self.outcome, self.plan = outcome, plan
+        self.judges = [judge.title for judge in plan.design().judges]
+        self.judge = self.judges[0]
+        self.methods = [m for m in outcome.methods if m in set(outcome.cells["method"])]
+        self.places = {m: i for i, m in enumerate(self.methods)}
+        self.kind, self.metric = tables.main_metric(plan)
 
     def summary(self, judge: str, kind: str | None = None, metric: str | None = None) -> tables.Summary:
         """Return means and spreads by a classifier, of the main metric unless another is asked for."""

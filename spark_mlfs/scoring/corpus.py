@@ -123,12 +123,12 @@ def source(
             )
         whole = open_table(spark, path, format, reader_options)
         if format not in ("delta", "table"):
-            schema = whole.schema
+            schema, asked = whole.schema, {k: str(v) for k, v in (reader_options or {}).items()}
 
             def of_files(names: Sequence[str]) -> DataFrame:
                 if format == "csv":
-                    return csv_rows(spark, list(names), schema, _csv(format, reader_options))
-                return spark.read.format(format).schema(schema).options(**_csv(format, reader_options)).load(list(names))
+                    return csv_rows(spark, list(names), schema, {"header": "true", **asked})
+                return spark.read.format(format).schema(schema).options(**asked).load(list(names))
 
             return Source(sorted(unquote(name) for name in whole.inputFiles()), of_files, whole)
     else:
@@ -146,10 +146,6 @@ def source(
     row = F.pmod(F.xxhash64(*_all(whole)), F.lit(count))
     names = [f"{path} hash part {i} of {count}" for i in range(count)]
     return Source(names, lambda some: whole.where(row.isin([names.index(name) for name in some])), whole, count)
-
-
-def _csv(format: str, options: dict[str, str] | None) -> dict[str, str]:
-    return ({"header": "true"} if format == "csv" else {}) | {k: str(v) for k, v in (options or {}).items()}
 
 
 def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:

@@ -33,7 +33,7 @@ def frame(spark):
 @pytest.fixture(params=["slicer", "expressions"], autouse=True)
 def way(request, monkeypatch):
     """By VectorSlicer, or as where a session has none."""
-    monkeypatch.setattr(slices, "_has_slicer", lambda: request.param == "slicer")
+    monkeypatch.setattr(slices, "jvm_within_reach", lambda: request.param == "slicer")
 
 
 def taken(frame, places, width=D):
