@@ -191,7 +191,7 @@ class Engine:
         if statistic.key() in self._results or not statistic.shardable(self.profile):
             return True
         size = statistic.state_bytes(self.profile)
-        if self.in_one_process:
+        if self.in_one_process and statistic.read_again:
             return self.bytes_in_one_process([statistic], []) + COUNT_COPIES * size + beside <= self.budgets.worker
         return size <= min(statistic.gathered_bytes, self.budgets.worker // 8, self.budgets.driver // 4)
 

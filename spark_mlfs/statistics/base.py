@@ -203,7 +203,8 @@ class PerFeatureStatistic(Statistic):
     """
 
     asked_once: bool = False  # whether what is counted serves one request: neither groups nor results are kept
-    gathered_bytes: ClassVar[int] = 32 << 20  # of a state that many tasks hand to the driver, at most
+    gathered_bytes: ClassVar[int] = 32 << 20  # of a state that is brought together, at most
+    read_again: ClassVar[bool] = False  # whether further numbers are made of it: a process that may hold it whole keeps it
     multiple: int = 1  # where features may be cut
 
     def shardable(self, profile: Profile) -> bool:

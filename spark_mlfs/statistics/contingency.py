@@ -205,6 +205,7 @@ class TwoWay(PerFeatureStatistic):
     coding: Coding
     target: Target
     weighted = True
+    read_again = True
 
     def __post_init__(self) -> None:
         self.asked_once = self.target.asked_once

@@ -140,7 +140,7 @@ class GroupMoments(PerFeatureStatistic):
     layout = "rows"
     weighted = True
     graded = True
-    gathered_bytes = 1 << 20  # block by block much is added up of a state of many cells
+    gathered_bytes = 1 << 20  # many cells are added up block by block, and range by range they stay near the processor
 
     def __post_init__(self) -> None:
         self.quantised = self.divisible = not self.stored
