@@ -11,7 +11,6 @@ import posixpath
 import re
 import shutil
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -145,16 +144,6 @@ class DataNotice(UserWarning):
     """Something about the data that was read all the same and should be known, in one line."""
 
 
-class RenamedNotice(FutureWarning):
-    """Something was asked for by a name that it had before, which is taken all the same."""
-
-
-def renamed(old: str, new: str) -> None:
-    """Warns that `old` is called `new` now, once a process."""
-    warnings.warn_explicit(RenamedNotice(f"{old} is called {new} now: write it so"), None, "spark-mlfs", 0, registry=_told)
-
-
-_told: dict[Any, Any] = {}
 _RAISED = re.compile(r"spark_mlfs\.errors\.(DataError|ParameterError|BudgetError|PlatformError|WorkerBudgetError): (.*)")
 
 

@@ -11,14 +11,14 @@ import itertools
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from .errors import ParameterError, camel, renamed, shown
+from .errors import ParameterError, camel, shown
 
 
 def from_json(text: str | bytes) -> Any:
@@ -262,11 +262,6 @@ def camel_words(text: str) -> str:
     return re.sub(r"\b[a-z0-9]+(?:_[a-z0-9]+)+\b", lambda found: camel(found[0]), text)
 
 
-def former_names(parameters: Iterable[Parameter], spelled: Callable[[str], str] = camel) -> dict[str, Parameter]:
-    """The parameters that had another name before, by that name."""
-    return {spelled(p.former): p for p in parameters if p.former is not None}
-
-
 @dataclass(frozen=True)
 class Parameter:
     """One parameter of a method: its snake_case name, default, constraint and a line of documentation."""
@@ -275,7 +270,6 @@ class Parameter:
     default: Any
     constraint: Choice | Integer | Number | Flag | Text | Numbers | Features | Groups | Costs | Optional
     doc: str
-    former: str | None = None  # the name it had before, which is still taken
 
     @property
     def camel(self) -> str:
@@ -300,7 +294,7 @@ def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str)
     known = {p.name: p for p in parameters}
     by_camel = {p.camel: p.name for p in known.values()}
     values = {name: p.default for name, p in known.items()}
-    for name, value in current(known.values(), given, owner).items():
+    for name, value in given.items():
         snake = name if name in known else by_camel.get(name)
         if snake is None:
             near = get_close_matches(name, [*known, *by_camel], n=1)
@@ -308,20 +302,6 @@ def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str)
             raise ParameterError(f"{owner} has no parameter {name!r}; {hint}it takes: {', '.join(known) or 'none'}")
         values[snake] = known[snake].accept(value)
     return values
-
-
-def current(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:
-    """`given` with today's names in place of former ones, of which a notice tells; `ParameterError` where both are given."""
-    before = {**former_names(parameters), **former_names(parameters, str)}
-    out: dict[str, Any] = {}
-    for name, value in given.items():
-        now = before[name].name if name in before else name
-        if now != name:
-            if now in given or before[name].camel in given:
-                raise ParameterError(f"{owner}: {name} is what {now} was called before; give {now} alone")
-            renamed(f"{owner}: {name}", now)
-        out[now] = value
-    return out
 
 
 def grid_cells(grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

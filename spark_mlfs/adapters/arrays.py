@@ -134,7 +134,7 @@ def rank(
 
 def _not_ours(given: Mapping[str, Any], method: str) -> None:
     """`ParameterError` for a keyword that is no parameter of the method and near one of `rank`'s own."""
-    own = {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel, p.former)}
+    own = {name for p in type(METHODS.create(method)).parameters for name in (p.name, p.camel)}
     for name in given.keys() - own:
         near = get_close_matches(name, [COUNT, *inspect.signature(rank).parameters], n=1)
         if near:

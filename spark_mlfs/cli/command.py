@@ -35,7 +35,6 @@ from ..errors import (
     DataError,
     DataNotice,
     ParameterError,
-    RenamedNotice,
     SparkMlfsError,
     Spelling,
     from_worker,
@@ -267,7 +266,7 @@ def _notices_in_one_line(quiet: bool) -> Iterator[None]:
     usual = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *more: Any, **named: Any) -> None:
-        if issubclass(category, DataNotice | RenamedNotice):
+        if issubclass(category, DataNotice):
             if quiet:
                 return
             from tqdm import tqdm

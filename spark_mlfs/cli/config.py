@@ -125,7 +125,7 @@ def _key(one: Setting) -> Parameter:
     """A setting as a key of [selection]; None where the file and the flags leave it out."""
     p = one.parameter
     doc = f"{p.doc} (mode {either(one.modes)})" if one.modes[0] in RULES else p.doc
-    return replace(p, name=one.key or p.name, default=None, doc=doc, former=one.former)
+    return replace(p, name=one.key or p.name, default=None, doc=doc)
 
 
 _SELECTION = (
@@ -183,10 +183,9 @@ class RunConfig(Section):
         base = self.request()
         if not self.method.grid:
             return [base]
-        grid = params.current(METHODS.create(base.method).parameters, self.method.grid, f"method {base.method!r}")
         extras = (CrossValidation(self.method.folds),) if self.method.folds else ()
         asked: dict[str, Any] = {"screen": base.screen, "extras": extras, "constraints": base.constraints, "cut": base.cut}
-        return [Request.of(base.method, {**base.parameters, **cell}, **asked) for cell in params.grid_cells(grid)]
+        return [Request.of(base.method, {**base.parameters, **cell}, **asked) for cell in params.grid_cells(self.method.grid)]
 
 
 def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunConfig:
@@ -195,7 +194,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
     `flags` has the sections of the file and holds only the keys that are set. Raises `ParameterError` naming the file and key, or
     the flag.
     """
-    below = _validated(_by_todays_names(read_toml(file), file), file) if file else {}
+    below = _validated(read_toml(file), file) if file else {}
     above = _validated(flags, None)
     merged = {section: laid_over(section, below.get(section, {}), above.get(section, {})) for section in RunConfig.fields}
     merged["selection"] = _selection(below.get("selection", {}), above.get("selection", {}), file)
@@ -226,14 +225,6 @@ def laid_over(section: str, below: Mapping[str, Any], above: Mapping[str, Any]) 
         if inner in below and inner in above:
             merged[inner] = {**below[inner], **above[inner]}
     return merged
-
-
-def _by_todays_names(layer: dict[str, Any], file: str) -> dict[str, Any]:
-    """A file with the names that keys of [selection] have today, in place of those they had before."""
-    keys = layer.get("selection")
-    if not isinstance(keys, dict):
-        return layer
-    return {**layer, "selection": params.current(_SELECTION, keys, f"{file}: [selection]")}
 
 
 def _validated(layer: Mapping[str, Any], file: str | None) -> dict[str, Any]:

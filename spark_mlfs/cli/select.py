@@ -23,7 +23,6 @@ from .shared import (
     budget_arguments,
     data_arguments,
     data_flags,
-    former_flag,
     load_model,
     method_arguments,
     method_flags,
@@ -80,12 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.one("--seed", None, "seed of a method that draws at random (default 0)")
     flags = Flags(parser, "selection")
     flags.one("--selection-mode", "RULE", f"keep the features worth keeping instead of a number: {rules_help()}")
-    former_flag(flags, "--selection", "--selection-mode")
     for key, setting in KEYS.items():
-        flag = "--" + key.replace("_", "-")
-        flags.one(flag, setting.metavar, flag_help(setting))
-        if setting.former is not None:
-            former_flag(flags, "--" + setting.former.replace("_", "-"), flag)
+        flags.one("--" + key.replace("_", "-"), setting.metavar, flag_help(setting))
     flags.one("--order", "ORDER", "order of the kept features: rank (default), or index as in the data")
     _constraint_arguments(parser)
     flags = Flags(parser, "classifier")

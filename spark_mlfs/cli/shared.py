@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, ParameterError, renamed
+from ..errors import DataError, ParameterError
 from ..methods import DEFAULT_METHOD
 from ..params import Integer, Number
 
@@ -138,20 +138,6 @@ def _dated(output: str) -> str | None:
     from ..read.toml import dated  # not before it is asked for: it needs pyspark
 
     return dated(output) or None
-
-
-class _FormerFlag(argparse.Action):
-    """Takes the value of the flag that is called `const` now, and says so."""
-
-    def __call__(self, parser: Any, namespace: argparse.Namespace, values: Any, option: str | None = None) -> None:
-        renamed(str(option), self.const)
-        setattr(namespace, self.dest, values)
-
-
-def former_flag(flags: Flags, before: str, now: str, **more: Any) -> None:
-    """The name that a flag with a value had before; no help and no completion shows it."""
-    dest = now.removeprefix("--").replace("-", "_")
-    flags.one(before, None, argparse.SUPPRESS, action=_FormerFlag, const=now, dest=dest, default=argparse.SUPPRESS, **more)
 
 
 def data_flags(args: argparse.Namespace) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from .shared import (
     Flags,
     Work,
     data_arguments,
-    former_flag,
     load_model,
     output_arguments,
     print_forecast,
@@ -50,7 +49,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data_arguments(parser)
     flags = Flags(parser, "features")
     flags.one("--num-top-features", "K", "keep the K best instead of as many as the model was told", type=COUNT)
-    former_flag(flags, "--num-features", "--num-top-features", type=COUNT)
     flags.one("--order", None, "order: as ranked, or as in the data (default: the model's)", choices=("rank", "index"))
     flags = output_arguments(parser, "the data set", "rows, columns, sizes")
     flags.one("--output-format", None, "format of the data set (default parquet)", default="parquet", choices=OUTPUT_FORMATS)

@@ -17,6 +17,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
+
 from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..classify import CLASSIFIERS
@@ -32,7 +35,6 @@ from ..select import Screen, constraints
 from ..statistics.base import Budgets
 from .metrics import KINDS
 from .split import Protocol
-from .summary import published
 from .trials import ALL_FEATURES, Candidate, Choosing, Design, Judge, size_of
 
 OF_METHODS = ("include", "exclude")  # of a selection's constraints, what a compared method may have
@@ -212,10 +214,26 @@ class Comparison(Section):
         return Design(sizes, tuple(judges), tuple(self.protocol.metrics), choosing, self.protocol.seed)
 
 
+def published(path: str | None) -> pd.DataFrame | None:
+    """A paper's own numbers: columns data, method, metrics, metric, value, spread (may be empty)."""
+    if path is None:
+        return None
+    try:
+        table = pd.read_csv(Path(path), comment="#")
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"published = {path!r} cannot be read as CSV: {error}") from None
+    missing = {"data", "method", "metrics", "metric", "value"} - set(table.columns)
+    if missing:
+        raise ParameterError(f"{path}: column {sorted(missing)[0]!r} is missing; it needs data, method, metrics, metric, value")
+    if "spread" not in table:
+        table["spread"] = np.nan
+    return table
+
+
 def requests_of(entry: MethodEntry, seed: int) -> list[Request]:
     """A request for every cell of a method's grid, the last parameter running fastest."""
     parameters = METHODS.create(entry.name).parameters
-    values, grid = params.seeded(parameters, entry.parameters, seed), params.current(parameters, entry.grid, entry.name)
+    values, grid = params.seeded(parameters, entry.parameters, seed), entry.grid
     held_to = constraints.Constraints.of({"include": entry.include or None, "exclude": entry.exclude or None})
     return [
         Request.of(entry.name, {**values, **cell}, screen=entry.screen, constraints=held_to) for cell in params.grid_cells(grid)

@@ -7,13 +7,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ..errors import ParameterError
 from .metrics import LARGER_IS_BETTER, TITLES
 from .significance import Friedman, bonferroni_dunn_quantile, cliques, critical_difference, friedman, wilcoxon_holm
 from .significance import ranks as ranks_of
@@ -190,22 +188,6 @@ def _numbers(index: pd.Index) -> pd.Index:
 
 def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def published(path: str | None) -> pd.DataFrame | None:
-    """A paper's own numbers: columns data, method, metrics, metric, value, spread (may be empty)."""
-    if path is None:
-        return None
-    try:
-        table = pd.read_csv(Path(path), comment="#")
-    except (OSError, ValueError) as error:
-        raise ParameterError(f"published = {path!r} cannot be read as CSV: {error}") from None
-    missing = {"data", "method", "metrics", "metric", "value"} - set(table.columns)
-    if missing:
-        raise ParameterError(f"{path}: column {sorted(missing)[0]!r} is missing; it needs data, method, metrics, metric, value")
-    if "spread" not in table:
-        table["spread"] = np.nan
-    return table
 
 
 def metric_title(metric: str, kind: str = "standard") -> str:

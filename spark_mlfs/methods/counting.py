@@ -35,7 +35,6 @@ LABELS = Parameter(
     "br",
     Choice(("br", "lp")),
     "binary relevance (sum over labels) or label powerset (the labelset as one class)",
-    "labels",
 )
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
 

@@ -109,9 +109,7 @@ class Fisher(Method):
     cost = "one scan"
     statistics = (GroupMoments, LabelsetCounts, KnownRows)
     parameters = (
-        Parameter(
-            "label_coding", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets", "labels"
-        ),
+        Parameter("label_coding", "br", Choice(("br", "overlap", "lp")), "mean over labels, overlapping labels, or labelsets"),
         LABEL_WEIGHTS,
     )
 

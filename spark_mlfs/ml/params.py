@@ -10,8 +10,8 @@ from pyspark.ml.param import Param, Params
 
 from ..adapters.described import annotation
 from ..blocks.labels import FORMS
-from ..errors import ParameterError, renamed
-from ..params import Choice, Integer, Parameter, camel_words, former_names
+from ..errors import ParameterError
+from ..params import Choice, Integer, Parameter, camel_words
 from ..statistics.base import Budgets
 
 if TYPE_CHECKING:
@@ -33,8 +33,6 @@ def declare(owner: type, parameters: Sequence[Parameter]) -> None:
         setattr(owner, p.camel, Param(Params._dummy(), p.camel, doc, typeConverter=p.accept))
         _declare_method(owner, f"get{head}", _getter(p.camel), {"return": kind}, f"Value of `{p.camel}`: {doc}.")
         _declare_method(owner, f"set{head}", _setter(p.camel), {"value": kind, "return": "Self"}, f"Sets `{p.camel}`: {doc}.")
-    for name, p in former_names(parameters).items():
-        _declare_former(owner, name, p.camel)
 
 
 def _getter(name: str) -> Any:
@@ -58,23 +56,6 @@ def _declare_method(owner: type, name: str, method: Any, annotations: dict[str, 
         setattr(owner, name, method)
 
 
-def _declare_former(owner: type, name: str, now: str) -> None:
-    """The name that a Param had before, and its getter and setter: what was written or saved with them works."""
-
-    def param(self: Any) -> Any:
-        renamed(f"{type(self).__name__}: {name}", now)
-        return getattr(self, now)
-
-    def get(self: Any) -> Any:
-        return self.getOrDefault(param(self))
-
-    def set(self: Any, value: Any) -> Any:
-        return self._set(**{param(self).name: value})
-
-    for attribute, value in ((name, property(param)), (f"get{_headed(name)}", get), (f"set{_headed(name)}", set)):
-        setattr(owner, attribute, value)
-
-
 def _headed(name: str) -> str:
     return name[0].upper() + name[1:]
 
@@ -92,17 +73,11 @@ def keyword_only(method: Function) -> Function:
 
 
 def known_params(stage: Any, values: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
-    """Return the values of params by today's names; `ParameterError` for one that the stage does not have."""
-    former = {} if getattr(stage, "entry", None) is None else former_names(stage.entry.parameters)
-    out = {}
-    for name, value in values.items():
-        if name in former:
-            renamed(f"{type(stage).__name__}: {name}", former[name].camel)
-            name = former[name].camel
+    """Return the values of params; `ParameterError` for one that the stage does not have."""
+    for name in values:
         if name not in known:
             raise ParameterError(f"{type(stage).__name__} has no param {name!r}; it takes: {', '.join(sorted(known))}")
-        out[name] = value
-    return out
+    return dict(values)
 
 
 class Checked(Params):

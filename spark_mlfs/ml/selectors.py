@@ -381,7 +381,6 @@ class MultiLabelSelector(SelectorEstimator):
         further = {k: v for k, v in values.items() if not self.hasParam(k)}
         if further or "methodParams" in own:
             registered = METHODS.create(self.getMethod())
-            further = spec.current(registered.parameters, further, f"method {registered.name!r}")
             merged = {**self.getMethodParams(), **own.pop("methodParams", {}), **further}
             spec.check(registered.parameters, merged, f"method {registered.name!r}")
             self._set(methodParams=merged)

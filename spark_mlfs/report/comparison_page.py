@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER
-from ..evaluate.plan import OF_METHODS
+from ..evaluate.plan import OF_METHODS, published
 from ..evaluate.trials import ALL_FEATURES
 from ..markup import number, render, seconds, some
 from .comparison_figures import COLOURS, LIGHT, critical_differences, diagram, heat, lines, mark, scatter
@@ -186,7 +186,7 @@ class Shown:
 
     def published(self) -> Iterator[dict[str, Any]]:
         """Yield by metric the paper's numbers and ours."""
-        paper, nan = tables.published(self.plan.published), float("nan")
+        paper, nan = published(self.plan.published), float("nan")
         if paper is None:
             return
         for (kind, metric), rows in paper.groupby(["metrics", "metric"], sort=False):

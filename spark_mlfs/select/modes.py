@@ -33,14 +33,12 @@ class Mode:
 @dataclass(frozen=True)
 class Setting:
     """Something modes go by: `parameter` as the estimators have it; `key` in [selection] and, with dashes, as a flag, None where
-    the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an estimator; `former`, its key before,
-    which is still taken."""
+    the run sets it (the seed); `metavar` of the flag; `besides`, what else it means to an estimator."""
 
     parameter: Parameter
     key: str | None
     metavar: str = "P"
     besides: str = ""
-    former: str | None = None
 
     @property
     def name(self) -> str:
@@ -91,7 +89,7 @@ SETTINGS = {
     for setting in (
         Setting(
             Parameter("num_top_features", 50, Integer(1), "features to keep"),
-            "num_top_features", "K", "; K of stability; most picks of a greedy method; at most all", "num_features",
+            "num_top_features", "K", "; K of stability; most picks of a greedy method; at most all",
         ),
         Setting(Parameter("percentile", 0.1, _RATE, "share of the features to keep"), "percentile"),
         Setting(Parameter("fpr", 0.05, _RATE, "largest p-value of a kept feature"), "fpr"),

@@ -24,19 +24,11 @@ from ..errors import spelled_by
 from ..extract.base import Extractor
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_values, filled
-from ..params import former_names
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    pass
 
 Learner = TypeVar("Learner", Extractor, Classifier)
-
-
-def _current(cls: type[ArrayEstimator], given: dict[str, Any]) -> dict[str, Any]:
-    """Today's names in place of former ones."""
-    if cls.entry is None:
-        return given
-    return spec.current(cls.entry.parameters, given, cls.__name__)
 
 
 class ArrayEstimator(EntryEstimator, BaseEstimator):
@@ -49,22 +41,13 @@ class ArrayEstimator(EntryEstimator, BaseEstimator):
     fill_: np.ndarray | None = None
 
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> None:
-        given = values if known.keys() >= values.keys() else _current(type(self), values)
-        for name in given:
+        for name in values:
             if name not in known:
                 near = get_close_matches(name, known, n=1)
                 hint = f"; did you mean {near[0]!r}?" if near else ""
                 raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument {name!r}{hint}")
         for name, default in known.items():
-            setattr(self, name, given.get(name, default))
-
-    def set_params(self, **params: Any) -> Self:
-        super().set_params(**_current(type(self), params))
-        return self
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        before = {} if self.entry is None else former_names(self.entry.parameters, str)  # of what was pickled
-        super().__setstate__({before[name].name if name in before else name: value for name, value in state.items()})
+            setattr(self, name, values.get(name, default))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

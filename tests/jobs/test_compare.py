@@ -20,7 +20,7 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import compare
 from spark_mlfs.evaluate import summary as tables
-from spark_mlfs.evaluate.plan import comparison, read_comparison
+from spark_mlfs.evaluate.plan import comparison, published, read_comparison
 from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
 from spark_mlfs.output.journal import Journal
 from spark_mlfs.report import comparison_files, comparison_page
@@ -466,15 +466,15 @@ def test_the_examples_are_valid():
     for file in plans:
         plan = read_comparison(str(file))
         if plan.published:
-            assert len(tables.published(plan.published))
+            assert len(published(plan.published))
 
 
 def test_published_numbers_need_their_columns(tmp_path):
     (tmp_path / "p.csv").write_text("data,method\na,b\n")
     with pytest.raises(ParameterError, match="column 'metric' is missing"):
-        tables.published(str(tmp_path / "p.csv"))
+        published(str(tmp_path / "p.csv"))
     with pytest.raises(ParameterError, match="cannot be read"):
-        tables.published(str(tmp_path / "none.csv"))
+        published(str(tmp_path / "none.csv"))
 
 
 @pytest.mark.slow(every=4)
