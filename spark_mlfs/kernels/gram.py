@@ -11,8 +11,10 @@ features that vary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import operator
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -79,35 +81,19 @@ class GramStatistics:
                 f"statistics of {self.d} features and {self.q} labels cannot be added to statistics of "
                 f"{other.d} features and {other.q} labels; compute both over the same columns"
             )
-        o = other.recentred(self.centre_x, self.centre_y)
-        extremes: tuple[np.ndarray | None, np.ndarray | None] = None, None
-        if self.low is not None and o.low is not None and self.high is not None and o.high is not None:
-            extremes = np.minimum(self.low, o.low), np.maximum(self.high, o.high)
-        return GramStatistics(
-            self.n + o.n,
-            self.sum_x + o.sum_x,
-            self.sum_y + o.sum_y,
-            self.xx + o.xx,
-            self.xy + o.xy,
-            self.yy + o.yy,
-            self.centre_x,
-            self.centre_y,
-            *extremes,
-        )
+        out = self._with(other, operator.add)
+        if self.low is not None and other.low is not None and self.high is not None and other.high is not None:
+            out.low, out.high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
+        return out
 
     def __sub__(self, other: GramStatistics) -> GramStatistics:
         """Take rows out again. The extremes of what is left are unknown: `leave_out` restores them from the blocks."""
+        return self._with(other, operator.sub)
+
+    def _with(self, other: GramStatistics, operation: Callable[[Any, Any], Any]) -> GramStatistics:
         o = other.recentred(self.centre_x, self.centre_y)
-        return GramStatistics(
-            self.n - o.n,
-            self.sum_x - o.sum_x,
-            self.sum_y - o.sum_y,
-            self.xx - o.xx,
-            self.xy - o.xy,
-            self.yy - o.yy,
-            self.centre_x,
-            self.centre_y,
-        )
+        sums = [operation(getattr(self, name), getattr(o, name)) for name in ("n", "sum_x", "sum_y", "xx", "xy", "yy")]
+        return GramStatistics(*sums, self.centre_x, self.centre_y)
 
     def with_labels_times(self, scale: np.ndarray) -> GramStatistics:
         """The same with label l multiplied by `scale`[l]."""

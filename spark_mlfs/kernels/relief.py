@@ -36,12 +36,16 @@ from .nearest import NONE, Nearest
 def label_pairs(members: sp.csr_matrix, counts: np.ndarray, k: int) -> np.ndarray:
     """(pairs, 2) the label pairs a < b with at least k + 1 rows that have a and not b, and as many the other
     way, from the labelsets (m, q) and their counts (m,)."""
-    members = sp.csr_matrix(members, dtype=np.float64)
-    weighted = sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None]))
-    both = (weighted.T @ members).toarray()
+    both = _rows_of_both(members, counts)
     only = both.diagonal()[:, None] - both  # rows with a and not b
     enough = (only >= k + 1) & (only.T >= k + 1)
     return np.argwhere(np.triu(enough, 1))
+
+
+def _rows_of_both(members: sp.csr_matrix, counts: np.ndarray) -> np.ndarray:
+    """(q, q) rows that have both labels."""
+    members = sp.csr_matrix(members, dtype=np.float64)
+    return (sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None])).T @ members).toarray()
 
 
 @dataclass
@@ -67,9 +71,7 @@ class PairMembership:
 
     def sizes(self, counts: np.ndarray) -> np.ndarray:
         """(pairs,) rows in each pair, from the rows per labelset (of all rows, or of the anchors: then it is N_ab)."""
-        members = self.members.tocsc()
-        weighted = sp.csr_matrix(members.multiply(np.asarray(counts, np.float64)[:, None]))
-        both = (weighted.T @ members).toarray()
+        both = _rows_of_both(self.members, counts)
         own = both.diagonal()
         a, b = self.pairs.T if len(self.pairs) else (np.zeros(0, int), np.zeros(0, int))
         return (own[a] + own[b] - 2 * both[a, b]).astype(np.int64)

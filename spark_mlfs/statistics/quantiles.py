@@ -126,21 +126,21 @@ class QuantileBounds:
         return bool((self.low == self.high).all())
 
     def _edges(self) -> np.ndarray:
-        """(v, ranks, PARTS - 1) cutting keys: low + width·j / PARTS, in integers that cannot overflow."""
+        """(v, ranks · (PARTS - 1)) cutting keys in order: low + width·j / PARTS, in integers that cannot overflow."""
         width = self.high - self.low
         part, rest = width // np.uint64(PARTS), width % np.uint64(PARTS)
         j = np.arange(1, PARTS, dtype=np.uint64)
         edges = self.low[..., None] + part[..., None] * j + (rest[..., None] * j) // np.uint64(PARTS)
-        return np.maximum(edges, np.minimum(self.low + np.uint64(1), self.high)[..., None])
+        edges = np.maximum(edges, np.minimum(self.low + np.uint64(1), self.high)[..., None])
+        return np.sort(edges.reshape(len(self.low), -1), axis=1)
 
     def statistic(self) -> CountsBelow:
         """Return the counts to make next."""
-        return CountsBelow(np.sort(self._edges().reshape(len(self.low), -1), axis=1), self.step)
+        return CountsBelow(self._edges(), self.step)
 
     def narrow(self, counts: np.ndarray) -> QuantileBounds:
         """The brackets after a scan with `statistic`."""
-        edges = np.sort(self._edges().reshape(len(self.low), -1), axis=1)
-        low, high = self.low.copy(), self.high.copy()
+        edges, low, high = self._edges(), self.low.copy(), self.high.copy()
         one = np.uint64(1)
         for r, rank in enumerate(self.rank):
             below = counts <= rank  # value >= edge

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from in_memory.grams import gram_of_rows
 from oracles import regression as naive
 from oracles.discretise import discretise
-from oracles.grams import gram_of_rows
 from pyspark.ml.functions import vector_to_array
 from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import types as T

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from oracles.grams import gram_of_rows
+from in_memory.grams import gram_of_rows
 from sklearn.linear_model import Ridge
 from sklearn.metrics import r2_score
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles.grams import gram_of_rows, to_input
+from in_memory.grams import gram_of_rows, to_input
 from scipy import sparse
 
 from spark_mlfs.errors import DataError, ParameterError

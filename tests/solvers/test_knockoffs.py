@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles.grams import gram_of_rows
+from in_memory.grams import gram_of_rows
 from scipy.optimize import minimize
 from sklearn.covariance import oas
 

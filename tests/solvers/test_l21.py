@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from in_memory.grams import gram_of_rows, to_input
+from in_memory.scans import LabelFilling, ResidualReweighting, residual_weights
 from oracles import graphs_msfs
 from oracles import regression as oracle
-from oracles.grams import gram_of_rows, to_input
-from oracles.scans import LabelFilling, ResidualReweighting, residual_weights
 
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels.gram import row_norms

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from in_memory.grams import gram_of_rows
 from oracles import loader
 from oracles import regression as oracle
-from oracles.grams import gram_of_rows
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator
 

@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 import pytest
+from in_memory.grams import gram_of_rows
 from oracles import regression as oracle
-from oracles.grams import gram_of_rows
 from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet, Ridge
 
 from spark_mlfs.errors import ParameterError

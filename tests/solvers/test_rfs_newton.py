@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from in_memory.scans import ResidualReweighting
 from oracles import loader
 from oracles import regression as oracle
-from oracles.scans import ResidualReweighting
 
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.solvers import l21_scans

@@ -1,0 +1,1 @@
+"""What a solver is given of large data, of rows in memory."""
