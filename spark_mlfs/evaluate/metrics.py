@@ -33,7 +33,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -402,12 +402,19 @@ class MultiLabelEvaluator(
         """Sets several params: those that are passed."""
         return self._set(**known_params(self, values, [p.name for p in self.params]))
 
+    if TYPE_CHECKING:  # made of the table
+
+        def getMetricName(self) -> str: ...
+        def setMetricName(self, value: str) -> MultiLabelEvaluator: ...
+        def getLabelsCol(self) -> str: ...
+        def setLabelsCol(self, value: str) -> MultiLabelEvaluator: ...
+
     def _evaluate(self, dataset: DataFrame) -> float:
-        columns = (self.getOrDefault(name) for name in (LABELS.camel, "predictionCol", "rawPredictionCol"))
-        return float(evaluate_frame(dataset, *columns)[self.getOrDefault(METRIC.camel)])
+        columns = self.getLabelsCol(), self.getPredictionCol(), self.getRawPredictionCol()
+        return float(evaluate_frame(dataset, *columns)[self.getMetricName()])
 
     def isLargerBetter(self) -> bool:
-        return LARGER_IS_BETTER[self.getOrDefault(METRIC.camel)]
+        return LARGER_IS_BETTER[self.getMetricName()]
 
 
 # ---- label statistics ----

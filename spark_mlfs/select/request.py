@@ -115,34 +115,17 @@ class Request:
 def check_rows(requests: Sequence[Request], weighted: bool, graded: bool) -> None:
     """`ParameterError` for the first request that cannot count rows by weights, or take labels that are grades, where rows are
     `weighted` or `graded`."""
-    if weighted:
-        _check_weights(requests)
-    if graded:
-        _check_grades(requests)
-
-
-def _check_weights(requests: Sequence[Request]) -> None:
     for request in requests:
-        asked: list[tuple[str, Any]] = [(request.method, request.implementation)]
-        asked += [(request.screen.method, request.screen.filter)] if request.screen else []
-        asked += [(getattr(extra, "mode", type(extra).__name__), extra) for extra in request.extras]
-        for name, part in asked:
-            if not part.weighted:
+        asked = [(request, request.method), *([(Request.of_filter(s), s.method)] if (s := request.screen) else [])]
+        parts = [(name, r.implementation.weighted, r.implementation.takes_grades(r.parameters)) for r, name in asked]
+        parts += [(getattr(extra, "mode", type(extra).__name__), extra.weighted, extra.graded) for extra in request.extras]
+        for name, takes_weights, takes_grades in parts:
+            if weighted and not takes_weights:
                 raise ParameterError(
                     f"{name} takes no row weights: what it compares are rows, not sums over them; leave "
                     f"{setting('weight_col')} out, or choose a method of counts or moments, such as jmi or ridge"
                 )
-
-
-def _check_grades(requests: Sequence[Request]) -> None:
-    for request in requests:
-        asked = [(request.method, request.implementation.takes_grades(request.parameters))]
-        if request.screen:
-            filtered = Request.of_filter(request.screen)
-            asked.append((request.screen.method, request.screen.filter.takes_grades(filtered.parameters)))
-        asked += [(getattr(extra, "mode", type(extra).__name__), extra.graded) for extra in request.extras]
-        for name, can in asked:
-            if not can:
+            if graded and not takes_grades:
                 able = ", ".join(n for n in METHODS if getattr(METHODS[n], "graded", False))
                 able = able.replace("mrmr", "mrmr (relevance='f')")
                 raise ParameterError(
