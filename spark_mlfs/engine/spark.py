@@ -197,9 +197,9 @@ class SparkEngine(Engine):
         return rows
 
     def cell_information(self, coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> np.ndarray:
-        few = cells.CellCounts(coding, target, selected, logs)
+        few = cells.cell_counts(coding, target, selected, logs)
         if few.state_bytes(self.profile) <= DIRECT_BYTES and self._spread_by_cells(coding, selected) is None:
-            return self.run(few, keep=False)[0]
+            return self.run(few, keep=False)[0][0]
         return self.run(cells.CellInformation(coding, target, selected, logs), keep=False)[0]
 
     def in_memory(self, work: Callable[[np.ndarray, Block], Answer]) -> Answer:

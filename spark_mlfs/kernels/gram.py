@@ -92,8 +92,8 @@ class GramStatistics:
 
     def _with(self, other: GramStatistics, operation: Callable[[Any, Any], Any]) -> GramStatistics:
         o = other.recentred(self.centre_x, self.centre_y)
-        sums = [operation(getattr(self, name), getattr(o, name)) for name in ("n", "sum_x", "sum_y", "xx", "xy", "yy")]
-        return GramStatistics(*sums, self.centre_x, self.centre_y)
+        sums = {name: operation(getattr(self, name), getattr(o, name)) for name in ("n", "sum_x", "sum_y", "xx", "xy", "yy")}
+        return replace(self, low=None, high=None, **sums)
 
     def with_labels_times(self, scale: np.ndarray) -> GramStatistics:
         """The same with label l multiplied by `scale`[l]."""

@@ -1,6 +1,6 @@
 """I(f; labels | X_S) with the selected features S taken jointly: the rows fall into joint cells, and cells become many.
 
-While the cells are few, their counts add up over any blocks (`CellCounts`). When they are many, the rows of a cell are brought
+While the cells are few, their counts add up over any blocks (`cell_counts`). When they are many, the rows of a cell are brought
 together and only what is occupied is looked at (`CellInformation`, `kernels.cells`): rows alone in their cell, and cells whose
 rows agree on all labels, tell nothing and are dropped first. Sums are fixed point: both give the same bits.
 """
@@ -24,8 +24,8 @@ from ..kernels.cells import (
     sparse_cell_information,
 )
 from ..kernels.information import CountLogs
-from .base import Statistic
-from .contingency import count_state, counts_of, table_bytes
+from .base import FeatureNumbers, Reduction, Statistic
+from .contingency import Counts, TwoWay
 from .targets import Classes, Labels, Target, finish_key, groups_of
 
 MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int64
@@ -74,48 +74,62 @@ class CellInformation(Statistic):
         return 8 * len(self.coding.features) + envelope(1)
 
 
-@dataclass
-class CellCounts(Statistic):
-    """The same, while the joint cells are few: N(f = v, cell, group) adds up over any blocks. Result: (v,) nats."""
+@dataclass(frozen=True)
+class JointCells(Target):
+    """The groups of `target` once for each joint code of the `selected` features."""
 
-    coding: Coding
     target: Target
+    coding: Coding
     selected: tuple[int, ...]
-    logs: CountLogs | None
-    weighted = True
-
-    def key(self) -> Hashable:
-        return "cell counts", self.coding.key, self.target.key(), self.selected, finish_key(self.target, self.logs)
-
-    def worker_view(self) -> CellCounts:
-        return CellCounts(self.coding, self.target, self.selected, None)
+    asked_once = True
 
     @property
     def cells(self) -> int:
         """How many joint cells there may be; from `MANY` on only that they are too many to count one by one."""
         return min(self.coding.width ** len(self.selected), MANY)
 
-    def partial(self, block: CodedBlock, profile: Profile) -> State:
-        cell = cells_of(block, self.coding, self.selected)
-        rows, groups = groups_of(block, self.target)
-        groups = cell[rows] * self.target.size + groups
-        return count_state(block, self.coding, profile, rows, groups, self.cells * self.target.size)
+    @property
+    def size(self) -> int:
+        return self.cells * self.target.size
 
-    def finish(self, state: State, profile: Profile) -> np.ndarray:
-        counts, logs = counts_of(state, self.coding), self.logs
-        assert logs is not None
-        out = np.empty(len(self.coding.features), np.int64)
-        own = counts.totals.reshape(self.cells, self.target.size)
+    def key(self) -> Hashable:
+        return "cells", self.target.key(), self.selected
+
+    def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
+        rows, groups = groups_of(block, self.target)
+        return rows, cells_of(block, self.coding, self.selected)[rows] * self.target.size + groups
+
+    def bounds(self, profile: Profile) -> tuple[int, int]:
+        return self.target.bounds(profile)
+
+
+def cell_counts(coding: Coding, target: Target, selected: tuple[int, ...], logs: CountLogs) -> FeatureNumbers:
+    """The same, (1, v), while the joint cells are few: N(f = v, cell, group) adds up over any blocks."""
+    cells = JointCells(target, coding, selected)
+    return FeatureNumbers((TwoWay(coding, cells),), InformationInCells(cells, logs))
+
+
+@dataclass(frozen=True)
+class InformationInCells(Reduction):
+    """I(f; target | cell), from the counts of the groups in each cell."""
+
+    cells: JointCells
+    logs: CountLogs
+
+    def key(self) -> Hashable:
+        return "cell counts", finish_key(self.cells.target, self.logs)
+
+    def __call__(self, counts: Counts) -> np.ndarray:
+        logs, target, cells, out = self.logs, self.cells.target, self.cells.cells, np.empty(counts.count, np.int64)
+        own = counts.totals.reshape(cells, target.size)
         for first, last, part in counts.chunks(copies=4):
-            part = part.reshape(last - first, self.coding.width, self.cells, self.target.size)
-            if isinstance(self.target, Classes):
-                out[first:last] = logs(part).sum(axis=(1, 2, 3)) - logs(part.sum(axis=3)).sum(axis=(1, 2))
-                out[first:last] += logs(own.sum(axis=1)).sum() - logs(own).sum()
+            at = slice(first - counts.first, last - counts.first)
+            part = part.reshape(last - first, counts.coding.width, cells, target.size)
+            if isinstance(target, Classes):
+                out[at] = logs(part).sum(axis=(1, 2, 3)) - logs(part.sum(axis=3)).sum(axis=(1, 2))
+                out[at] += logs(own.sum(axis=1)).sum() - logs(own).sum()
                 continue
             every, positive = part[..., :1], part[..., 1:]
-            out[first:last] = (logs(positive) + logs(every - positive) - logs(every)).sum(axis=(1, 2, 3))
-            out[first:last] -= (logs(own[:, 1:]) + logs(own[:, :1] - own[:, 1:]) - logs(own[:, :1])).sum()
+            out[at] = (logs(positive) + logs(every - positive) - logs(every)).sum(axis=(1, 2, 3))
+            out[at] -= (logs(own[:, 1:]) + logs(own[:, :1] - own[:, 1:]) - logs(own[:, :1])).sum()
         return logs.nats(out)
-
-    def state_bytes(self, profile: Profile) -> int:
-        return table_bytes(self.coding, self.target, profile, self.cells) + envelope(4)

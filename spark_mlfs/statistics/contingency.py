@@ -176,13 +176,9 @@ def counts_of(state: State, coding: Coding) -> Counts:
     return Counts(coding, state["totals"], table.tocsc() if sp.issparse(table) else table)
 
 
-def table_bytes(
-    coding: Coding, target: Target, profile: Profile, copies: int = 1, first: int = 0, last: int | None = None
-) -> int:
-    """Bytes of the counts of the features first..last over `copies` times the groups of `target`, with their totals, at most. A
-    row is in one copy of a group."""
-    last = len(coding.features) if last is None else last
-    size = copies * target.size
+def table_bytes(coding: Coding, target: Target, profile: Profile, first: int = 0, last: int | None = None) -> int:
+    """Bytes of the counts of the features first..last over the groups of `target`, with their totals, at most."""
+    last, size = len(coding.features) if last is None else last, target.size
     if not coding.sparse:
         return (last - first) * coding.width * size * 8 + 8 * size
     rows = target.most_rows(profile)
@@ -236,7 +232,7 @@ class TwoWay(PerFeatureStatistic):
         each, _ = self.target.bounds(profile)
         totals = (12 if profile.total < 1 << 31 else 16) * min(self.target.size, profile.n * each) + 16
         slots = int(self.coding.offsets[last] - self.coding.offsets[first]) + 1
-        return table_bytes(self.coding, self.target, profile, first=first, last=last) + 8 * slots + totals + envelope(7)
+        return table_bytes(self.coding, self.target, profile, first, last) + 8 * slots + totals + envelope(7)
 
     @staticmethod
     def shards(parts: Sequence[TwoWay], blocks: list[CodedBlock], profile: Profile, edges: np.ndarray) -> Iterator[list[State]]:

@@ -266,6 +266,7 @@ def feature_numbers(profile, name):
     listed = targets.LabelPairs(tuple(range(min(profile.q, 12))))
     terms = 8 * (profile.q + 2)
     out = [FeatureNumbers((s,), SideBySide()) for s in two_ways(profile, name)] + pairs(profile, name)
+    out += [FeatureNumbers((s,), SideBySide()) for s in in_cells(profile, name) if profile.q < 1000]
     return out + [contingency.label_pair_counts(c, listed, profile.has_unknown, terms) for c in codings(profile)]
 
 
@@ -276,12 +277,13 @@ def group_moments(profile, name):
     return [moments.GroupMoments(t) for t in all_targets(profile, name)[:3]] + stored
 
 
-def cell_counts(kind):
-    def build(profile, name):
-        logs = CountLogs(profile.n, 8 * (profile.q + 2))
-        return [kind(c, t, (0, 1), logs) for c in codings(profile) for t in all_targets(profile, name)]
+def in_cells(profile, name):
+    return [contingency.TwoWay(c, cells.JointCells(t, c, (0, 1))) for c in codings(profile) for t in all_targets(profile, name)]
 
-    return build
+
+def cell_informations(profile, name):
+    logs = CountLogs(profile.n, 8 * (profile.q + 2))
+    return [cells.CellInformation(c, t, (0, 1), logs) for c in codings(profile) for t in all_targets(profile, name)]
 
 
 def weights(profile, seed=0):
@@ -313,10 +315,9 @@ RELIEFF = ("relieff", ("mode", "pairwise")), ("relieff", ("mode", "hamming"))
 # class: (data sets, examples on a data set)
 EXAMPLES = {
     labelsets.LabelsetCounts: (EVERY, on(lambda p, name: [labelsets.LabelsetCounts(), labelsets.LabelsetCounts("grades")])),
-    contingency.TwoWay: (EVERY, on(lambda p, name: two_ways(p, name) + crossed(p, name))),
+    contingency.TwoWay: (EVERY, on(lambda p, name: two_ways(p, name) + crossed(p, name) + in_cells(p, name))),
     FeatureNumbers: (EVERY, on(feature_numbers)),
-    cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_counts(cells.CellInformation))),
-    cells.CellCounts: (("dense", "thin", "wide", "wide_dense"), on(cell_counts(cells.CellCounts))),
+    cells.CellInformation: (("dense", "thin", "wide", "wide_dense"), on(cell_informations)),
     joint.JointCounts: (
         ("dense", "thin", "half_known", "thin_half_known", "wide"),
         on(
@@ -397,10 +398,12 @@ def test_a_key_says_what_finish_goes_by(kind):
     assert len(keys) == 6 and replace(one).key() == one.key()
 
 
-@pytest.mark.parametrize("kind", [contingency.LinkInformation, Relevance, InformationNorm])
+@pytest.mark.parametrize("kind", [contingency.LinkInformation, cells.InformationInCells, Relevance, InformationNorm])
 def test_the_key_of_a_reduction_says_what_it_goes_by(kind):
     logs = [CountLogs(50, 100), CountLogs(50, 100, "miller-madow")]
     goals = [targets.Labels(3, **more) for more in ({}, {"weights": (2.0,) * 3}, {"noise": (0.1, 0.2)})]
+    if kind is cells.InformationInCells:
+        goals = [cells.JointCells(goal, None, (0,)) for goal in goals]
     keys = {kind(goal, log).key() for log in logs for goal in goals}
     assert len(keys) == 6 and kind(goals[0], logs[0]).key() in keys
 

@@ -95,7 +95,7 @@ def test_partial_states_merge(sparse, first, second, seed):
         contingency.TwoWay(coding, labels),
         contingency.pair_counts(coding, labels, selected, (0, 0), logs),
         contingency.label_pair_counts(coding, targets.LabelPairs((0, 1, 3)), False, 48),
-        cells.CellCounts(coding, labels, selected, logs),
+        cells.cell_counts(coding, labels, selected, logs),
         labelsets.LabelsetCounts(),
     ]
     for statistic in found:
