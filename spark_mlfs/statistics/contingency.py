@@ -146,30 +146,6 @@ class Counts:
         return out
 
 
-def count_state(block: CodedBlock, coding: Coding, profile: Profile, rows: np.ndarray, groups: np.ndarray, size: int) -> State:
-    """The counts of a block's rows over `size` groups as a state: `table` and `totals` of `Counts`; weighted rows count in units
-    of their weight."""
-    mass = block.masses(profile)
-    totals = rows_by_group(rows, groups, size, mass)
-    if block.onehot is not None:
-        return {"table": count_sparse(block.onehot, rows, groups, size, mass), "totals": totals}
-    return {"table": dense_table(block, coding, rows, groups, size, (0, len(coding.features)), mass), "totals": totals}
-
-
-def dense_table(
-    block: CodedBlock,
-    coding: Coding,
-    rows: np.ndarray,
-    groups: np.ndarray,
-    size: int,
-    features: tuple[int, int],
-    mass: np.ndarray | None = None,
-) -> np.ndarray:
-    """(last - first, width, size) counts of the `features` first..last of a densely coded block; `mass` (n,) of its rows."""
-    assert block.codes is not None
-    return count_dense(block.codes, coding.width, coding.per_byte, rows, groups, size, features, mass)
-
-
 def counts_of(state: State, coding: Coding) -> Counts:
     """The counts of a merged state, ready to be read feature by feature."""
     table = state["table"]
@@ -211,7 +187,17 @@ class TwoWay(PerFeatureStatistic):
         return "two-way", self.coding.key, self.target.key()
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
-        return count_state(block, self.coding, profile, *groups_of(block, self.target), self.target.size)
+        coding, size, mass = self.coding, self.target.size, block.masses(profile)
+        rows, groups = groups_of(block, self.target)
+        totals = rows_by_group(rows, groups, size, mass)
+        if block.onehot is not None:
+            return {"table": count_sparse(block.onehot, rows, groups, size, mass), "totals": totals}
+        assert block.codes is not None
+        every = 0, len(coding.features)
+        return {
+            "table": count_dense(block.codes, coding.width, coding.per_byte, rows, groups, size, every, mass),
+            "totals": totals,
+        }
 
     def finish(self, state: State, profile: Profile) -> Counts:
         return counts_of(state, self.coding)
