@@ -224,10 +224,6 @@ class PerFeatureStatistic(Statistic):
         """The states of the blocks' rows of some statistics of this class, one range of features after the other."""
         raise NotImplementedError
 
-    def merge_shards(self, left: State, right: State) -> State:
-        """The state of two sets of rows together, of one range of features."""
-        return self.merge(left, right)
-
     def finish_shard(self, state: State, first: int, last: int, profile: Profile) -> Any:
         """`finish` of the features first..last, from the state of this range."""
         raise NotImplementedError
@@ -312,7 +308,7 @@ class FeatureNumbers(FeatureShardedStatistic):
         return own
 
     def merge(self, left: State, right: State) -> State:
-        merged = (part.merge_shards(*both) for part, *both in zip(self.parts, self._of(left), self._of(right), strict=True))
+        merged = (part.merge(*both) for part, *both in zip(self.parts, self._of(left), self._of(right), strict=True))
         return {f"{index} {name}": value for index, state in enumerate(merged) for name, value in state.items()}
 
     def reduce_shard(self, state: State, first: int, last: int, profile: Profile) -> np.ndarray:
