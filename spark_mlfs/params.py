@@ -18,7 +18,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from .errors import ParameterError, camel, shown
+from .errors import ParameterError, camel, setting, shown
 
 
 def from_json(text: str | bytes) -> Any:
@@ -283,7 +283,7 @@ class Parameter:
         except ParameterError:  # the constraint says it better
             raise
         except (ValueError, TypeError, OverflowError):
-            raise ParameterError(f"{self.name} must be {self.constraint}, not {shown(value)}") from None
+            raise ParameterError(f"{setting(self.name)} must be {self.constraint}, not {shown(value)}") from None
 
 
 def check(parameters: Iterable[Parameter], given: Mapping[str, Any], owner: str) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from .shared import (
     OK,
     Flags,
     Work,
-    check_data,
     data_arguments,
     output_arguments,
     print_forecast,
@@ -75,11 +74,10 @@ def run(args: argparse.Namespace) -> int:
     if None not in how.values():
         raise ParameterError("give --top-n or --threshold, not both")
     work = Work.of(args)
-    if args.format not in FORMATS:
-        check_data(work.path, args.format, work.options)
-    elif "labels" not in work.options:
+    if args.format in FORMATS and "labels" not in work.options:
         raise ParameterError("which columns hold the labels? give --labels-col")
-    work.check("saved pipeline", "give the folder that `spark-mlfs select --classifier ...` wrote")
+    remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
+    work.check("saved pipeline", remedy, options=args.format not in FORMATS)
     stages = work.stages
     with work.session() as spark:
         with stages.stage("model"):

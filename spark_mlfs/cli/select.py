@@ -148,7 +148,6 @@ def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
     from ..output.folder import Output
     from ..pipeline import check_rows, ranking_frame
-    from ..read import check_options
     from ..report.tables import feature_rows
     from .dry_run import dry_run
 
@@ -169,8 +168,7 @@ def run(args: argparse.Namespace) -> int:
     output = Output(settings.output or "", settings.overwrite)
     table = output_table(settings.output_table, settings.table_format, settings.overwrite)
     work = Work(args, data.path, data.format or "", data.options, output, table)
-    check_options(data.path, work.format, data.options)
-    work.check()
+    work.check(options=True)
     if args.dry_run:
         return dry_run(work, config)
     stages = work.stages

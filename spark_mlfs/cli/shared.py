@@ -284,12 +284,14 @@ class Work:
         table = output_table(getattr(args, "output_table", None), getattr(args, "table_format", None), replaces)
         return Work(args, data.get("path"), args.format, options, output, table)
 
-    def check(self, saved: str = "", remedy: str = "") -> None:
-        """`ParameterError` or `DataError` for paths that are not there, or that are written and read, before a session starts;
-        `saved` is what --model names, where the command applies something."""
+    def check(self, saved: str = "", remedy: str = "", options: bool = False) -> None:
+        """`ParameterError` or `DataError` for paths that are not there, or that are written and read, and for wrong `options` of
+        the reader, before a session starts; `saved` is what --model names, where the command applies something."""
         paths, models = inputs(self.path, self.format), [self.args.model] if saved else []
         if self.output is not None:
             self.output.check([*paths, *models])
+        if options:
+            check_data(self.path, self.format, self.options)
         check_there(paths)
         check_there(models, saved, remedy)
 

@@ -183,7 +183,7 @@ def test_params_are_those_of_the_registry(key):
         for value in wrong_values(parameter.constraint):
             with pytest.raises(ParameterError) as refusal:
                 stage.made(**{param.name: value})
-            assert str(refusal.value) == f"{parameter.name} must be {parameter.constraint}, not {value!r}"
+            assert str(refusal.value) == f"{parameter.camel} must be {parameter.constraint}, not {value!r}"
     with pytest.raises(ParameterError, match=f"{stage.made.__name__} has no param 'noSuchParam'; it takes: .*featuresCol"):
         stage.made(noSuchParam=1)
 
@@ -356,8 +356,8 @@ def test_any_method_by_name(frame, fits, tmp_path):
     for given, says in (
         ({"method": "jmii"}, "there is no method 'jmii'; did you mean 'jmi'"),
         ({"method": "jmi", "numBin": 3}, "did you mean 'numBins'"),
-        ({"method": "jmi", "numBins": 1}, "num_bins must be a whole number from 2 to 250, not 1"),
-        ({"numTopFeatures": 0}, "num_top_features must be a whole number, at least 1, not 0"),
+        ({"method": "jmi", "numBins": 1}, "numBins must be a whole number from 2 to 250, not 1"),
+        ({"numTopFeatures": 0}, "numTopFeatures must be a whole number, at least 1, not 0"),
     ):
         with pytest.raises(ParameterError, match=says):
             spark_mlfs.MultiLabelSelector(**given)

@@ -338,11 +338,11 @@ def test_nothing_passes(spark, frame):
 
 
 def test_wrong_params_are_told(frame):
-    with pytest.raises(ParameterError, match=r"selection_mode must be one of .*'knockoffs', 'stability'"):
+    with pytest.raises(ParameterError, match=r"selectionMode must be one of .*'knockoffs', 'stability'"):
         spark_mlfs.JMISelector(selectionMode="holm")
     with pytest.raises(ParameterError, match="fdr must be a number from above 0 to 1"):
         spark_mlfs.JMISelector(fdr=0)
-    with pytest.raises(ParameterError, match=r"stability_threshold must be a number from above 0.5 to 1"):
+    with pytest.raises(ParameterError, match=r"stabilityThreshold must be a number from above 0.5 to 1"):
         spark_mlfs.JMISelector(stabilityThreshold=0.5)
     with pytest.raises(ParameterError, match=r"knockoffs need .* not jmi"):
         spark_mlfs.JMISelector(selectionMode="knockoffs").fit(frame)
