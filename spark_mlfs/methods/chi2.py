@@ -16,31 +16,30 @@ Deviations: none known; the sum over the labels ranks as the mean does.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..engine.base import Engine
 from ..kernels import information as info
 from ..params import Choice, Parameter
+from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import NOISE_BITS, Labels, Target
-from .base import Scores
-from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod, Reduction, dense_parts, stored_parts
+from .counting import BINNING, LABELS, NUM_BINS, Counting, CountingMethod, dense_parts, stored_parts
 from .labels import LABEL_NOISE, LABEL_WEIGHTS
 
 
 @dataclass(frozen=True)
 class ChiSquare(Reduction):
-    """χ² against each label, the labels combined by `aggregate`, or against the class."""
+    """χ², times the `unit` of the rows' weights, against each label, combined by `aggregate`, or against the class."""
 
     target: Target
     aggregate: str
+    unit: float
 
     def key(self) -> Hashable:
-        return "chi2", self.aggregate, getattr(self.target, "weights", None), getattr(self.target, "noise", None)
+        return "chi2", self.aggregate, self.unit, getattr(self.target, "weights", None), getattr(self.target, "noise", None)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         labels, out = self.target if isinstance(self.target, Labels) else None, np.empty(counts.count)
@@ -48,14 +47,14 @@ class ChiSquare(Reduction):
             over = getattr(np, self.aggregate)
             for at, table in dense_parts(counts, 4):
                 out[at] = info.class_chi_square(table) if labels is None else over(self._each(labels, table), axis=1)
-            return out
+            return out * self.unit
         for at, some in stored_parts(counts, labels is not None):
             if labels is None:
                 out[at] = info.stored_class_chi_square(some, counts.totals)
                 continue
             combine = info.largest_stored if self.aggregate == "max" else info.stored_label_sums
             out[at] = combine(some, counts.label_rows, *info.stored_chi_square(some, counts.label_rows))
-        return out / labels.q if labels is not None and self.aggregate == "mean" else out
+        return (out / labels.q if labels is not None and self.aggregate == "mean" else out) * self.unit
 
     def _each(self, target: Labels, counts: np.ndarray) -> np.ndarray:
         """(F, q) χ² of each label, times its weight."""
@@ -82,9 +81,5 @@ class Chi2(CountingMethod):
         LABEL_NOISE,
     )
 
-    def reduction(self, counting: Counting, p: Mapping[str, Any]) -> ChiSquare:
-        return ChiSquare(counting.target, p["aggregate"])
-
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        counting = Counting(engine, p)
-        return Scores(counting.numbers(self.reduction(counting, p))[0] * engine.profile.weight_unit)
+    def reduction(self, counting: Counting) -> ChiSquare:
+        return ChiSquare(counting.target, counting.p["aggregate"], counting.engine.profile.weight_unit)

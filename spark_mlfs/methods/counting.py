@@ -23,7 +23,7 @@ from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
 from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target, finish_key
 from .base import Method, Scores
-from .labels import labels_of, refuse_with_labelsets
+from .labels import LABEL_NOISE, LABEL_WEIGHTS, labels_of, refuse_with_labelsets
 
 NUM_BINS = Parameter("num_bins", 5, Integer(2, MAX_BINS), "bins of a discretised feature")
 BINNING = Parameter("binning", "width", Choice(("width", "quantile")), "equal-width or quantile bins")
@@ -37,6 +37,8 @@ LABELS = Parameter(
     "binary relevance (sum over labels) or label powerset (the labelset as one class)",
 )
 COUNTING = (NUM_BINS, BINNING, CORRECTION)
+BY_LABEL = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
+CODED = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
 
 PAIR_COPIES = 12  # tables of label pairs that are looked at together
 
@@ -87,9 +89,14 @@ class Relevance(Reduction):
             return each if logs.half else np.maximum(each, 0.0)
         if target.plain:
             return logs.nats(info.summed_label_information(logs, counts, target.q), counts[..., 0].sum(axis=1))
-        counts = target.denoised_counts(counts)
-        each = info.label_information(logs, counts, target.q, target.unknown(counts))
-        return target.summed(each if logs.half else np.maximum(each, 0.0))
+        return target.summed(informations(target, logs, counts))
+
+
+def informations(target: Labels, logs: info.CountLogs, counts: np.ndarray) -> np.ndarray:
+    """(F, q) I(f; Y_l) by dense counts (F, values, groups) as the target has them; plug-in values are clipped at 0."""
+    counts = target.denoised_counts(counts)
+    each = info.label_information(logs, counts, target.q, target.unknown(counts))
+    return each if logs.half else np.maximum(each, 0.0)
 
 
 def stored_parts(counts: Counts, labels: bool) -> Iterator[tuple[slice, info.StoredCounts]]:
@@ -254,11 +261,15 @@ class CountingMethod(Method):
             refuse_with_labelsets(p)
             return [LabelsetCounts()]
         counting = Counting(engine, p)
-        return [counting.wanted(self.reduction(counting, p))]
+        return [counting.wanted(self.reduction(counting))]
 
-    def reduction(self, counting: Counting, p: Mapping[str, Any]) -> Reduction:
+    def reduction(self, counting: Counting) -> Reduction:
         """Return the reduction of the two-way counts that it starts from."""
         return counting.relevance_of
+
+    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+        counting = Counting(engine, p)
+        return Scores(counting.numbers(self.reduction(counting))[0])
 
 
 class GreedyCountingMethod(CountingMethod):
@@ -267,28 +278,10 @@ class GreedyCountingMethod(CountingMethod):
     greedy = True
     conditions = True
 
-    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
-        """Return the criterion over these counts."""
+    def criterion(self, counting: Counting, costs: bool) -> Criterion:
+        """Return the criterion over these counts; with `costs` its values are gains, which are compared with costs."""
         raise NotImplementedError
 
     def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
-        return counting.select(self.criterion(counting, p, terms), count, terms)
-
-
-__all__ = [
-    "BINNING",
-    "COUNTING",
-    "CORRECTION",
-    "LABELS",
-    "NUM_BINS",
-    "Counting",
-    "CountingMethod",
-    "Criterion",
-    "Everything",
-    "GreedyCountingMethod",
-    "Reduction",
-    "dense_parts",
-    "known_labelsets",
-    "stored_parts",
-]
+        return counting.select(self.criterion(counting, terms.costs is not None), count, terms)

@@ -15,12 +15,7 @@ Deviations: none; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from ..solvers.greedy import PickConstraints
-from .counting import COUNTING, Counting, Criterion, GreedyCountingMethod
-from .labels import LABEL_NOISE, LABEL_WEIGHTS
+from .counting import BY_LABEL, Counting, Criterion, GreedyCountingMethod
 
 
 class D2F(GreedyCountingMethod):
@@ -31,8 +26,8 @@ class D2F(GreedyCountingMethod):
     source = "Lee & Kim 2015"
     when = "as jmi, where repetition shall count more"
     cost = "as `jmi`"
-    parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
+    parameters = BY_LABEL
 
-    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
+    def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance = counting.relevance
         return Criterion(relevance, lambda s, conditional, pair: relevance - conditional, lambda total, picks: relevance - total)

@@ -17,17 +17,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..blocks.profile import Profile
 from ..kernels.gram import GramView
 from ..params import Number, Parameter
 from ..solvers import regression
 from ..solvers.linear import Solution
 from .labels import LABEL_WEIGHTS
-from .lasso import GROUP
-from .regression import LABEL_SKETCH, MAX_ITER, SCALING, GramMethod, no_sketch
+from .lasso import GROUP, Lasso
+from .regression import LABEL_SKETCH, MAX_ITER, SCALING
 
 
-class ElasticNet(GramMethod):
+class ElasticNet(Lasso):
     """Row norms of the elastic net of every label, or of its group form."""
 
     name = "elastic-net"
@@ -44,10 +43,6 @@ class ElasticNet(GramMethod):
         LABEL_SKETCH,
         LABEL_WEIGHTS,
     )
-
-    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
-        """Of the ℓ2,1 form only: ‖W‖₁ changes with a rotation of the labels."""
-        return super().sketch(profile, p) if p["group"] else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
 
     def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
         return regression.elastic_net(view, p["alpha"], p["rho"], group=p["group"], max_iter=p["max_iter"])

@@ -13,19 +13,16 @@ Deviations: none known; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..engine.base import Engine
 from ..kernels import information as info
+from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels, finish_key
-from .base import Scores
-from .counting import COUNTING, Counting, CountingMethod, Reduction, dense_parts, stored_parts
-from .labels import LABEL_NOISE, LABEL_WEIGHTS
+from .counting import BY_LABEL, Counting, CountingMethod, dense_parts, informations, stored_parts
 
 
 @dataclass(frozen=True)
@@ -47,9 +44,7 @@ class InformationNorm(Reduction):
                 out[at] = squares
         else:
             for at, table in dense_parts(counts, 6):
-                table = target.denoised_counts(table)
-                each = info.label_information(logs, table, target.q, target.unknown(table))
-                out[at] = target.summed((each if logs.half else np.maximum(each, 0.0)) ** 2)
+                out[at] = target.summed(informations(target, logs, table) ** 2)
         return np.sqrt(out)
 
 
@@ -61,12 +56,8 @@ class ENM(CountingMethod):
     source = "Gonzalez-Lopez et al. 2020"
     when = "a feature that tells one label very well shall beat one that tells many a little"
     cost = "one scan"
-    parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
+    parameters = BY_LABEL
 
-    def reduction(self, counting: Counting, p: Mapping[str, Any]) -> InformationNorm:
+    def reduction(self, counting: Counting) -> InformationNorm:
         assert isinstance(counting.target, Labels)
         return InformationNorm(counting.target, counting.logs)
-
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        counting = Counting(engine, p)
-        return Scores(counting.numbers(self.reduction(counting, p))[0])

@@ -15,18 +15,16 @@ are left out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ..engine.base import Engine
 from ..kernels import information as info
+from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
 from ..statistics.targets import Labels
-from .base import Scores
-from .counting import Counting, CountingMethod, Reduction, dense_parts, stored_parts
+from .counting import Counting, CountingMethod, dense_parts, stored_parts
 
 FLOOR = 1e-12
 
@@ -43,7 +41,9 @@ class GeometricMean(Reduction):
         return "gmm", self.correction
 
     def __call__(self, counts: Counts) -> np.ndarray:
-        target, out = self.target, np.empty(counts.count)
+        target, out = self.target, np.zeros(counts.count)
+        if not self.both.any():
+            return out
         if counts.coding.sparse and not target.watch:
             rows = counts.label_rows
 
@@ -72,15 +72,8 @@ class GMM(CountingMethod):
     when = "a feature shall say something of every label"
     cost = "one scan"
 
-    def reduction(self, counting: Counting, p: Mapping[str, Any]) -> GeometricMean:
+    def reduction(self, counting: Counting) -> GeometricMean:
         profile = counting.engine.profile
         both = (profile.positive > 0) & (profile.positive < profile.observed)  # weights are above 0
         assert isinstance(counting.target, Labels)
         return GeometricMean(counting.target, both, counting.correction)
-
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        counting = Counting(engine, p)
-        reduction = self.reduction(counting, p)
-        if not reduction.both.any():
-            return Scores(np.zeros(engine.num_features))
-        return Scores(counting.numbers(reduction)[0])

@@ -23,11 +23,11 @@ import numpy as np
 
 from ..engine.base import Engine
 from ..kernels import information as info
-from ..statistics.base import Statistic
+from ..statistics.base import Reduction, Statistic
 from ..statistics.contingency import Counts
 from ..statistics.labelsets import LabelsetCounts
 from .base import Scores
-from .counting import Counting, CountingMethod, Reduction, dense_parts, known_labelsets, stored_parts
+from .counting import Counting, CountingMethod, dense_parts, known_labelsets, stored_parts
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,12 @@ Deviations: none. The paper leaves the first pick open; here it is that of MIM.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from ..solvers.greedy import PickConstraints
 from ..statistics.targets import Labels
-from .counting import COUNTING, LABELS, Counting, Criterion, GreedyCountingMethod
-from .labels import LABEL_NOISE, LABEL_WEIGHTS
+from .counting import CODED, Counting, Criterion, GreedyCountingMethod
 
 
 class JMI(GreedyCountingMethod):
@@ -39,13 +35,13 @@ class JMI(GreedyCountingMethod):
     source = "Sechidis et al. 2014, Eq. 6 and 8"
     when = "no idea yet: relevant features that do not repeat each other"
     cost = "one three-way count a pick, in batches"
-    parameters = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
+    parameters = CODED
 
-    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
+    def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance, alone, noisy = counting.relevance, np.zeros(counting.engine.num_features), None
         # of counts that are clipped the chain rule does not hold
         if isinstance(counting.target, Labels) and counting.target.noise:
             alone, noisy = relevance, replace(counting.target, joint=True)
-        if terms.costs is not None:
+        if costs:
             return Criterion(relevance, lambda s, link, pair: link - alone[s], lambda total, picks: total / picks, noisy)
         return Criterion(relevance, lambda s, link, pair: relevance[s] - alone[s] + link, lambda total, picks: total, noisy)

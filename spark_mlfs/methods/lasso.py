@@ -16,7 +16,7 @@ Deviations: the penalty's form instead of Tibshirani's bound on Σ|w|; the same 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from ..blocks.profile import Profile
 from ..kernels.gram import GramView
@@ -37,7 +37,7 @@ class Lasso(GramMethod):
     source = "Tibshirani 1996"
     when = "numeric features, a linear model behind, many weights exactly 0 (group=true: for all labels at once)"
     cost = "one scan"
-    parameters = (
+    parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
         GROUP,
         SCALING,

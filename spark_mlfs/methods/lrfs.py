@@ -14,10 +14,6 @@ Deviations: none; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from ..solvers.greedy import PickConstraints
 from ..statistics.targets import Everything
 from .counting import Counting, Criterion, GreedyCountingMethod
 
@@ -31,6 +27,6 @@ class LRFS(GreedyCountingMethod):
     when = "strongly dependent labels: what a feature says beyond the other labels"
     cost = "pair counts, and label pairs"
 
-    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
+    def criterion(self, counting: Counting, costs: bool) -> Criterion:
         own = counting.label_pairs(tuple(range(counting.engine.profile.q)))[1]
         return Criterion(own, lambda s, conditional, pair: pair, lambda total, picks: own - total / picks, Everything())

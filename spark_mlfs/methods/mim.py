@@ -26,9 +26,7 @@ import numpy as np
 
 from ..engine.base import Engine
 from ..statistics.base import Statistic
-from .base import Scores
-from .counting import COUNTING, LABELS, Counting, CountingMethod
-from .labels import LABEL_NOISE, LABEL_WEIGHTS
+from .counting import CODED, Counting, CountingMethod
 
 
 class MIM(CountingMethod):
@@ -39,10 +37,7 @@ class MIM(CountingMethod):
     source = "Sechidis et al. 2014, Eq. 5 and 7"
     when = "very many features, one pass; a filter in front of other methods. Copies of a good feature come with it"
     cost = "one scan"
-    parameters = (*COUNTING, LABELS, LABEL_WEIGHTS, LABEL_NOISE)
-
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
-        return Scores(Counting(engine, p).relevance)
+    parameters = CODED
 
     def group_needs(self, engine: Engine, p: Mapping[str, Any], groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
         if p["label_coding"] == "lp":  # classes are not known beforehand

@@ -16,10 +16,6 @@ Deviations: none; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from ..solvers.greedy import PickConstraints
 from .counting import Counting, Criterion, GreedyCountingMethod
 
 
@@ -32,7 +28,7 @@ class PMU(GreedyCountingMethod):
     when = "pairs of labels that a feature tells together"
     cost = "as `jmi`, and label pairs"
 
-    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
+    def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance = counting.relevance
         own = relevance - counting.label_pairs(tuple(range(counting.engine.profile.q)))[0]
         return Criterion(own, lambda s, conditional, pair: relevance - conditional, lambda total, picks: own - total)

@@ -15,15 +15,10 @@ Deviations: none; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from ..solvers.greedy import PickConstraints
 from ..statistics.targets import Everything
-from .counting import COUNTING, Counting, Criterion, GreedyCountingMethod
-from .labels import LABEL_NOISE, LABEL_WEIGHTS
+from .counting import BY_LABEL, Counting, Criterion, GreedyCountingMethod
 
 
 class SCLS(GreedyCountingMethod):
@@ -34,9 +29,9 @@ class SCLS(GreedyCountingMethod):
     source = "Lee & Kim 2017"
     when = "very many labels: what features repeat is measured without them"
     cost = "one pair count a pick"
-    parameters = (*COUNTING, LABEL_WEIGHTS, LABEL_NOISE)
+    parameters = BY_LABEL
 
-    def criterion(self, counting: Counting, p: Mapping[str, Any], terms: PickConstraints) -> Criterion:
+    def criterion(self, counting: Counting, costs: bool) -> Criterion:
         relevance, entropy = counting.relevance, counting.entropy
 
         def term(s: int, conditional: np.ndarray, pair: np.ndarray) -> np.ndarray:

@@ -107,7 +107,7 @@ def test_a_feature_alone_has_the_bits_it_has_among_others():
     engine_ = engine("dense")
     method = METHODS.create("gmm")
     whole = method.score(engine_, check(method.parameters, {}, "gmm"), 4).values
-    reduction = method.reduction(counting.Counting(engine_, check(method.parameters, {}, "gmm")), {})
+    reduction = method.reduction(counting.Counting(engine_, check(method.parameters, {}, "gmm")))
     counts = counting.Counting(engine_, check(method.parameters, {}, "gmm")).two_way
     for feature in range(counts.count):
         one = replace(counts, table=counts.table[feature : feature + 1], first=feature, last=feature + 1)
