@@ -18,24 +18,28 @@ from urllib.parse import unquote
 
 # ---- settings by name: a message holds a mark, which every face of the package spells in its own way ----
 
-_MARK = re.compile(r"<(setting|option|words) ([^<>=]*)(?:=([^<>]*))?>")
+# brackets by kind, rare ones: where no face spells it (Spark tells what an action of the user raises), a mark reads well as it is
+_BRACKETS = {"setting": ("❴", "❵"), "option": ("❲", "❳"), "words": ("❨", "❩")}
+_KINDS = {opening: kind for kind, (opening, _) in _BRACKETS.items()}
+_MARK = re.compile("([❴❲❨])([^❴❲❨❵❳❩=]*)(?:=([^❴❲❨❵❳❩]*))?[❵❳❩]")
+_IN_VALUES = str.maketrans("❴❲❨❵❳❩", "<<<>>>")
 Spelling = Callable[[str, str, "str | None"], str]  # of a mark's kind, name and value
 
 
 def setting(name: str, value: object = None, unit: str = "") -> str:
     """Return the mark of a setting, of the estimators or of a method, for a message: ``f"raise {setting('worker_bytes')}"``; with
     a `value`, ``setting("screen", "chi2:5000")``."""
-    return f"<setting {name}{_equals(value, unit)}>"
+    return _mark("setting", name, value, unit)
 
 
 def option(name: str, value: object = None) -> str:
     """Return the mark of an option of a reader for a message."""
-    return f"<option {name}{_equals(value)}>"
+    return _mark("option", name, value)
 
 
 def as_text(column: str) -> str:
     """Return the mark of a remedy: read the words of a column."""
-    return f"<words {AS_TEXT}{_equals(column)}>"
+    return _mark("words", AS_TEXT, column)
 
 
 def beyond(size: int, name: str, allowed: int, where: str = "") -> str:
@@ -44,14 +48,15 @@ def beyond(size: int, name: str, allowed: int, where: str = "") -> str:
     return f"{-(-size >> 20)} MB{where and ' ' + where}, more than {setting(name, allowed >> 20, 'MB')}: raise {setting(name)}"
 
 
-def _equals(value: object, unit: str = "") -> str:
+def _mark(kind: str, name: str, value: object = None, unit: str = "") -> str:
+    opening, closing = _BRACKETS[kind]
     if value is None:
-        return ""
+        return opening + name + closing
     text = json.dumps(value) if isinstance(value, dict) else shown(value)
-    return f"={text}{unit and ' ' + unit}".replace("<", "‹").replace(">", "›")
+    return f"{opening}{name}={text.translate(_IN_VALUES)}{unit and ' ' + unit}{closing}"
 
 
-ON_THE_DRIVER, ONE_WORKER = "<words on the driver>", "<words one worker process>"
+ON_THE_DRIVER, ONE_WORKER = _mark("words", "on the driver"), _mark("words", "one worker process")
 AS_TEXT = "read it by spark_mlfs.read.text with text"
 
 
@@ -87,7 +92,7 @@ def in_pyspark(kind: str, name: str, value: str | None) -> str:
 
 def spelled(text: str, spelling: Spelling = in_pyspark) -> str:
     """A message in the words of a face."""
-    return _MARK.sub(lambda mark: spelling(mark[1], mark[2], mark[3]), text)
+    return _MARK.sub(lambda mark: spelling(_KINDS[mark[1]], mark[2], mark[3]), text)
 
 
 def _in_a_task() -> bool:

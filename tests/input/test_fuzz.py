@@ -30,7 +30,7 @@ from spark_mlfs.read.arff import Plan, _parse, label_names_of_xml, labels_of_rel
 from spark_mlfs.read.lines import Lines
 from spark_mlfs.read.tokens import Irregular
 from spark_mlfs.read.toml import _too_deep, reader_option
-from spark_mlfs.select.constraints import PARAMETERS, places
+from spark_mlfs.select.constraints import PARAMETERS, Constraints, places
 
 arff, svm = (importlib.import_module(f"spark_mlfs.read.{name}") for name in ("arff", "libsvm"))
 
@@ -312,7 +312,7 @@ def test_lists_of_features(tmp_path_factory, text, kind):
         try:
             held = RunConfig.of({"constraints": {f"{what}_from": str(file)}}).constraints
             held.complete()
-            constraints = held.constraints()
+            constraints = Constraints.of(held.as_dict())
             if constraints is not None:
                 constraints.resolve(["a", "b", "c"])
         except SparkMlfsError as error:
@@ -462,7 +462,7 @@ def parsers(line: str) -> dict[str, object]:
         "error of Spark": lambda: _user_error(Exception("Encountered error while reading file " + line)),
         "error of Spark, often": lambda: _user_error(Exception("Encountered error while reading file " * (len(line) // 37))),
         "line to the terminal": lambda: spelled(line, spelling_of(["--format", "csv"], ())),
-        "marks to the terminal": lambda: spelled("<option a={" * (len(line) // 11), spelling_of(["--format", "csv"], ())),
+        "marks to the terminal": lambda: spelled("❲a={" * (len(line) // 4), spelling_of(["--format", "csv"], ())),
         "pattern": lambda: places("include", [line], {"a" * 1000: 0}),
         "pattern of a path": lambda: _inside("/" + "a" * 1000, "/" + line),
     }

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DoubleType, IntegerType, LongType, StringType, StructField, StructType
 
 from spark_mlfs.blocks.pack import pack
-from spark_mlfs.errors import DataError, ParameterError, worker_errors
+from spark_mlfs.errors import DataError, ParameterError, from_worker, worker_errors
 from spark_mlfs.read import load, table, text
 from spark_mlfs.schema import FEATURES, LABELS, attribute_metadata, attribute_names
 
@@ -45,6 +45,9 @@ def test_columns_patterns_and_labels(spark, wide):
 def test_missing_policies(spark, wide):
     with pytest.raises(DataError, match=r"row 5: feature 'f_c': the value is missing.*missing='mean'"):
         rows_of(table(spark, wide, features="f_*", labels="l_*", id="key"))
+    with pytest.raises(Exception, match="the value is missing; pass ❲missing='mean'❳, 'zero' or 'drop', or correct") as caught:
+        table(spark, wide, features="f_*", labels="l_*", id="key").collect()  # an action of the user's own: Spark tells
+    assert str(from_worker(caught.value)).endswith("pass missing='mean', 'zero' or 'drop', or correct the data")
     assert [r["id"] for r in rows_of(table(spark, wide, "f_*", "l_*", id="key", missing="drop"))] == [3, 7]
     frame = table(spark, wide, features="f_*", labels="l_*", id="key", missing="mean")
     assert [r["features"][2] for r in rows_of(frame)] == [0, 0.5, 1] and attribute_names(frame, FEATURES)[2] == "f_c"
