@@ -184,8 +184,8 @@ class StateModel(Saved, FeatureAccessors):
 
     @property
     def labelShares(self) -> dict[str, float]:
-        """The share of the training rows that have a label, by its name."""
-        return dict(zip(self.labelNames, self._extra["label_shares"], strict=True))
+        """The share of the training rows that have a label, by its name; empty of a model of format 2."""
+        return dict(zip(self.labelNames, self._extra.get("label_shares", ()), strict=False))
 
     def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)

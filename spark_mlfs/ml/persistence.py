@@ -28,7 +28,8 @@ from ..methods import METHODS
 
 PACKAGE = __name__.partition(".")[0]
 # of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
-FORMAT = 3
+FORMAT = 3  # since 3 all that is saved has a checksum
+OLDEST = 2
 PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
 PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
 AGAIN = "copy the whole folder again, or save it again"
@@ -40,12 +41,14 @@ def stamp() -> dict[str, Any]:
 
 
 def check_stamp(saved: Mapping[str, Any], where: str) -> None:
-    """`ParameterError` where the saved thing at `where` is of another format than this version reads."""
+    """`ParameterError` where the saved thing at `where` is of a format that this version does not read."""
     number, writer = saved.get("format"), saved.get("spark_mlfs")
     if not isinstance(number, int):
         raise ParameterError(f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}")
-    if number < FORMAT:
-        raise ParameterError(f"{where} is of format {number}, this spark_mlfs reads format {FORMAT}: fit and save it again")
+    if number < OLDEST:
+        raise ParameterError(
+            f"{where} is of format {number}, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
+        )
     if number > FORMAT:
         version = writer if isinstance(writer, str) and len(writer) < 40 else None
         raise ParameterError(
@@ -63,7 +66,7 @@ def checksum(saved: Mapping[str, Any]) -> str:
 def check_whole(saved: Mapping[str, Any], where: str) -> None:
     """Raise `ParameterError` where the stamp or the checksum of a saved thing does not hold."""
     check_stamp(saved, where)
-    if saved.get("checksum") != checksum(saved):
+    if (saved["format"] >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
         raise ParameterError(f"{where} is damaged (its checksum is not that of its content): {AGAIN}")
 
 

@@ -367,7 +367,8 @@ DAMAGED: dict[str, tuple[str, Damage, str]] = {
     "format a text": ("selector", metadata(format="one"), r"is damaged \(its format is 'one', not a number\)"),
     "a stamp without a format": ("selector", metadata(format=None, checksum=None), r"is damaged \(its format is 'None'"),
     "no checksum": ("extractor", metadata(checksum=None), r"is damaged \(its checksum is not that of its content\): copy"),
-    "the format before checksums": ("selector", metadata(format=2, checksum=None), r"is of format 2, this spark_mlfs reads"),
+    "the format before checksums": ("selector", text_of_metadata(lambda b: b.replace(b'"format":3', b'"format":2')), r"checksum"),
+    "a format no longer read": ("selector", metadata(format=1, checksum=None), r"is of format 1, .* reads formats from 2 to 3"),
     "a letter of a label": (
         "classifier", text_of_metadata(lambda b: re.sub(rb'(label_names":\["\w*)\w"', rb'\1z"', b)), r"its checksum is not",
     ),
