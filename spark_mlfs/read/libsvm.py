@@ -165,7 +165,10 @@ def _fast(text: pa.Array) -> Triples:
         label = whole(finite(pc.cast(labels.flatten(), pa.float64())))
     except pa.ArrowInvalid:
         raise Irregular from None
-    return label_row, label, *pairs(pc.if_else(unlabelled, text, rest.fill_null("")), ":", _BETWEEN)
+    row, index, value = pairs(pc.if_else(unlabelled, text, rest.fill_null("")), ":", _BETWEEN)
+    if np.isnan(value).any():  # a ? is ARFF's sign of a missing value
+        raise Irregular
+    return label_row, label, row, index, value
 
 
 def _slow(lines: Lines, label_base: int, feature_base: int, num_features: int | None, num_labels: int | None) -> Triples:

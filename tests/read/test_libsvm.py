@@ -65,6 +65,7 @@ def test_small_file_sizes_found(spark, tmp_path):
         ("1 0:5", r"a.svm:2: feature index 0 is outside 1..3; check feature_base"),
         ("1 4:5", r"a.svm:2: feature index 4 is outside 1..3"),
         ("4 1:5", r"a.svm:2: label 4 is outside 0..3; check label_base"),
+        ("1 1:?", r"a.svm:2: '1:\?': the value is not a finite number"),
         ("1 1:x", r"a.svm:2: '1:x': the value is not a finite number"),
         ("1 1:inf", r"a.svm:2: '1:inf'"),
         ("1 2", r"a.svm:2: '2' is not index:value"),
