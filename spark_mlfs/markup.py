@@ -23,7 +23,7 @@ def environment() -> Environment:
 
     loader = PackageLoader("spark_mlfs", "report/templates")
     made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size)}
+    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size, some)}
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -48,7 +48,7 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
         "stability": shown.stability(),
         "parameters": shown.parameters(),
         "labels": shown.labels(),
-        "data": shown.data(),
+        "data": outcome.data.to_dict("records"),
         "run": _run(outcome),
     }
     return render(
@@ -260,22 +260,6 @@ class Shown:
                 cells = [(r["label"], int(r["actual"]), [r[m] for m in names]) for _, r in wide.iterrows()]
                 sets.append((f"F1 of each label of {data}{more}", ["label", "test rows", *names], cells))
         return {"rare": rare, "sets": sets}
-
-    def data(self) -> dict[str, Any]:
-        """Return what the data sets are like."""
-        columns: dict[str, tuple[str, Callable[[Any], str]]] = {
-            "name": ("", str),
-            "rows": ("rows", number),
-            "features": ("features", number),
-            "labels": ("labels", number),
-            "cardinality": ("labels a row", "{:.3f}".format),
-            "density": ("density", "{:.4f}".format),
-            "pmc": ("rows with two or more", lambda v: f"{100 * v:.1f} %"),
-            "distinctLabelsets": ("distinct labelsets", number),
-            "meanIR": ("mean imbalance", "{:.1f}".format),
-        }
-        rows = [[written(row[key]) for key, (_, written) in columns.items()] for row in self.outcome.data.to_dict("records")]
-        return {"heads": [title for title, _ in columns.values()], "rows": rows}
 
 
 def _titled(metric: str, kind: str = "standard", by: str = "") -> dict[str, Any]:
