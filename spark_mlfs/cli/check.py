@@ -17,6 +17,7 @@ from .shared import (
     Work,
     data_arguments,
     output_arguments,
+    pipeline_argument,
     print_forecast,
     print_result,
     require,
@@ -45,9 +46,7 @@ more:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The saved pipeline, the labelled rows, and how rows get their labels."""
     parser.set_defaults(help_without_arguments=True)
-    parser.add_argument(
-        "--model", metavar="DIR", help="a saved pipeline (or the folder of a selection run with --classifier) or classifier"
-    )
+    pipeline_argument(parser)
     data_arguments(parser)
     flags = Flags(parser, "labels of a row")
     tag_arguments(flags)
@@ -99,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
             "labels": checked.sums.per_label(names).to_dict("records"),
             "output": args.output,
         }
-        found = work.manifest(spark, {"path": scorer.path, **scorer.classifier.summary}, results)
+        found = work.manifest(spark, results, {"path": scorer.path, **scorer.classifier.summary})
         unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
         found |= {"required": args.require, "not_met": unmet} if gates else {}
         untagged, given = checked.untagged / checked.rows, dict(zip(names, checked.sums.labels[1].tolist(), strict=True))

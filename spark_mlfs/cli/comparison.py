@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import DataError, ParameterError
 from .shared import (
     OK,
-    Stages,
+    Work,
     budget_arguments,
     check_data,
     check_there,
@@ -18,7 +18,6 @@ from .shared import (
     print_forecast,
     print_result,
     reader_options_of,
-    session,
     set_values,
 )
 
@@ -84,9 +83,9 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
     candidates = plan.candidates()
     if args.dry_run:
         return _forecast(args, plan, candidates, model)
-    stages = Stages(args.verbose, args.quiet)
-    with session(stages, args.debug) as spark:
-        output.check(spark=spark)
+    work = Work(args, output)
+    stages = work.stages
+    with work.session() as spark:
         saved = load_model(model)[0] if model else None
         if saved is not None:
             candidates = [_saved_ranking(spark, saved, plan), *candidates]
@@ -103,7 +102,7 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
             with stages.stage("tables and page"):
                 target = Place(spark, journal.place, journal.folder, "overwrite")
                 trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
-                manifest = _write(target, args, outcome, plan, trials, stages)
+                manifest = _write(target, work, outcome, plan, trials)
                 journal.clear()
                 publish(plan.run.output, journal.folder, False)
     text, means = _summary(outcome, plan, before)
@@ -186,12 +185,10 @@ def _note_training_rows(model: MultiLabelSelectorModel, outcome: Outcome, plan: 
         plan.notes += "\n\nThe saved ranking was made from these very rows, test rows included: what is measured is too good."
 
 
-def _write(
-    target: Place, args: argparse.Namespace, outcome: Outcome, plan: Comparison, trials: dict[str, int], stages: Stages
-) -> dict[str, Any]:
+def _write(target: Place, work: Work, outcome: Outcome, plan: Comparison, trials: dict[str, int]) -> dict[str, Any]:
     """The tables, the page and the manifest, which is returned."""
     from ..output.folder import MANIFEST
-    from ..output.manifest import as_json, opening, versions
+    from ..output.manifest import as_json
     from ..report.comparison_files import files
     from ..report.comparison_page import comparison_page
 
@@ -199,13 +196,7 @@ def _write(
         table = getattr(outcome, name)
         if len(table):
             target.table(name, table)
-    manifest = {
-        **opening(args.command, args.argv),
-        "plan": plan.as_dict(),
-        **trials,
-        "seconds": stages.seconds,
-        "versions": versions(target.spark.version),
-    }
+    manifest = work.manifest(target.spark, {"plan": plan.as_dict(), **trials})
     target.text("comparison.html", comparison_page(outcome, plan, manifest))
     for name, content in files(outcome, plan.run.figures, plan.run.tables):
         assert target.folder is not None

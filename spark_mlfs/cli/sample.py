@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import ParameterError
 from ..params import Integer
-from .shared import COUNT, OK, Stages, accepted, output_arguments, print_result, session
+from .shared import COUNT, OK, Work, accepted, output_arguments, print_result
 
 SUMMARY = "write a generated table to try the jobs on, as Parquet"
 EPILOG = """\
@@ -30,23 +30,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Writes the table; returns the exit code."""
     from ..output.folder import MANIFEST, Output
-    from ..output.manifest import as_json, opening
+    from ..output.manifest import as_json
     from ..read.generated import GENERATED
 
     if args.kind not in GENERATED or args.output is None:
         raise ParameterError(f"sample needs a kind, one of {', '.join(GENERATED)}, and --output; see spark-mlfs sample --help")
     rows, seed = args.rows, args.seed
     output = Output(args.output, args.overwrite)
-    output.check()
-    stages = Stages(args.verbose, args.quiet)
-    with session(stages, args.debug) as spark:
-        output.check(spark=spark)
+    work = Work(args, output)
+    work.check()
+    with work.session() as spark:
         frame = GENERATED[args.kind](spark, rows, seed)
         frame = frame.drop("tags") if args.without_tags else frame
-        with stages.stage("make and write"), output.writing(spark) as target:
+        with work.stages.stage("make and write"), output.writing(spark) as target:
             frame.write.mode("append" if target.folder is not None else target.mode).parquet(target.path)
             target.require_data()
-            manifest = {**opening("sample", args.argv), "kind": args.kind, "rows": rows, "seed": seed, "columns": frame.columns}
+            about = {"kind": args.kind, "rows": rows, "seed": seed, "columns": frame.columns}
+            manifest = work.manifest(spark, about)
             target.text("_" + MANIFEST, as_json(manifest))
     text = f"{rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
     print_result(args, text, {**manifest, "output": args.output})

@@ -14,6 +14,7 @@ from .shared import (
     Work,
     data_arguments,
     output_arguments,
+    pipeline_argument,
     print_forecast,
     print_result,
     require,
@@ -40,9 +41,7 @@ An interrupted run goes on where it stopped when it is given again. `spark-submi
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The saved pipeline, the corpus, and what is written of the scores."""
     parser.set_defaults(help_without_arguments=True)
-    parser.add_argument(
-        "--model", metavar="DIR", help="a saved pipeline (or the folder of a selection run with --classifier) or classifier"
-    )
+    pipeline_argument(parser)
     data_arguments(parser)
     flags = Flags(parser, "scores")
     flags.many("--keep", "COLUMN", "further columns to take along", default=[])
@@ -87,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
                 table.write(rows)
             trained = scorer.classifier.labelShares
             many = None if how["top_n"] else overtagged(scored["tags"], scored["rows"], trained)
-            manifest = work.manifest(spark, {"path": scorer.path, **scorer.classifier.summary}, scored)
+            manifest = work.manifest(spark, scored, {"path": scorer.path, **scorer.classifier.summary})
             written.update(manifest, **({"too_many": many} if many else {}))
             with worker_errors():
                 shown = rows.limit(10).toPandas()

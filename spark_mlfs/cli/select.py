@@ -167,7 +167,7 @@ def run(args: argparse.Namespace) -> int:
     data, settings = config.data, config.run
     output = Output(settings.output or "", settings.overwrite)
     table = output_table(settings.output_table, settings.table_format, settings.overwrite)
-    work = Work(args, data.path, data.format or "", data.options, output, table)
+    work = Work(args, output, table, data.path, data.format or "", data.options)
     work.check(options=True)
     if args.dry_run:
         return dry_run(work, config)

@@ -70,6 +70,12 @@ def accepted(constraint: Integer | Number) -> Callable[[str], Any]:
 COUNT, ANY_NUMBER = accepted(Integer(1)), accepted(Number())
 
 
+def pipeline_argument(parser: argparse.ArgumentParser) -> None:
+    """The flag of the saved pipeline that a command applies."""
+    said = "a saved pipeline (or the folder of a selection run with --classifier) or classifier"
+    parser.add_argument("--model", metavar="DIR", help=said)
+
+
 def data_arguments(parser: argparse.ArgumentParser, weights: bool = False) -> None:
     """The flags of what is read; of a command that takes row `weights` and grades."""
     flags = Flags(parser, "data")
@@ -262,13 +268,13 @@ class Work:
     def __init__(
         self,
         args: argparse.Namespace,
-        path: Any,
-        format: str,
-        options: dict[str, Any],
         output: Output | None,
-        table: OutputTable | None,
+        table: OutputTable | None = None,
+        path: Any = None,
+        format: str = "",
+        options: Mapping[str, Any] | None = None,
     ) -> None:
-        self.args, self.path, self.format, self.options = args, path, format, options
+        self.args, self.path, self.format, self.options = args, path, format, dict(options or {})
         self.output, self.table = output, table
         self.stages = Stages(args.verbose, args.quiet)
 
@@ -282,7 +288,7 @@ class Work:
         options = {k: reader_option(args.format, k, v) for k, v in data.get("options", {}).items()}
         output = Output(args.output, replaces) if args.output else None
         table = output_table(getattr(args, "output_table", None), getattr(args, "table_format", None), replaces)
-        return Work(args, data.get("path"), args.format, options, output, table)
+        return Work(args, output, table, data.get("path"), args.format, options)
 
     def check(self, saved: str = "", remedy: str = "", options: bool = False) -> None:
         """`ParameterError` or `DataError` for paths that are not there, or that are written and read, and for wrong `options` of
@@ -307,14 +313,14 @@ class Work:
                 self.table.check(spark, inputs(self.path, None) if self.format == "table" else ())
             yield spark
 
-    def manifest(self, spark: SparkSession, model: Mapping[str, Any], results: Mapping[str, Any]) -> dict[str, Any]:
-        """What manifest.json says of the run."""
+    def manifest(self, spark: SparkSession, results: Mapping[str, Any], model: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """What manifest.json says of the run; of one that applies a `model` to data, these first."""
         from ..output.manifest import opening, versions
 
+        read = {"path": self.path, "format": self.format, "options": self.options}
         return {
             **opening(self.args.command, self.args.argv),
-            "model": model,
-            "data": {"path": self.path, "format": self.format, "options": self.options},
+            **({} if model is None else {"model": model, "data": read}),
             **results,
             "seconds": self.stages.seconds,
             "versions": versions(spark.version),

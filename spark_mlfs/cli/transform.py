@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
                 "features": model.selectedFeatureNames,
             }
             made = {k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}
-            manifest = work.manifest(spark, {"path": where, **made}, results)
+            manifest = work.manifest(spark, results, {"path": where, **made})
             if target is not None:
                 target.text("_" + MANIFEST, as_json(manifest))
     places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
