@@ -303,8 +303,24 @@ class Work:
 
     @contextmanager
     def session(self, ahead: Sequence[str] = (), resumes: bool = False) -> Iterator[SparkSession]:
-        """The session, where the outputs are none of an earlier run; what was cut short may be there where a run `resumes`."""
-        with session(self.stages, self.args.debug, ahead) as spark:
+        """The session there is, or one of our own, which is stopped at the end, where no output is of an earlier run; what
+        was cut short may be there where a run `resumes`. Its log is off: what goes wrong is told by us. `ahead`: modules of this
+        package the command needs next; they are imported while Java starts."""
+        from pyspark.sql import SparkSession
+
+        from ..session.local import local_session, remote
+
+        stages, debug = self.stages, self.args.debug
+        if not debug and not logging.root.handlers:
+            logging.root.addHandler(logging.NullHandler())  # py4j logs an interrupt with two tracebacks
+        had = SparkSession.getActiveSession() is not None or "DATABRICKS_RUNTIME_VERSION" in os.environ
+        importing = threading.Thread(target=_import, args=(ahead,), daemon=True)
+        importing.start()
+        if not had and (server := remote()) and not stages.quiet:
+            stages.line(f"connecting to {server[0]}:{server[1]}")
+        with stages.stage("session"):
+            spark = local_session("spark-mlfs", {"spark.log.level": "WARN"} if debug else {}, quiet=not debug)
+        try:
             if self.output is not None and resumes:
                 self.output.check_complete(spark)
             elif self.output is not None:
@@ -312,6 +328,9 @@ class Work:
             if self.table is not None:
                 self.table.check(spark, inputs(self.path, None) if self.format == "table" else ())
             yield spark
+        finally:
+            if not had:
+                spark.stop()
 
     def manifest(self, spark: SparkSession, results: Mapping[str, Any], model: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """What manifest.json says of the run; of one that applies a `model` to data, these first."""
@@ -400,30 +419,6 @@ def _tick(bar: Any, done: threading.Event) -> None:
     """Shows the time that passes while a stage has nothing to report."""
     while not done.wait(SECONDS_BETWEEN_TICKS):
         bar.refresh()
-
-
-@contextmanager
-def session(stages: Stages, debug: bool, ahead: Sequence[str] = ()) -> Iterator[SparkSession]:
-    """The session there is, or one of our own, which is stopped at the end. Its log is off: what goes wrong is told by us.
-    `ahead`: modules of this package the command needs next; they are imported while Java starts."""
-    from pyspark.sql import SparkSession
-
-    from ..session.local import local_session, remote
-
-    if not debug and not logging.root.handlers:
-        logging.root.addHandler(logging.NullHandler())  # py4j logs an interrupt with two tracebacks
-    had = SparkSession.getActiveSession() is not None or "DATABRICKS_RUNTIME_VERSION" in os.environ
-    importing = threading.Thread(target=_import, args=(ahead,), daemon=True)
-    importing.start()
-    if not had and (server := remote()) and not stages.quiet:
-        stages.line(f"connecting to {server[0]}:{server[1]}")
-    with stages.stage("session"):
-        spark = local_session("spark-mlfs", {"spark.log.level": "WARN"} if debug else {}, quiet=not debug)
-    try:
-        yield spark
-    finally:
-        if not had:
-            spark.stop()
 
 
 def _import(modules: Sequence[str]) -> None:

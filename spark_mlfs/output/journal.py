@@ -142,22 +142,19 @@ class Journal:
 
     def write(self, number: int, frame: DataFrame) -> str:
         """The rows of a part, whole or not at all; where they are."""
-        with on_a_full_disk(self.output):
-            return self._write(number, frame)
-
-    def _write(self, number: int, frame: DataFrame) -> str:
         target = f"{self.place}/data/part={number}"
-        if self.folder is None:
-            frame.write.mode("overwrite").parquet(target)
-            return target
-        aside, home = self.folder / f"_writing-{number}", self.folder / "data" / f"part={number}"
-        for old in (aside, home):
-            shutil.rmtree(old, ignore_errors=True)
-        frame.write.mode("overwrite").parquet(spark_path(aside))
-        if not any(aside.glob("part-*")):
-            raise DataError(NOT_VISIBLE)
-        home.parent.mkdir(exist_ok=True)
-        aside.rename(home)
+        with on_a_full_disk(self.output):
+            if self.folder is None:
+                frame.write.mode("overwrite").parquet(target)
+                return target
+            aside, home = self.folder / f"_writing-{number}", self.folder / "data" / f"part={number}"
+            for old in (aside, home):
+                shutil.rmtree(old, ignore_errors=True)
+            frame.write.mode("overwrite").parquet(spark_path(aside))
+            if not any(aside.glob("part-*")):
+                raise DataError(NOT_VISIBLE)
+            home.parent.mkdir(exist_ok=True)
+            aside.rename(home)
         return target
 
     def done(self, number: int, entry: dict[str, Any]) -> None:
