@@ -16,11 +16,11 @@ import scipy.sparse as sp
 from ..errors import LARGE_WHOLE, DataError, DataNotice
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_of_rows, fill_values, filled
-from .block import Block
+from .block import Attributes, Block
 from .dataset import InMemoryDataset, check_and_name
 from .grades import Grades
-from .grades import fixed as fixed_grades
 from .identity import profiled
+from .lists import label_lists, wrong_entry
 from .weights import fixed, wrong_weight
 
 SPARK_FIRST = "is a Spark frame; its estimators are spark_mlfs.JMISelector and the like, or collect it: .toPandas()"
@@ -62,14 +62,12 @@ def hold(
         raise DataError(
             f"X has {x.shape[0]} samples, Y has {labels.rows}: inconsistent numbers of samples; give every row its labels"
         )
-    block = Block(x, np.zeros(x.shape[0], np.int64), *labels.lists, grades=labels.grades)
+    block = Block(x, np.zeros(x.shape[0], np.int64), **labels.fields)
     if weights is not None:
         block.weights = weights_of(weights, block.n)
         if not block.weights.any():
             raise DataError("the weights in sample_weight are all zero; give some rows a weight above 0")
-        if not block.weights.all():
-            block = block.take(np.flatnonzero(block.weights))  # a row of weight 0 is none
-    block, profile = profiled(block, len(labels.names), named=False)
+    block, profile = profiled(block.of_some_weight(), len(labels.names), named=False)
     profile.partitions = 1
     held = InMemoryDataset(
         block, profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None, fitted=fitted
@@ -307,23 +305,18 @@ def weights_of(weights: Any, rows: int) -> np.ndarray:
 
 # ---- labels ----
 
-Lists = tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray | None, np.ndarray | None]
-
 
 @dataclass(frozen=True)
 class Labelled:
-    """Labels of rows. `lists` CSR of the positive and of the unknown ones, and the rows without any label information, as a
-    `Block` takes them; `names` of the labels; `classes` where Y gave one class a row; `grades` of the positive ones where not all
-    are 1."""
+    """Labels of rows: the `fields` of a `Block`, the `names` of the labels, `classes` where Y gave one class a row."""
 
-    lists: Lists
+    fields: Attributes
     names: list[str]
     classes: np.ndarray | None = None
-    grades: np.ndarray | None = None
 
     @property
     def rows(self) -> int:
-        return len(self.lists[0]) - 1
+        return len(self.fields["label_indptr"]) - 1
 
 
 def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None) -> Labelled:
@@ -347,19 +340,38 @@ def labels_of(Y: Any, grades: Grades | None = None, delimiter: str | None = None
         if kind or sp.issparse(Y):
             raise DataError("label_delimiter parts a text a row into tags, and Y is a matrix; leave it out")
         Y = [_parted(cell, delimiter) if isinstance(cell, str) else cell for cell in Y]
-    if grades is not None:
-        return _graded(Y, names, grades)
     if are_tags(Y):
+        if grades is not None:
+            raise DataError("Y holds lists of tags, which have no grades: give a matrix of numbers, or leave graded_labels out")
         return _tags(Y)
-    matrix = _indicators(Y)
-    if not sp.issparse(matrix) and (matrix.ndim == 1 or (matrix.shape[1] == 1 and not _is_indicator(matrix))):
+    matrix = _indicators(Y) if grades is None or sp.issparse(Y) else _matrix_of_grades(Y)
+    if grades is None and not sp.issparse(matrix) and (matrix.ndim == 1 or (matrix.shape[1] == 1 and not _is_indicator(matrix))):
         return _classes(matrix.reshape(-1))
-    values = matrix.data if sp.issparse(matrix) else matrix
-    if not _is_indicator(values):
-        raise _wrong_label(matrix, names)
-    if matrix.shape[1] == 0:
+    n, q = matrix.shape
+    if not q:
         raise DataError("Y has no labels (0 columns); give at least one")
-    return Labelled(_lists(matrix), names or [f"y{j}" for j in range(matrix.shape[1])])
+    rows, labels, values = _entries(matrix, grades)
+    at = wrong_entry(values, grades)
+    if at is not None:
+        why = f"{values[at]:g}; labels are 0, 1 or unknown (NaN), or give lists of tags, or grades with graded_labels=True"
+        why = why if grades is None else grades.why(float(values[at]))
+        raise DataError(f"row {rows[at]} of Y: label {repr(names[labels[at]]) if names else labels[at]} is {why}")
+    names = names or [f"y{j}" for j in range(q)]
+    return Labelled(label_lists(n, rows, labels, values, grades), names if grades is None else grades.names(names))
+
+
+def _entries(matrix: Matrix, grades: Grades | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(row, label, value) of the entries of a matrix that are not 0; of all where a 0 may be a grade."""
+    if sp.issparse(matrix):
+        if grades is not None and grades.zero_matters and matrix.nnz < matrix.shape[0] * matrix.shape[1]:
+            raise DataError("Y is sparse, and a 0, which it does not store, would not be the lowest grade; give it dense")
+        entries = matrix.tocoo()
+        return entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+    if grades is not None and grades.zero_matters:
+        rows, labels = (each.ravel() for each in np.indices(matrix.shape))
+        return rows, labels, matrix.ravel()
+    rows, labels = np.nonzero(matrix)
+    return rows, labels, matrix[rows, labels]
 
 
 COLLECTIONS = (list, tuple, set, frozenset, np.ndarray)
@@ -395,11 +407,10 @@ def _tags(Y: Sequence[Collection[Any] | None]) -> Labelled:
     if not names:
         raise DataError("no row of Y has a tag; give at least one")
     number = {name: place for place, name in enumerate(names)}
-    lists = [sorted({number[tag] for tag in cell}) if cell is not None else [] for cell in Y]
-    indptr = np.concatenate([[0], np.cumsum([len(cell) for cell in lists])]).astype(np.int32)
-    indices = np.array([label for cell in lists for label in cell], np.int32)
+    rows = np.repeat(np.arange(len(Y)), [0 if cell is None else len(cell) for cell in Y])
+    labels = np.array([number[tag] for cell in Y if cell is not None for tag in cell])
     unlabelled = np.array([row for row, cell in enumerate(Y) if cell is None], np.int64)
-    return Labelled((indptr, indices, None, None, unlabelled if len(unlabelled) else None), names)
+    return Labelled(label_lists(len(Y), rows, labels, unlabelled=unlabelled), names)
 
 
 def _indicators(Y: Any) -> Matrix:
@@ -427,57 +438,13 @@ def _is_indicator(values: np.ndarray) -> bool:
     return bool(((values == 0) | (values == 1) | np.isnan(values)).all())
 
 
-def _wrong_label(matrix: Matrix, names: list[str] | None) -> DataError:
-    dense = matrix.toarray() if sp.issparse(matrix) else matrix
-    row, column = np.argwhere(~((dense == 0) | (dense == 1) | np.isnan(dense)))[0]
-    called = repr(names[column]) if names else column
-    return DataError(
-        f"row {row} of Y: label {called} is {dense[row, column]:g}; labels are 0, 1 or unknown (NaN), or "
-        "give lists of tags, or grades with graded_labels=True"
-    )
-
-
-def _graded(Y: Any, names: list[str] | None, grades: Grades) -> Labelled:
-    """Labels that are grades, of a matrix (n, q), or of one label (n,)."""
-    if sp.issparse(Y):
-        matrix = _indicators(Y).tocoo()
-        rows, labels, values = matrix.row.astype(np.int64), matrix.col.astype(np.int64), matrix.data
-        short = len(values) < matrix.shape[0] * matrix.shape[1]
-        if grades.zero_matters and short:
-            raise DataError("Y is sparse, and a 0, which it does not store, would not be the lowest grade; give it dense")
-    else:
-        if are_tags(Y):
-            raise DataError("Y holds lists of tags, which have no grades: give a matrix of numbers, or leave graded_labels out")
-        kind = kind_of(Y)
-        matrix = _numbers_of_frame(Y, kind, "Y") if kind else numbers(Y, "Y")
-        if matrix.ndim not in (1, 2):
-            raise DataError(f"Y has {matrix.ndim} dimension(s); give a matrix of grades of rows by labels")
-        matrix = matrix.reshape(len(matrix), -1)
-        rows, labels = (each.ravel() for each in np.indices(matrix.shape))
-        values = matrix.ravel()
-    n, q = matrix.shape
-    if not q:
-        raise DataError("Y has no labels (0 columns); give at least one")
-    wrong = np.flatnonzero(grades.wrong(values))
-    if len(wrong):
-        at = wrong[0]
-        called = repr(names[labels[at]]) if names else labels[at]
-        said = grades.why(float(values[at]))
-        raise DataError(f"row {rows[at]} of Y: label {called} is {said}")
-    unknown = np.isnan(values)
-    at, of, units = grades.entries(rows[~unknown], labels[~unknown], values[~unknown])
-    order = np.lexsort((of, at))
-    shape = n, q * grades.width
-    more = _of_pairs(*grades.unknown(rows[unknown], labels[unknown]), shape) if unknown.any() else (None, None)
-    lists = (*_of_pairs(at[order], of[order], shape), *more, None)
-    return Labelled(lists, grades.names(names or [f"y{j}" for j in range(q)]), grades=fixed_grades(units[order]))
-
-
-def _of_pairs(rows: np.ndarray, labels: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """CSR (indptr, indices) of pairs (row, label)."""
-    out = sp.csr_matrix((np.ones(len(rows), np.int8), (rows, labels)), shape=shape)
-    out.sort_indices()
-    return out.indptr.astype(np.int32), out.indices.astype(np.int32)
+def _matrix_of_grades(Y: Any) -> np.ndarray:
+    """Grades as a matrix (n, q); one label's may be (n,)."""
+    kind = kind_of(Y)
+    matrix = _numbers_of_frame(Y, kind, "Y") if kind else numbers(Y, "Y")
+    if matrix.ndim not in (1, 2):
+        raise DataError(f"Y has {matrix.ndim} dimension(s); give a matrix of grades of rows by labels")
+    return matrix.reshape(len(matrix), -1)
 
 
 def _classes(y: np.ndarray) -> Labelled:
@@ -490,7 +457,7 @@ def _classes(y: np.ndarray) -> Labelled:
     if y.dtype.kind == "O" and any(map(_absent, y)):
         raise DataError("Y holds None or NaN; where classes are unknown give an indicator matrix with NaN, or lists of tags")
     try:
-        classes, found = np.unique(y, return_inverse=True)
+        classes, numbered = np.unique(y, return_inverse=True)
     except TypeError:
         raise DataError("Y holds text and numbers; give classes of one kind, a matrix of 0 and 1, or lists of tags") from None
     for mark in ",;|":
@@ -502,19 +469,4 @@ def _classes(y: np.ndarray) -> Labelled:
             warnings.warn(DataNotice(f"{told}label_delimiter={mark!r}, which parts them into tags; or give lists"), stacklevel=2)
     if len(classes) == 1:
         raise DataError(f"Y holds one class only, {classes[0]!r}; a ranking needs rows of at least two")
-    indptr = np.arange(len(y) + 1, dtype=np.int32)
-    return Labelled((indptr, found.astype(np.int32), None, None, None), [str(value) for value in classes], classes)
-
-
-def _lists(matrix: Matrix) -> Lists:
-    """The label fields of a `Block` from indicators."""
-    known, unknown = sp.csr_matrix(matrix == 1), None
-    values = matrix.data if sp.issparse(matrix) else matrix
-    if np.isnan(values).any():
-        if sp.issparse(matrix):
-            unknown = sp.csr_matrix((np.isnan(matrix.data), matrix.indices, matrix.indptr), shape=matrix.shape)
-            unknown.eliminate_zeros()
-        else:
-            unknown = sp.csr_matrix(np.isnan(matrix))
-    more = (None, None) if unknown is None else (unknown.indptr.astype(np.int32), unknown.indices.astype(np.int32))
-    return known.indptr.astype(np.int32), known.indices.astype(np.int32), *more, None
+    return Labelled(label_lists(len(y), np.arange(len(y)), numbered), [str(value) for value in classes], classes)

@@ -284,6 +284,10 @@ class Block(LabelledRows):
         """The block of some of the rows, in the order of `rows`."""
         return Block(self.x[rows], self.ids[rows], **self.taken(rows))
 
+    def of_some_weight(self) -> Block:
+        """The rows whose weight is above 0: others are none."""
+        return self if self.weights is None or self.weights.all() else self.take(np.flatnonzero(self.weights))
+
     def part(self, first: int, last: int) -> Block:
         """The block of a run of rows; dense features are not copied."""
         return Block(self.x[first:last], self.ids[first:last], **self.taken(np.arange(first, last)))

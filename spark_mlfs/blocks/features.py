@@ -10,19 +10,18 @@ from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING
 from .arrays import narrowest
 from .labels import vector_entries
-
-Problem = tuple[str, int, int | None]  # what is wrong, in which row, in which slot
+from .lists import WrongRow
 
 
 def read_features(
     column: pa.Array, vectors: bool, narrow: bool = True, used: np.ndarray | None = None, keep_missing: bool = False
-) -> tuple[Matrix | None, Problem | None]:
-    """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them, or what is wrong with them as (what, row,
-    slot): only where `used` (width,) says so, where it is given; entries of the others are anything. With `keep_missing` NaN is
+) -> Matrix:
+    """The feature cells as a dense matrix or CSR, float64 or as narrow as holds them. `WrongRow` for what is wrong with
+    them: only where `used` (width,) says so, where it is given; entries of the others are anything. With `keep_missing` NaN is
     nothing wrong."""
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
-        return None, ("its feature cell is null; fill or drop such rows", row, None)
+        raise WrongRow("its feature cell is null; fill or drop such rows", row)
     rows = len(column)
     if vectors:
         kind, _, _, values = column.flatten()
@@ -30,23 +29,20 @@ def read_features(
         if not kinds.any():
             x = _all_sparse(column, narrow)
             if x is not None:
-                return x, None
+                return x
         if not kinds.all():  # some sparse row
-            positions, slots, flat, width, problem = vector_entries(column)
-            if problem is not None:
-                what, row = problem
-                return None, (what.replace("label", "feature"), row, None)
+            positions, slots, flat, width = vector_entries(column, "feature")
             bad = np.isinf(flat) if keep_missing else ~np.isfinite(flat)
             if used is not None and len(used) == width:
                 bad &= used[slots]
             if bad.any():
                 at = int(np.flatnonzero(bad)[0])
-                return None, (_not_finite(flat[at]), int(positions[at]), int(slots[at]))
+                raise WrongRow(_not_finite(flat[at]), positions[at], int(slots[at]))
             keep = flat != 0  # true of NaN
             indptr = np.zeros(rows + 1, np.int64)
             np.cumsum(np.bincount(positions[keep], minlength=rows), out=indptr[1:])
             data = narrowest(flat[keep]) if narrow else flat[keep]
-            return sp.csr_matrix((data, slots[keep].astype(np.int32), indptr.astype(np.int32)), shape=(rows, width)), None
+            return sp.csr_matrix((data, slots[keep].astype(np.int32), indptr.astype(np.int32)), shape=(rows, width))
         lists = values
     else:
         lists = column
@@ -54,19 +50,19 @@ def read_features(
     width = int(lengths[0])
     if (lengths != width).any():
         row = int(np.flatnonzero(lengths != width)[0])
-        return None, (f"its feature vector has size {lengths[row]} where others have {width}", row, None)
+        raise WrongRow(f"its feature vector has size {lengths[row]} where others have {width}", row)
     flat = lists.flatten()
     used = None if used is None or len(used) != width or used.all() else used
     if flat.null_count and used is None and not keep_missing:
         at = int(np.flatnonzero(flat.is_null().to_numpy(zero_copy_only=False))[0])
-        return None, (_not_finite(np.nan), at // width, at % width)
+        raise WrongRow(_not_finite(np.nan), at // width, at % width)
     x = flat.to_numpy(zero_copy_only=False).reshape(rows, width)
     if not np.isfinite(x.sum()):  # cheap: the sum is finite when every entry is (overflow aside)
         wrong = np.isinf(x) if keep_missing else ~np.isfinite(x)
         bad = np.flatnonzero(wrong if used is None else wrong & used)
         if len(bad):
-            return None, (_not_finite(x.reshape(-1)[bad[0]]), int(bad[0]) // width, int(bad[0]) % width)
-    return narrowest(x) if narrow else np.asarray(x, np.float64), None
+            raise WrongRow(_not_finite(x.reshape(-1)[bad[0]]), bad[0] // width, int(bad[0]) % width)
+    return narrowest(x) if narrow else np.asarray(x, np.float64)
 
 
 def _all_sparse(column: pa.StructArray, narrow: bool) -> sp.csr_matrix | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +16,9 @@ from pyspark.sql import types as T
 from ..errors import DataError, ParameterError, setting, worker_errors
 from ..lazy import cached_property
 from ..schema import attribute_names
-from .grades import Grades, fixed
+from .block import Attributes
+from .grades import Grades
+from .lists import WrongRow, label_lists, wrong_entry
 
 FORMS = ("auto", "tags", "ids", "multihot")
 MAX_TAGS = 1_000_000
@@ -117,122 +120,91 @@ def _looks_multihot(frame: DataFrame, column: str) -> bool:
     return bool(some_repeat) and not some_number
 
 
-@dataclass
-class LabelLists:
-    """Labels of some rows: CSR of the positive ones, CSR of the unknown ones, rows without any label information; `grades` of the
-    positive ones where they are not all 1."""
-
-    indptr: np.ndarray
-    indices: np.ndarray
-    unknown_indptr: np.ndarray | None
-    unknown_indices: np.ndarray | None
-    unlabelled: np.ndarray | None  # positions of rows whose label cell is null: every label is unknown
-    width: int  # number of labels the rows themselves tell, 0 where they do not
-    problem: tuple[str, int] | None  # what is wrong, at which position
-    grades: np.ndarray | None = None
-
-
-def read_labels(column: pa.Array, source: LabelSource) -> LabelLists:
-    """The label cells of one Arrow batch as lists."""
-    rows = len(column)
-    unlabelled = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False)) if column.null_count else None
+def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]:
+    """The label cells of one Arrow batch as the label fields of a block, and how many labels the rows themselves tell, 0 where
+    they do not. A row whose cell is null has no label information: every label is unknown. `WrongRow` for what cannot be read."""
+    n = len(column)
+    unlabelled = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
     if source.kind == "vector":
-        positions, labels, values, width, problem = vector_entries(column)
+        rows, labels, values, width = vector_entries(column)
     else:
-        lists = column
-        offsets = np.asarray(lists.offsets, np.int64)
-        lengths = np.diff(offsets)
-        if unlabelled is not None:
-            lengths = lengths.copy()
-            lengths[unlabelled] = 0
-        flat = lists.flatten()
-        positions = np.repeat(np.arange(rows), lengths)
-        problem, width = None, 0
+        lengths: Any = np.diff(np.asarray(column.offsets, np.int64))
+        lengths[unlabelled] = 0
+        flat, rows = column.flatten(), np.repeat(np.arange(n), lengths)
         if source.kind == "tags" and source.vocabulary is not None:
-            labels = pc.index_in(flat, value_set=source.tags.cast(flat.type)).fill_null(-1).to_numpy()
-            keep = labels >= 0  # null tags say nothing
-            strange = np.flatnonzero(~keep & flat.is_valid().to_numpy(zero_copy_only=False))
-            if len(strange):
-                at = strange[0]
-                names = f"the {len(source.vocabulary)} labels that were named"
-                problem = (f"tag {flat[at].as_py()[:60]!r} is none of {names}; name it, too, or correct it", int(positions[at]))
-            positions, labels = positions[keep], labels[keep]
-            values, width = np.ones(len(labels)), len(source.vocabulary)
-        elif source.kind == "ids":
+            rows, labels = _tag_numbers(flat, rows, source)
+            return label_lists(n, rows, labels, unlabelled=unlabelled), len(source.vocabulary)
+        if source.kind == "ids":
             labels = flat.fill_null(-1).to_numpy(zero_copy_only=False)
-            values = np.ones(len(labels))
-            bad = np.flatnonzero(labels < 0)
-            if len(bad):
-                problem = ("a label number is null or negative; label numbers count from 0", int(positions[bad[0]]))
-            large = np.flatnonzero(labels >= MAX_TAGS)
-            if problem is None and len(large):
-                at = large[0]
-                problem = (
-                    f"label number {int(labels[at])} is absurdly large (at most {MAX_TAGS - 1}); correct it, or give tags",
-                    int(positions[at]),
-                )
-            labels = labels.clip(0, MAX_TAGS - 1)  # a row with a problem is counted before it is told
-        else:
-            values = flat.fill_null(np.nan).to_numpy(zero_copy_only=False)
-            full = lengths if unlabelled is None else np.delete(lengths, unlabelled)
-            width = int(full[0]) if len(full) else 0
-            if len(full) and (full != width).any():
-                where = int(np.flatnonzero(lengths != width)[0])
-                problem = (f"its multi-hot label array has {lengths[where]} entries where others have {width}", where)
-            labels = np.arange(len(values)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    unknown = np.isnan(values)
-    if source.grades is not None:
-        return _graded(source.grades, rows, positions, labels, values, unknown, unlabelled, width, problem)
-    positive = values == 1
-    wrong = ~(positive | unknown | (values == 0))
-    if problem is None and wrong.any():
-        at = int(np.flatnonzero(wrong)[0])
-        said = f"label {int(labels[at])} is {values[at]:g}; labels are 0, 1 or unknown (null or NaN)"
-        problem = (f"{said}, with {setting('graded_labels')} grades", int(positions[at]))
-    indptr, indices = _lists(rows, positions[positive], labels[positive])
-    a, b = _lists(rows, positions[unknown], labels[unknown]) if unknown.any() else (None, None)
-    return LabelLists(indptr, indices, a, b, unlabelled, width, problem)
+            _check_numbers(labels, rows)
+            return label_lists(n, rows, labels, unlabelled=unlabelled), 0
+        values = flat.fill_null(np.nan).to_numpy(zero_copy_only=False)
+        full = np.delete(lengths, unlabelled)
+        width = int(full[0]) if len(full) else 0
+        if (full != width).any():
+            row = np.flatnonzero(lengths != width)[0]
+            raise WrongRow(f"its multi-hot label array has {lengths[row]} entries where others have {width}", row)
+        labels = _within(lengths)
+    at = wrong_entry(values, source.grades)
+    if at is not None and source.grades is not None:
+        raise WrongRow(f"label {labels[at]} is {source.grades.why(float(values[at]))}", rows[at])
+    if at is not None:
+        said = f"label {labels[at]} is {values[at]:g}; labels are 0, 1 or unknown (null or NaN)"
+        raise WrongRow(f"{said}, with {setting('graded_labels')} grades", rows[at])
+    if source.grades is None:
+        return label_lists(n, rows, labels, values, unlabelled=unlabelled), width
+    _check_stored(n, rows, labels, width, unlabelled, source.grades)
+    return label_lists(n, rows, labels, values, source.grades, unlabelled), width * source.grades.width
 
 
-def _graded(
-    grades: Grades,
-    rows: int,
-    positions: np.ndarray,
-    labels: np.ndarray,
-    values: np.ndarray,
-    unknown: np.ndarray,
-    unlabelled: np.ndarray | None,
-    width: int,
-    problem: tuple[str, int] | None,
-) -> LabelLists:
-    """The label cells of a batch whose entries (position, label, value) are grades."""
-    wrong = np.flatnonzero(grades.wrong(values))
-    if problem is None and len(wrong):
-        at = int(wrong[0])
-        problem = (f"label {int(labels[at])} is {grades.why(float(values[at]))}", int(positions[at]))
-    if problem is None and grades.zero_matters:
-        short = np.bincount(positions, minlength=rows) < width
-        if unlabelled is not None:
-            short[unlabelled] = False
+def _within(lengths: Any) -> np.ndarray:
+    """The place of each entry of lists of these lengths within its list."""
+    return np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def _tag_numbers(flat: pa.Array, rows: np.ndarray, source: LabelSource) -> tuple[np.ndarray, np.ndarray]:
+    """(row, label) of tags; null tags say nothing."""
+    labels = pc.index_in(flat, value_set=source.tags.cast(flat.type)).fill_null(-1).to_numpy()
+    keep = labels >= 0
+    strange = np.flatnonzero(~keep & flat.is_valid().to_numpy(zero_copy_only=False))
+    if len(strange):
+        names = f"the {len(source.tags)} labels that were named"
+        tag = flat[strange[0]].as_py()[:60]
+        raise WrongRow(f"tag {tag!r} is none of {names}; name it, too, or correct it", rows[strange[0]])
+    return rows[keep], labels[keep]
+
+
+def _check_numbers(labels: np.ndarray, rows: np.ndarray) -> None:
+    """`WrongRow` for label numbers that cannot be."""
+    bad = np.flatnonzero(labels < 0)
+    if len(bad):
+        raise WrongRow("a label number is null or negative; label numbers count from 0", rows[bad[0]])
+    large = np.flatnonzero(labels >= MAX_TAGS)
+    if len(large):
+        told = f"label number {labels[large[0]]} is absurdly large (at most {MAX_TAGS - 1}); correct it, or give tags"
+        raise WrongRow(told, rows[large[0]])
+
+
+def _check_stored(n: int, rows: np.ndarray, labels: np.ndarray, width: int, unlabelled: np.ndarray, grades: Grades) -> None:
+    """`WrongRow` where sparse vectors leave grades open, or name one twice."""
+    if grades.zero_matters:
+        short = np.bincount(rows, minlength=n) < width
+        short[unlabelled] = False
         if short.any():
-            problem = (
+            raise WrongRow(
                 "its label vector is sparse, and a 0, which it does not store, would not be the lowest grade; give dense vectors",
-                int(np.flatnonzero(short)[0]),
+                int(np.argmax(short)),
             )
-    fit = ~unknown if problem is None else np.zeros(len(values), bool)
-    row, of, units = grades.entries(positions[fit], labels[fit], values[fit])
-    order = np.lexsort((of, row))
-    again = order[1:][(row[order][1:] == row[order][:-1]) & (of[order][1:] == of[order][:-1])]
-    if problem is None and len(again):
-        problem = ("its label vector names an entry twice; correct it", int(row[again[0]]))
-    indptr, indices = _lists(rows, row, of)
-    a, b = _lists(rows, *grades.unknown(positions[unknown], labels[unknown])) if unknown.any() else (None, None)
-    kept = None if problem is not None else fixed(units[order])
-    return LabelLists(indptr, indices, a, b, unlabelled, width * grades.width, problem, kept)
+    key = rows * max(width, 1) + labels
+    if not (key[1:] > key[:-1]).all():
+        key = np.sort(key)
+        again = np.flatnonzero(key[1:] == key[:-1])
+        if len(again):
+            raise WrongRow("its label vector names an entry twice; correct it", key[again[0]] // max(width, 1))
 
 
-def vector_entries(column: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.ndarray, int, tuple[str, int] | None]:
-    """(row, slot, value) of the stored entries of VectorUDT cells, their width, and a row of another width."""
+def vector_entries(column: pa.StructArray, what: str = "label") -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """(row, slot, value) of the stored entries of VectorUDT cells, and their width; `WrongRow` where one is of another width."""
     kind, size, indices, values = column.flatten()
     rows = len(column)
     dense = kind.fill_null(0).to_numpy(zero_copy_only=False) == 1
@@ -241,29 +213,12 @@ def vector_entries(column: pa.StructArray) -> tuple[np.ndarray, np.ndarray, np.n
     width = np.where(dense, lengths, size.fill_null(0).to_numpy(zero_copy_only=False))
     flat = values.flatten().to_numpy(zero_copy_only=False)
     positions = np.repeat(np.arange(rows), lengths)
-    slots = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    slots = _within(lengths)
     if not dense.all():
         slots[~dense[positions]] = indices.flatten().to_numpy(zero_copy_only=False)
     present = np.flatnonzero(~absent)
-    if not len(present):
-        return positions, slots, flat, 0, None
-    first = int(width[present[0]])
+    first = int(width[present[0]]) if len(present) else 0
     other = present[width[present] != first]
-    problem = None
     if len(other):
-        problem = (f"its label vector has size {width[other[0]]} where others have {first}", int(other[0]))
-    return positions, slots, flat, first, problem
-
-
-def _lists(rows: int, positions: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """CSR (indptr, indices) of (row, label) pairs, each row's labels ascending and named once."""
-    width = int(labels.max(initial=0)) + 1
-    key = positions * width + labels
-    if not (key[1:] > key[:-1]).all():
-        key = np.sort(key)
-        key = key[np.concatenate([[True], key[1:] != key[:-1]])]
-        positions, labels = np.divmod(key, width)
-    labels = labels.astype(np.int32)
-    indptr = np.zeros(rows + 1, np.int32)
-    np.cumsum(np.bincount(positions, minlength=rows), out=indptr[1:])
-    return indptr, labels
+        raise WrongRow(f"its {what} vector has size {width[other[0]]} where others have {first}", other[0])
+    return positions, slots, flat, first

@@ -34,6 +34,7 @@ from .features import read_features
 from .grades import Grades
 from .identity import profiled
 from .labels import LabelSource, label_source, read_labels
+from .lists import WrongRow
 from .profile import Profile
 from .weights import fixed, wrong_weight
 
@@ -83,39 +84,34 @@ class Pack:
 
     def blocks(self, batch: pa.RecordBatch, before: int = 0, width: int | None = None) -> Iterator[tuple[Block, Profile]]:
         """The blocks of a batch with their profiles; `before` rows of the partition came earlier, of `width` features."""
-        rows = batch.num_rows
-        ids = batch.column(2).to_numpy(zero_copy_only=False) if self.named else np.zeros(rows, np.int64)
-        x, problem = read_features(batch.column(0), self.vectors)
-        if problem is None and x is not None and width not in (None, x.shape[1]):
-            problem = (f"its feature vector has size {x.shape[1]} where others have {width}", 0, None)
+        ids = batch.column(2).to_numpy(zero_copy_only=False) if self.named else np.zeros(batch.num_rows, np.int64)
+        try:
+            block, labels = self._read(batch, ids, width)
+        except WrongRow as wrong:
+            problem = wrong.what, self._row(ids, before, wrong.row), wrong.slot
+            yield Block.empty(0), Profile(n=batch.num_rows, problem=problem)
+            return
+        pieces = max(1, round(block.nbytes / BLOCK_BYTES))
+        cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
+        for a, z in itertools.pairwise(cuts):
+            piece = block if len(cuts) == 2 else block.part(a, z)
+            yield profiled(piece, labels, self.named)
+
+    def _read(self, batch: pa.RecordBatch, ids: np.ndarray, width: int | None) -> tuple[Block, int]:
+        """A batch as one block, and how many labels its rows tell; `WrongRow` for what cannot be used."""
+        x = read_features(batch.column(0), self.vectors)
+        if width not in (None, x.shape[1]):
+            raise WrongRow(f"its feature vector has size {x.shape[1]} where others have {width}", 0)
         weights = None
         if self.weighted:
             column = batch.column(batch.num_columns - 1)
             weights = column.to_numpy(zero_copy_only=False)
             wrong = wrong_weight(weights, column.is_null().to_numpy(zero_copy_only=False))
-            problem = problem or (wrong and (*wrong, None))
-        if problem is not None:
-            what, row, slot = problem
-            yield Block.empty(0), Profile(n=rows, problem=(what, self._row(ids, before, row), slot))
-            return
-        labels = read_labels(batch.column(1), self.source)
-        lists = labels.indptr, labels.indices, labels.unknown_indptr, labels.unknown_indices, labels.unlabelled
-        block = Block(x, ids, *lists, None if weights is None else fixed(weights), labels.grades)
-        if weights is not None and not weights.all():
-            if labels.problem is not None:
-                what, row = labels.problem
-                yield Block.empty(0), Profile(n=rows, problem=(what, self._row(ids, before, row), None))
-                return
-            block = block.take(np.flatnonzero(weights))  # a row of weight 0 is none
-        pieces = max(1, round(block.nbytes / BLOCK_BYTES))
-        cuts = np.linspace(0, block.n, min(pieces, block.n) + 1).astype(int)
-        for a, z in itertools.pairwise(cuts):
-            piece = block if len(cuts) == 2 else block.part(a, z)
-            piece, profile = profiled(piece, labels.width, self.named)
-            if labels.problem is not None:
-                what, row = labels.problem
-                profile.problem = (what, self._row(ids, before, row), None)
-            yield piece, profile
+            if wrong is not None:
+                raise WrongRow(*wrong)
+            weights = fixed(weights)
+        fields, labels = read_labels(batch.column(1), self.source)
+        return Block(x, ids, **fields, weights=weights).of_some_weight(), labels
 
     def _row(self, ids: np.ndarray, before: int, row: int) -> list[int]:
         """Return the name of a row in messages: its id, or its partition and its place there, the first being 1."""

@@ -50,6 +50,7 @@ from pyspark.sql import types as T
 from ..adapters.described import LABELS
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
+from ..blocks.lists import WrongRow
 from ..blocks.pack import at_once
 from ..errors import DataError, ParameterError, worker_errors
 from ..kernels.label_ranks import LabelRanks
@@ -358,9 +359,10 @@ class SumsOfBatches:
         if column.null_count:
             raise DataError(f"a cell of {name!r} is null in a row whose labels are known; drop such rows")
         if self.vectors[slot]:
-            rows, entries, values, width, problem = vector_entries(column)
-            if problem is not None:
-                raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label")
+            try:
+                rows, entries, values, width = vector_entries(column)
+            except WrongRow:
+                raise DataError(f"the vectors in {name!r} have different sizes; each must have one entry a label") from None
             out = np.zeros((n, width))
             out[rows, entries] = values
             return out

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from ..blocks.features import read_features
+from ..blocks.lists import WrongRow
 from ..errors import DataError, ParameterError
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING, REFUSED, filled
@@ -80,15 +81,15 @@ class FeatureCells:
         if self.positions is not None:
             used = np.zeros(self.width, bool)
             used[self.positions] = True
-        x: Any
-        x, problem = read_features(column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None)
-        if problem is not None:
-            what, row, slot = problem
+        try:
+            x: Any = read_features(column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None)
+        except WrongRow as wrong:
+            what, row, slot = wrong.what, wrong.row, wrong.slot
             called = "a row" if before is None else f"row {before + row + 1} of part {_partition()}"
             called = f"row {ids[row]}" if ids is not None and ids[row].is_valid else called
             if slot is not None:
                 what = f"its feature {self._called(slot)} {REFUSED if what == IS_MISSING else what}"
-            raise DataError(f"{called} cannot be used: {what}")
+            raise DataError(f"{called} cannot be used: {what}") from None
         if x.shape[1] != self.width:
             raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {self.width}")
         if self.positions is not None and not sp.issparse(x):
