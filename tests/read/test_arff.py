@@ -151,7 +151,7 @@ def test_hierarchical_labels_and_missing_policies(spark, data_dir):
 
 def test_quirks_refused(spark, data_dir):
     q = data_dir / "quirks"
-    with pytest.raises(DataError, match=r"FilterTest.arff: nothing says which.*labels=-n"):
+    with pytest.raises(DataError, match=r"FilterTest.arff: nothing says which.*labels='labels.xml'.*-n for the last n"):
         arff(spark, str(q / "FilterTest.arff"))
     with pytest.raises(DataError, match=r"FilterTest.arff:2: attribute 'StringAtt1' is of type string.*ignore=\['StringAtt1'\]"):
         arff(spark, str(q / "FilterTest.arff"), labels=["NumericAtt1"])
