@@ -521,7 +521,7 @@ def test_settings_that_make_no_sense():
 # ---- on Spark ----
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_on_spark(spark):
     """Thousands of rows, a third of them repeated, no id, names with dots, several blocks: the bits of the arrays, in one task or
     job by job; ratings, sparse vectors, cuts, weights, and what is refused."""
