@@ -107,7 +107,7 @@ def _of(held: dict[str, int]) -> str:
 
 
 def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
-    """What is foreseen, by headings."""
+    """Return the forecast, by headings."""
     from ..markup import size
 
     looked, scans = found["rows_looked_at"], found["scans"]

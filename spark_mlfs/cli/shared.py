@@ -280,7 +280,7 @@ class Work:
 
     @staticmethod
     def of(args: argparse.Namespace, replaces: bool = False) -> Work:
-        """What the flags say; an output is replaced with --overwrite, or where the command `replaces` it anyway."""
+        """Return the output that the flags name; it is replaced with --overwrite, or where the command `replaces` it anyway."""
         from ..output.folder import Output
         from ..read.toml import reader_option
 
@@ -333,7 +333,7 @@ class Work:
                 spark.stop()
 
     def manifest(self, spark: SparkSession, results: Mapping[str, Any], model: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """What manifest.json says of the run; of one that applies a `model` to data, these first."""
+        """Return the entries of manifest.json; of one that applies a `model` to data, these first."""
         from ..output.manifest import opening, versions
 
         read = {"path": self.path, "format": self.format, "options": self.options}

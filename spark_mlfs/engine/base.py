@@ -174,8 +174,8 @@ class Engine:
         return [results[s.key()] for s in statistics]
 
     def computed(self, statistics: Iterable[Statistic]) -> dict[Hashable, Statistic]:
-        """What is computed for these statistics, by its key: those that are not known; of numbers the parts that they are made
-        of, where their states may be brought together."""
+        """Return what is computed for these statistics, by its key: those that are not known; of numbers the parts
+        that they are made of, where their states may be brought together."""
         wanted = {s.key(): s for s in statistics if s.key() not in self._results}
         out = {key: s for key, s in wanted.items() if not isinstance(s, FeatureNumbers)}
         for key, statistic in wanted.items():

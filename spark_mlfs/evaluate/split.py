@@ -295,7 +295,7 @@ def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Pac
 
 
 def _mapped(function: Callable[[Block], Block], q: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What `function` makes of the blocks, as `pack` writes them, the profile of them all in the last row."""
+    """Return what `function` makes of the blocks, as `pack` writes them, the profile of them all in the last row."""
     total, number = Profile(), 0
     for block in map(function, _blocks(batches)):
         if block.n:

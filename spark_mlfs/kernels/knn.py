@@ -181,7 +181,7 @@ class Pairs:
 
     @property
     def features(self) -> int:
-        """What divides the distances for the grid."""
+        """Return the divisor that brings distances to the grid."""
         return max(1, self.query.width)
 
     def values(self, rows: np.ndarray) -> np.ndarray:

@@ -52,7 +52,7 @@ class ScreeningAccessors(Checked, parameters=SCREENING):
 
 
 class ConstraintAccessors(Checked, parameters=CONSTRAINTS):
-    """What a selection is held to."""
+    """Constraints of a selection."""
 
 
 class WeightingAccessors(Checked, parameters=WEIGHTING):

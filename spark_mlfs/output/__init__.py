@@ -1,1 +1,1 @@
-"""What a run writes, whole or not at all: folders, tables, manifests, journals."""
+"""The output of a run, written whole or not at all: folders, tables, manifests, journals."""

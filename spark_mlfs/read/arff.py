@@ -66,7 +66,7 @@ class Attribute:
 
 @dataclass
 class Header:
-    """What stands before @data in a file."""
+    """The header of a file, up to @data."""
 
     relation: str
     attributes: list[Attribute]

@@ -18,7 +18,7 @@ from .sections import Field, InvalidValue, Section
 
 
 class Data(Section):
-    """What to read."""
+    """The source of the rows."""
 
     path: str | list[str] | None = Field(
         None, description="file, folder, glob, list of them, or table name; none for the samples"

@@ -71,8 +71,8 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
 
 
 class Shown:
-    """What the page's sections show of an outcome: its classifiers, the first of which is that of the figures, the methods that
-    have results, their `places`, which give each its colour and sign, and the main metric with its definition."""
+    """An outcome as the sections of the page show it: its classifiers, the first of which is that of the figures, the methods
+    that have results, their `places`, which give each its colour and sign, and the main metric with its definition."""
 
     def __init__(self, outcome: Outcome, plan: Comparison) -> None:
         self.outcome, self.plan = outcome, plan

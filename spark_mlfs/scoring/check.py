@@ -273,7 +273,8 @@ def suggest_threshold(checked: Measured) -> dict[str, Any]:
 
 
 def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:
-    """What to say of the label that more rows are given than had it in training: a tenth of all more, and twice as many."""
+    """Return the warning about the label that more rows are given than had it in training: a tenth of all more, and
+    twice as many."""
     shares = {name: (count / max(1, rows), trained.get(name, 1.0)) for name, count in given.items()}
     many = [name for name, (now, then) in shares.items() if now >= 2 * then and now - then >= 0.1]
     if not many:

@@ -156,7 +156,7 @@ def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
 
 
 @dataclass(frozen=True)
-class Work:
+class PartsToDo:
     """Plan of a run: the `inputs`, the `columns` that come along, and the inputs of each part `todo`, of which the `fresh`
     ones stand in no plan of an interrupted run."""
 
@@ -300,7 +300,7 @@ class Scoring:
         anew = journal.folder is None and not self.append and exists(self.spark, f"{journal.place}/_{MANIFEST}")
         return before, not anew and journal.open()  # a complete output elsewhere is replaced
 
-    def _work(self, journal: Journal, before: dict[int, dict[str, Any]], resumed: bool) -> Work:
+    def _work(self, journal: Journal, before: dict[int, dict[str, Any]], resumed: bool) -> PartsToDo:
         """Return the parts that are neither in `journal` nor held by the output `before`."""
         if resumed:
             for number in journal.lost():  # noted as done, and gone since: done again
@@ -319,7 +319,7 @@ class Scoring:
         first = 1 + max([-1, *before, *journal.parts, *planned])
         fresh = plan([name for name in inputs.names if name not in held], self.parts or inputs.parts, first)
         todo = {number: names for number, names in {**planned, **fresh}.items() if number not in journal.parts}
-        return Work(inputs, columns, fresh, todo)
+        return PartsToDo(inputs, columns, fresh, todo)
 
 
 def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) -> DataFrame:

@@ -1,4 +1,4 @@
-"""What is asked of a ranking, checked at once: a method with its parameters, a filter, constraints, a cut."""
+"""A request for a ranking, checked at once: a method with its parameters, a filter, constraints, a cut."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is summed over blocks in one scan: exact, in any order."""
+"""Statistics: summed over blocks in one scan: exact, in any order."""
