@@ -13,9 +13,10 @@ from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .codec import Buffer, State, decode, encode
 from .grades import BITS, ONE
-from .rowhash import mix
+from .rowhash import mix, row_sums
 from .weights import in_units
 
+LABELSET = 0x1ABE1  # seed of the hashes of labels
 Attributes = dict[str, Any]  # of rows: arrays or None by the names of a block's fields
 
 
@@ -52,21 +53,15 @@ class LabelledRows:
     @cached_property
     def labelset_hash(self) -> np.ndarray:
         """(n,) uint64 hash of each row's set of positive labels: the sum of the labels' hashes, 0 for the empty set."""
-        with np.errstate(over="ignore"):
-            hashes = mix(self.label_indices.astype(np.int64), 0x1ABE1)
-            total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
-            return total[self.label_indptr[1:]] - total[self.label_indptr[:-1]]
+        return row_sums(mix(self.label_indices, LABELSET), self.label_indptr)
 
     @cached_property
     def grades_hash(self) -> np.ndarray:
         """(n,) uint64 hash of each row's labels and their grades: `labelset_hash` where all grades are 1."""
         if self.grades is None:
             return self.labelset_hash
-        with np.errstate(over="ignore"):
-            part = (self.grades.astype(np.int64) & (ONE - 1)) << 32
-            hashes = mix(self.label_indices.astype(np.int64) | part, 0x1ABE1)
-            total = np.concatenate([np.zeros(1, np.uint64), np.cumsum(hashes, dtype=np.uint64)])
-            return total[self.label_indptr[1:]] - total[self.label_indptr[:-1]]
+        part = (self.grades.astype(np.int64) & (ONE - 1)) << 32
+        return row_sums(mix(self.label_indices | part, LABELSET), self.label_indptr)
 
     @cached_property
     def complete(self) -> np.ndarray | None:
@@ -82,127 +77,106 @@ class LabelledRows:
 
     def taken(self, rows: np.ndarray) -> Attributes:
         """The attributes of some of the rows, in the order of `rows`."""
-        return {name: value for each in ROW_ATTRIBUTES for name, value in zip(each.fields, each.take(self, rows), strict=True)}
+        values = self.attributes().items()
+        return {name: None if value is None else ROW_ATTRIBUTES[name].take(value, self, rows) for name, value in values}
 
     def attributes(self) -> Attributes:
         """The attributes by the names of their fields."""
-        return {name: getattr(self, name) for each in ROW_ATTRIBUTES for name in each.fields}
+        return {name: getattr(self, name) for name in ROW_ATTRIBUTES}
 
     def encoded(self) -> State:
         """The attributes that there are, by their keys among bytes."""
-        state = {key: getattr(self, name) for each in ROW_ATTRIBUTES for name, key in zip(each.fields, each.keys, strict=True)}
-        return {key: value for key, value in state.items() if value is not None}
+        return {ROW_ATTRIBUTES[name].key: value for name, value in self.attributes().items() if value is not None}
 
 
 def decoded(state: State) -> Attributes:
     """The inverse of `LabelledRows.encoded`."""
-    return {name: state.get(key) for each in ROW_ATTRIBUTES for name, key in zip(each.fields, each.keys, strict=True)}
+    return {name: state.get(attribute.key) for name, attribute in ROW_ATTRIBUTES.items()}
 
 
 def joined(blocks: Sequence[LabelledRows]) -> Attributes:
     """The attributes of all rows of the blocks, in order."""
-    return {name: value for each in ROW_ATTRIBUTES for name, value in zip(each.fields, each.join(blocks), strict=True)}
+    out: Attributes = {}
+    for name, attribute in ROW_ATTRIBUTES.items():
+        values = [getattr(block, name) for block in blocks]
+        out[name] = None if all(value is None for value in values) else attribute.join(values, blocks)
+    return out
 
 
 @dataclass(frozen=True)
-class RowAttribute:
-    """Something that rows have beside their features: the fields of a block that hold it (None: no row has it), and their keys
-    among bytes. Blocks, their bytes, parts and unions go by the list `ROW_ATTRIBUTES`."""
+class PerRow:
+    """A value a row, which every block has, or none; `key` is what it is called among bytes. Other attributes of rows derive
+    from this: blocks, their bytes, parts and unions go by the table `ROW_ATTRIBUTES` of the fields that hold them."""
 
-    fields: tuple[str, ...]
-    keys: tuple[str, ...]
+    key: str
 
-    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
-        """The fields for some of the rows, in the order of `rows`."""
-        raise NotImplementedError
+    def take(self, value: np.ndarray, block: LabelledRows, rows: np.ndarray) -> np.ndarray:
+        """The field of some of the rows of its block, in the order of `rows`."""
+        return value[rows]
 
-    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
-        """The fields for all rows of the blocks, in order."""
-        raise NotImplementedError
-
-
-class Lists(RowAttribute):
-    """A list of numbers a row, as CSR."""
-
-    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
-        indptr, indices = (getattr(block, name) for name in self.fields)
-        if indptr is None:
-            return None, None
-        width = int(indices.max(initial=0)) + 1
-        picked = sp.csr_matrix((np.ones(len(indices), np.int8), indices, indptr), shape=(block.n, width))[rows]
-        return picked.indptr.astype(np.int32), picked.indices.astype(np.int32)
-
-    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
-        pairs = [(*(getattr(b, name) for name in self.fields), b.n) for b in blocks]
-        if all(indptr is None for indptr, _, _ in pairs):
-            return None, None
-        lengths = [np.diff(p) if p is not None else np.zeros(n, np.int32) for p, _, n in pairs]
-        indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int32)
-        return indptr, np.concatenate([i if i is not None else np.zeros(0, np.int32) for _, i, _ in pairs])
+    def join(self, values: list[Any], blocks: Sequence[LabelledRows]) -> np.ndarray:
+        """The field of all rows of the blocks, in order, of which some have it."""
+        return np.concatenate(values)
 
 
-class Marks(RowAttribute):
+class Starts(PerRow):
+    """Where each row's list of entries begins and the last ends; lists are empty in blocks without."""
+
+    def take(self, value: np.ndarray, block: LabelledRows, rows: np.ndarray) -> np.ndarray:
+        return _starts(np.diff(value)[rows])
+
+    def join(self, values: list[Any], blocks: Sequence[LabelledRows]) -> np.ndarray:
+        lengths = [np.zeros(b.n, np.int32) if each is None else np.diff(each) for each, b in zip(values, blocks, strict=True)]
+        return _starts(np.concatenate(lengths))
+
+
+def _starts(lengths: np.ndarray) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class PerEntry(PerRow):
+    """A value for each entry of the lists that begin at the field `starts`; it is `default` in blocks without."""
+
+    starts: str
+    default: int = 0
+
+    def take(self, value: np.ndarray, block: LabelledRows, rows: np.ndarray) -> np.ndarray:
+        starts = getattr(block, self.starts)
+        lengths = np.diff(starts)[rows]
+        after = _starts(lengths)
+        return value[np.arange(after[-1]) + np.repeat(starts[rows] - after[:-1], lengths)]
+
+    def join(self, values: list[Any], blocks: Sequence[LabelledRows]) -> np.ndarray:
+        dtype = next(each.dtype for each in values if each is not None)
+        starts = [getattr(block, self.starts) for block in blocks]
+        counts = [0 if each is None else each[-1] for each in starts]
+        whole = zip(values, counts, strict=True)
+        return np.concatenate([np.full(count, self.default, dtype) if each is None else each for each, count in whole])
+
+
+class Marks(PerRow):
     """The numbers of the rows that have a mark."""
 
-    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
-        marked = getattr(block, self.fields[0])
-        if marked is None:
-            return (None,)
+    def take(self, value: np.ndarray, block: LabelledRows, rows: np.ndarray) -> np.ndarray:
         mask = np.zeros(block.n, bool)
-        mask[marked] = True
-        return (np.flatnonzero(mask[rows]),)
+        mask[value] = True
+        return np.flatnonzero(mask[rows])
 
-    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
-        starts = np.cumsum([0] + [b.n for b in blocks])
-        marked = [getattr(b, self.fields[0]) for b in blocks]
-        known = [rows + start for rows, start in zip(marked, starts, strict=False) if rows is not None]
-        return (np.concatenate(known) if known else None,)
+    def join(self, values: list[Any], blocks: Sequence[LabelledRows]) -> np.ndarray:
+        first = np.cumsum([0] + [block.n for block in blocks])
+        return np.concatenate([each + start for each, start in zip(values, first, strict=False) if each is not None])
 
 
-class PerRow(RowAttribute):
-    """A value a row; every block has it, or none."""
-
-    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
-        values = getattr(block, self.fields[0])
-        return (None if values is None else values[rows],)
-
-    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
-        values = [getattr(b, self.fields[0]) for b in blocks]
-        return (None if values[0] is None else np.concatenate(values),)
-
-
-@dataclass(frozen=True)
-class PerLabel(RowAttribute):
-    """A value for each of the rows' positive labels; where a block has none, it is `default`."""
-
-    default: int
-
-    def take(self, block: LabelledRows, rows: np.ndarray) -> tuple[np.ndarray | None, ...]:
-        values = getattr(block, self.fields[0])
-        if values is None:
-            return (None,)
-        lengths = np.diff(block.label_indptr)[rows]
-        within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return (values[np.repeat(block.label_indptr[rows], lengths) + within],)
-
-    def join(self, blocks: Sequence[LabelledRows]) -> tuple[np.ndarray | None, ...]:
-        values = [getattr(b, self.fields[0]) for b in blocks]
-        if all(each is None for each in values):
-            return (None,)
-        whole = [
-            np.full(len(b.label_indices), self.default, np.uint16) if each is None else each
-            for b, each in zip(blocks, values, strict=True)
-        ]
-        return (np.concatenate(whole),)
-
-
-ROW_ATTRIBUTES: tuple[RowAttribute, ...] = (
-    Lists(("label_indptr", "label_indices"), ("lp", "li")),
-    Lists(("unknown_indptr", "unknown_indices"), ("up", "ui")),
-    Marks(("unlabelled",), ("ul",)),
-    PerRow(("weights",), ("w",)),
-    PerLabel(("grades",), ("g",), ONE),
-)
+ROW_ATTRIBUTES: dict[str, PerRow] = {
+    "label_indptr": Starts("lp"),
+    "label_indices": PerEntry("li", "label_indptr"),
+    "unknown_indptr": Starts("up"),
+    "unknown_indices": PerEntry("ui", "unknown_indptr"),
+    "unlabelled": Marks("ul"),
+    "weights": PerRow("w"),
+    "grades": PerEntry("g", "label_indptr", ONE),
+}
 
 
 @dataclass

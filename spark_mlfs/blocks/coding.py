@@ -121,21 +121,13 @@ def inner_edges(quantiles: np.ndarray) -> np.ndarray:
     return np.where(repeated, np.inf, edges)
 
 
-@dataclass
 class CodedBlock(LabelledRows):
     """Some rows, coded. Dense: `codes` (ceil(v / per_byte), n) uint8, several features to a byte, one row a byte column.
     Sparse: `onehot` CSR (n, slots) of the codes that are not the code of 0. Labels as in `Block`."""
 
-    n: int
-    codes: np.ndarray | None
-    onehot: Any  # CSR, or None
-    label_indptr: np.ndarray
-    label_indices: np.ndarray
-    unknown_indptr: np.ndarray | None = None
-    unknown_indices: np.ndarray | None = None
-    unlabelled: np.ndarray | None = None
-    weights: np.ndarray | None = None
-    grades: np.ndarray | None = None
+    def __init__(self, n: int, codes: np.ndarray | None, onehot: Any, **attributes: Any) -> None:
+        self.n, self.codes, self.onehot = n, codes, onehot
+        vars(self).update(attributes)
 
     def encode(self) -> bytearray:
         state: State = {"n": self.n, **self.encoded()}
@@ -149,9 +141,7 @@ class CodedBlock(LabelledRows):
 
     @staticmethod
     def from_state(s: State) -> CodedBlock:
-        onehot = None
-        if "oi" in s:
-            onehot = _ones(s["oi"], s["op"], (s["n"], s["ow"]))
+        onehot = _ones(s["oi"], s["op"], (s["n"], s["ow"])) if "oi" in s else None
         return CodedBlock(s["n"], s.get("codes"), onehot, **decoded(s))
 
     def take(self, rows: np.ndarray) -> CodedBlock:

@@ -20,7 +20,7 @@ from ..kernels.hashing import GOLDEN
 from .block import Block
 from .grades import ONE
 from .profile import Profile, profile_block
-from .rowhash import mix
+from .rowhash import mix, row_sums
 
 OCCURRENCE, CONTENT = 0x0CC, 0xC0
 SHARED = (
@@ -59,7 +59,7 @@ def content_hashes(block: Block) -> np.ndarray:
     x = block.x
     with np.errstate(over="ignore"):
         if sp.issparse(x):
-            total = _row_sums(_folded(x.data) * _column_factors(block.d)[x.indices], x.indptr)
+            total = row_sums(_folded(x.data) * _column_factors(block.d)[x.indices], x.indptr)
         else:
             total = np.empty(block.n, np.uint64)
             factors = _column_factors(block.d)
@@ -68,12 +68,12 @@ def content_hashes(block: Block) -> np.ndarray:
                 total[a : a + step] = (_folded(x[a : a + step]) * factors).sum(axis=1, dtype=np.uint64)
         total = total + mix(block.labelset_hash.view(np.int64), 1)
         if block.unknown_indptr is not None and block.unknown_indices is not None:
-            total = total + _row_sums(mix(block.unknown_indices.astype(np.int64), 2), block.unknown_indptr)
+            total = total + row_sums(mix(block.unknown_indices, 2), block.unknown_indptr)
         if block.unlabelled is not None:
             total[block.unlabelled] += np.uint64(GOLDEN)
         if block.grades is not None:  # a grade of 1 is none
             short = (block.grades.astype(np.int64) - ONE).view(np.uint64)
-            total = total + _row_sums(mix(block.label_indices.astype(np.int64), 4) * short, block.label_indptr)
+            total = total + row_sums(mix(block.label_indices, 4) * short, block.label_indptr)
         if block.weights is not None:  # a weight of 1 is none
             total = total + np.where(block.weights == 1, np.uint64(0), mix(block.weights.view(np.int64), 3))
     return mix(total.view(np.int64), CONTENT)
@@ -98,12 +98,6 @@ def _folded(values: np.ndarray) -> np.ndarray:
     bits *= np.uint64(GOLDEN)
     bits ^= bits >> np.uint64(32)  # the low bits of round numbers are zero: the high ones come down
     return bits
-
-
-def _row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
-    """Sums of uint64 values over the rows of a CSR layout, modulo 2⁶⁴."""
-    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
-    return sums[indptr[1:]] - sums[indptr[:-1]]
 
 
 def with_unique_ids(block: Block, named: bool) -> Block:

@@ -62,18 +62,15 @@ class Pack:
         total, number, before = Profile(partitions=1), 0, 0
         waiting: list[Block] = []  # narrow ones, which one block will hold
         for batch in batches:
-            if batch.num_rows:
-                for block, profile in self.blocks(batch, before, total.d or None):
-                    # counted once a partition; an empty partition is none
-                    total = profile if not total.n and not total.problem else total.merge(profile)
-                    if waiting and (block.x.dtype, block.sparse) != (waiting[0].x.dtype, waiting[0].sparse):
-                        yield block_row(number, concatenate(waiting).encode(), None)
-                        waiting, number = [], number + 1
-                    if block.n:
-                        waiting.append(block)
-                    if sum(b.nbytes for b in waiting) >= self.enough:
-                        yield block_row(number, concatenate(waiting).encode(), None)
-                        waiting, number = [], number + 1
+            for block, profile in self.blocks(batch, before, total.d or None) if batch.num_rows else ():
+                # counted once a partition; an empty partition is none
+                total = profile if not total.n and not total.problem else total.merge(profile)
+                alike = not waiting or (block.x.dtype, block.sparse) == (waiting[0].x.dtype, waiting[0].sparse)
+                if not alike or sum(b.nbytes for b in waiting) >= self.enough:
+                    yield block_row(number, concatenate(waiting).encode(), None)
+                    waiting, number = [], number + 1
+                if block.n:
+                    waiting.append(block)
             before += batch.num_rows
         if waiting:
             yield block_row(number, concatenate(waiting).encode(), None)
@@ -123,9 +120,8 @@ class Pack:
 
 def block_row(number: int, block: Buffer | None, summary: Buffer | None) -> pa.RecordBatch:
     """A row of a packed frame: the number of the block within its partition, and the block, or the partition's profile."""
-    return pa.RecordBatch.from_arrays(
-        [pa.array([number], pa.int64()), binary_array(block), binary_array(summary)],
-        names=["number", "block", "summary"],
+    return pa.record_batch(
+        {"number": pa.array([number], pa.int64()), "block": binary_array(block), "summary": binary_array(summary)}
     )
 
 
@@ -364,7 +360,7 @@ def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
     for batch in batches:
         profile = profile.merge(merge_profiles(value.as_py() for value in batch.column(1)))
     if profile.n:
-        yield pa.RecordBatch.from_arrays([binary_array(profile.encode())], names=["summary"])
+        yield pa.record_batch({"summary": binary_array(profile.encode())})
 
 
 def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:

@@ -104,13 +104,12 @@ class SpreadIds:
                 order = np.argsort(bucket, kind="stable")
                 edges = np.searchsorted(bucket[order], np.arange(self.buckets + 1))
                 occupied = np.flatnonzero(np.diff(edges))
-                yield pa.RecordBatch.from_arrays(
-                    [
-                        pa.array(occupied, pa.int64()),
-                        pa.array([part] * len(occupied), pa.int32()),
-                        pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()),
-                    ],
-                    names=["bucket", "part", "ids"],
+                yield pa.record_batch(
+                    {
+                        "bucket": pa.array(occupied, pa.int64()),
+                        "part": pa.array([part] * len(occupied), pa.int32()),
+                        "ids": pa.array([ids[order[edges[b] : edges[b + 1]]].tobytes() for b in occupied], pa.binary()),
+                    }
                 )
 
 
@@ -140,7 +139,7 @@ class SharedIds:
             if len(here):
                 earlier = times[end - len(mine) + first[here]]
                 state = encode({"ids": own[here], "count": count[here].astype(np.int64), "earlier": earlier})
-                yield pa.RecordBatch.from_arrays([pa.array([part], pa.int32()), binary_array(state)], names=["part", "shared"])
+                yield pa.record_batch({"part": pa.array([part], pa.int32()), "shared": binary_array(state)})
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ class Shared:
 
     def check(self) -> None:
         """`DataError` where the rows that were renumbered are not those that were counted."""
-        if not np.array_equal(self.met, self.count):
+        if (self.met != self.count).any():
             raise DataError("the data changed while they were read (another reading gave other rows): write them down first")
 
 
@@ -229,7 +228,4 @@ class HashDuplicates:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _, block, shared in self.shared.beside(batches):
             rows = block.take(np.flatnonzero(np.isin(block.ids, [] if shared is None else shared.ids)))
-            yield pa.RecordBatch.from_arrays(
-                [pa.array(rows.ids, pa.int64()), pa.array(content_hashes(rows).view(np.int64), pa.int64())],
-                names=["id", "content"],
-            )
+            yield pa.record_batch({"id": pa.array(rows.ids), "content": pa.array(content_hashes(rows).view(np.int64))})

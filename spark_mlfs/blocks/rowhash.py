@@ -19,6 +19,13 @@ def mix(ids: np.ndarray, seed: int = 0) -> np.ndarray:
         return mixed(ids.astype(np.int64).view(np.uint64) + np.uint64((GOLDEN * (seed + 1)) & (2**64 - 1)))
 
 
+def row_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """Sums of uint64 values over the rows of a CSR layout, modulo 2⁶⁴."""
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(values, dtype=np.uint64)])
+    with np.errstate(over="ignore"):
+        return sums[indptr[1:]] - sums[indptr[:-1]]
+
+
 def uniform(ids: np.ndarray, seed: int = 0, draw: int | None = None) -> np.ndarray:
     """Numbers in [0, 1), each of (seed, row id) alone; with `draw`, of (seed, row id, draw): as many a row as there are draws."""
     if draw is None:
