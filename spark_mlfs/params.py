@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from .errors import ParameterError, camel, setting, shown
 
@@ -36,6 +36,23 @@ def text_in(path: str, most: int, what: str) -> str:
     if len(content) > most:
         raise ParameterError(f"{path}: more than {most >> 10} KB; it is no {what}")
     return content.decode("utf-8-sig")
+
+
+class Constraint(Protocol):
+    """What values a parameter takes, in words by `str`."""
+
+    def accept(self, value: Any) -> Any:
+        """Return the value in its proper type; `ValueError` or `TypeError` where it is none."""
+
+
+class _Required:
+    """The default of what must be given."""
+
+    def __repr__(self) -> str:
+        return "required"
+
+
+REQUIRED: Any = _Required()
 
 
 @dataclass(frozen=True)
@@ -233,7 +250,7 @@ class Numbers:
 class Optional:
     """Another constraint, or None (``none`` on the command line)."""
 
-    of: Choice | Integer | Number | Flag | Text | Numbers | Features | Groups | Costs | Optional
+    of: Constraint
 
     def accept(self, value: Any) -> Any:
         if value is None or (isinstance(value, str) and value.lower() == "none"):
@@ -268,7 +285,7 @@ class Parameter:
 
     name: str
     default: Any
-    constraint: Choice | Integer | Number | Flag | Text | Numbers | Features | Groups | Costs | Optional
+    constraint: Constraint
     doc: str
 
     @property

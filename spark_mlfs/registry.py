@@ -23,11 +23,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     `kind`     what the entries are, in messages: "method"
     `package`  the room: entries are written "module.Class" relative to it
     `entries`  name: "module.Class"
-    Entry points of the group `package` (``spark_mlfs.methods``) stand after them: name = "their_package.module:Class".
+    Entry points of the `group` (unless told, the package: ``spark_mlfs.methods``) stand after them:
+    name = "their_package.module:Class".
     """
 
-    def __init__(self, kind: str, package: str, entries: Mapping[str, str]) -> None:
-        self.kind, self.package = kind, package
+    def __init__(self, kind: str, package: str, entries: Mapping[str, str], group: str | None = None) -> None:
+        self.kind, self.group = kind, group or package
         self._places: dict[str, str] = {name: f"{package}.{place.replace('.', ':')}" for name, place in entries.items()}
         self._classes: dict[str, type[T]] = {}
         self._installed: list[str] | None = None
@@ -94,7 +95,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def _all(self) -> dict[str, str]:
         """Where every listed or installed class is."""
         if self._installed is None:
-            points = [point for point in entry_points(group=self.package) if point.name not in self._places]
+            points = [point for point in entry_points(group=self.group) if point.name not in self._places]
             self._installed = [point.name for point in points]
             self._places.update({point.name: point.value for point in points})
         return self._places

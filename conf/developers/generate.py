@@ -17,11 +17,12 @@ from typing import Any
 from pages import pages
 
 import spark_mlfs
+from spark_mlfs import formats
 from spark_mlfs.adapters.classes import EstimatorClasses
 from spark_mlfs.adapters.described import WIDTH, annotation, literal
 from spark_mlfs.ml import classifiers, extractors, selectors, shared
 from spark_mlfs.ml.params import Checked
-from spark_mlfs.params import Parameter
+from spark_mlfs.params import REQUIRED, Optional, Parameter
 from spark_mlfs.sklearn import classifiers as array_classifiers
 from spark_mlfs.sklearn import extractors as array_extractors
 from spark_mlfs.sklearn import selectors as array_selectors
@@ -29,6 +30,28 @@ from spark_mlfs.sklearn import selectors as array_selectors
 PACKAGE = Path(spark_mlfs.__file__).resolve().parent
 LISTED = "# fmt: off\nfrom __future__ import annotations\n\n"
 STUB = '"""{about}: written by ``python conf/developers/generate.py``."""\n\n# fmt: off\n# ruff: noqa: E501\n{imports}\n'
+READ_STUB = '''"""Readers as functions, typed: written by ``python conf/developers/generate.py``."""
+
+# fmt: off
+# ruff: noqa: E501
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Literal
+
+import pandas as pd
+from pyspark.sql import DataFrame, SparkSession
+
+from ..errors import DataNotice as DataNotice
+from ..formats import READERS as READERS
+from .samples import PlantedTruth as PlantedTruth
+from .samples import planted_truth as planted_truth
+
+Paths = str | PurePath | Sequence[str]
+Tables = Paths | DataFrame | pd.DataFrame
+
+def load(spark: SparkSession, path: Tables | None, format: str, **options: Any) -> DataFrame: ...
+def __getattr__(name: str) -> Callable[..., DataFrame]: ...
+'''
 TITLES = {
     "selector": "A selector for every method",
     "extractor": "An estimator for every extractor",
@@ -142,6 +165,38 @@ def shared_stub() -> str:
     return STUB.format(about="Params that many estimators have, typed", imports=imported(lines, own)) + lines
 
 
+def option_type(constraint: Any) -> str:
+    """Return the type of what an option of a reader takes."""
+    if isinstance(constraint, formats.Names):
+        return "Sequence[str]" if constraint.listed else "str | Sequence[str]"
+    if isinstance(constraint, formats.Distinct):
+        return "Sequence[str] | None"
+    if isinstance(constraint, formats.Texts):
+        return "Mapping[str, str]"
+    if isinstance(constraint, formats.Either):
+        return " | ".join(map(option_type, constraint.of))
+    return f"{option_type(constraint.of)} | None" if isinstance(constraint, Optional) else annotation(constraint)
+
+
+def reader_stub() -> str:
+    """Return the stub of ``read``: the readers as functions."""
+    made = ""
+    for name, reader in formats.READERS.items():
+        if not reader.__module__.startswith("spark_mlfs."):
+            continue
+        path = "path: Tables" if reader.tabular or name == "text" else "path: Paths"
+        words = ["spark: SparkSession", path] if reader.takes_path else ["spark: SparkSession"]
+        for p in sorted(reader.parameters, key=lambda p: p.default is not REQUIRED):
+            if name in ("table", "text") and p.default is not REQUIRED and 'format: str = "table"' not in words:
+                words += ['format: str = "table"', "*"]
+            default = "" if p.default is REQUIRED else f" = {literal(p.default)}"
+            if p.name != "source":  # the format of the table, which the function calls so
+                words.append(f"{p.name}: {option_type(p.constraint)}{default}")
+        about = f'    """{" ".join((inspect.getdoc(reader) or "").partition(chr(10) * 2)[0].split())}"""\n'
+        made += textwrap.dedent(method(name, words, "DataFrame")).replace(": ...\n", f":\n{about}\n")
+    return READ_STUB + made.rstrip("\n") + "\n"
+
+
 # ---- the lists of public names ----
 
 
@@ -158,7 +213,7 @@ def with_names(path: Path, face: str) -> str:
 
 def files() -> dict[Path, str]:
     """Return every generated file and its text."""
-    out = {PACKAGE / "ml" / "shared.pyi": shared_stub()}
+    out = {PACKAGE / "ml" / "shared.pyi": shared_stub(), PACKAGE / "read" / "__init__.pyi": reader_stub()}
     for face, rooms in ROOMS.items():
         for classes in rooms:
             module = PACKAGE / face / f"{classes.suffix.lower()}_classes.py"

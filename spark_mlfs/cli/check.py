@@ -58,9 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Checks a pipeline; returns the exit code."""
+    from ..formats import tabular
     from ..output.folder import MANIFEST
     from ..output.manifest import as_json
-    from ..read.tables import FORMATS, columns_of
+    from ..read.tables import columns_of
     from ..report.check_page import check_page
     from ..scoring.check import FEW_TAGS, Check, overtagged, suggest_threshold
     from ..scoring.scorer import load_scorer
@@ -73,10 +74,10 @@ def run(args: argparse.Namespace) -> int:
     if None not in how.values():
         raise ParameterError("give --top-n or --threshold, not both")
     work = Work.of(args)
-    if args.format in FORMATS and "labels" not in work.options:
+    if tabular(args.format) and "labels" not in work.options:
         raise ParameterError("which columns hold the labels? give --labels-col")
     remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
-    work.check("saved pipeline", remedy, options=args.format not in FORMATS)
+    work.check("saved pipeline", remedy, options=not tabular(args.format))
     stages = work.stages
     with work.session() as spark:
         with stages.stage("model"):
@@ -160,11 +161,12 @@ def _forecast(args: argparse.Namespace, scorer: Scorer, further: dict[str, Any])
 def _labelled(spark: SparkSession, scorer: Scorer, work: Work) -> tuple[DataFrame, str]:
     """The rows as the pipeline reads them, and the column of their labels."""
     from .. import read
-    from ..read.tables import FORMATS, labels_of, open_table
+    from ..formats import tabular
+    from ..read.tables import labels_of, open_table
     from ..schema import LABELS
 
     path, format, options = work.path, work.format, dict(work.options)
-    if format not in FORMATS:
+    if not tabular(format):
         options = scorer.reader_options(format, options)
         if format == "libsvm" and not {"num_features", "feature_names"} & set(options):
             options = {**options, "num_features": scorer.width}

@@ -50,15 +50,15 @@ def _names() -> dict[str, Iterable[str]]:
     """Return the valid names of each flag that takes one, by the parser's name of the flag."""
     from ..classify import CLASSIFIERS
     from ..extract import EXTRACTORS
+    from ..formats import READERS
     from ..methods import METHODS
     from ..select.modes import RULES
 
-    read: dict[str, Iterable[str]] = {}
-    with suppress(ImportError):  # without Spark nothing is read
-        from ..read import READERS
+    read: dict[str, Iterable[str]] = {"format": READERS}
+    with suppress(ImportError):  # without Spark nothing is made
         from ..read.generated import GENERATED
 
-        read = {"format": READERS, "kind": GENERATED}
-    names = (*METHODS, *EXTRACTORS, *CLASSIFIERS)
+        read["kind"] = GENERATED
+    names = (*METHODS, *EXTRACTORS, *CLASSIFIERS, *READERS)
     order = {"order": ("rank", "index"), "selection_mode": RULES}
     return {**read, **order, "method": METHODS, "name": names, "classifier": CLASSIFIERS}

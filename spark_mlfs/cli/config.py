@@ -22,13 +22,12 @@ from .. import params
 from ..blocks.grades import SETTINGS as GRADING
 from ..blocks.grades import Grades
 from ..errors import ParameterError, setting
+from ..formats import READERS, accept_options, tabular
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Parameter
 from ..pipeline import Request
-from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
-from ..read.tables import FORMATS
-from ..read.toml import Data, explain, read_toml, reader_option
+from ..read.toml import Data, explain, read_toml
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..statistics.base import Budgets
@@ -45,9 +44,10 @@ class DataChoice(Data, further=GRADING):
     def grades(self) -> Grades | None:
         """How labels that are grades are read; `ParameterError` where that makes no sense, or the format has none."""
         grades = Grades.of({p.name: getattr(self, p.name) for p in GRADING})
-        if grades is not None and self.format not in FORMATS:
+        if grades is not None and not tabular(self.format):
+            tables = ", ".join(filter(tabular, READERS))
             raise ParameterError(
-                f"graded labels are read of tables ({', '.join(FORMATS)}), not of format {self.format!r}: convert the data, or "
+                f"graded labels are read of tables ({tables}), not of format {self.format!r}: convert the data, or "
                 f"leave {setting('graded_labels')} out"
             )
         return grades
@@ -211,7 +211,7 @@ def configure(file: str | None, flags: Mapping[str, Mapping[str, Any]]) -> RunCo
         raise ParameterError(f"{file}: [classifier] parameters need a name, too" if in_file else in_flag)
     if config.data.grades() is not None:
         config.data.options["graded"] = True
-    config.data.options = {k: reader_option(config.data.format, k, v) for k, v in config.data.options.items()}
+    config.data.options = accept_options(config.data.format, config.data.options)
     return config
 
 

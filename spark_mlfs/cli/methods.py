@@ -8,14 +8,17 @@ import textwrap
 from typing import Any
 
 from ..errors import ParameterError
+from ..params import REQUIRED
 from .shared import OK, print_result
 
-SUMMARY = "list the methods, extractors and classifiers with their parameters; with a name, all about one"
+SUMMARY = "list the methods, extractors, classifiers and formats with their parameters; with a name, all about one"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The name of one method."""
-    parser.add_argument("name", nargs="?", help="one method, extractor or classifier: formula, when to take it, cost, parameters")
+    parser.add_argument(
+        "name", nargs="?", help="one method, extractor, classifier or format: formula, when to take it, cost, parameters"
+    )
     parser.add_argument("--json", action="store_true", help="as one JSON object on standard output")
     parser.set_defaults(quiet=False)
 
@@ -24,16 +27,17 @@ def run(args: argparse.Namespace) -> int:
     """Prints the list, or all about one entry; returns the exit code."""
     from ..classify import CLASSIFIERS
     from ..extract import EXTRACTORS
+    from ..formats import READERS
     from ..methods import METHODS
 
-    registries = (METHODS, EXTRACTORS, CLASSIFIERS)
+    registries = (METHODS, EXTRACTORS, CLASSIFIERS, READERS)
     if args.name:
         registry = next((r for r in registries if args.name in r), None)
         if registry is None:
             try:
                 METHODS.create(args.name)
             except ParameterError as error:
-                others = f"extractors {', '.join(EXTRACTORS)}; classifiers {', '.join(CLASSIFIERS)}"
+                others = f"extractors {', '.join(EXTRACTORS)}; classifiers {', '.join(CLASSIFIERS)}; formats {', '.join(READERS)}"
                 raise ParameterError(f"{error}; {others}") from None
         entry = registry[args.name]  # type: ignore[index]
         print_result(args, whole(registry.kind, entry), described(registry.kind, entry))  # type: ignore[union-attr]
@@ -49,9 +53,15 @@ def run(args: argparse.Namespace) -> int:
     return OK
 
 
+_FLAGS = {"method": ", for --set", "classifier": ", for --classifier-set", "format": ", for --option"}
+
+
 def described(kind: str, entry: Any) -> dict[str, Any]:
     """Return the description of an entry as data."""
-    parameters = [{"name": p.name, "default": p.default, "meaning": p.doc, "values": str(p.constraint)} for p in entry.parameters]
+    parameters = [
+        {"name": p.name, "default": None if p.default is REQUIRED else p.default, "meaning": p.doc, "values": str(p.constraint)}
+        for p in entry.parameters
+    ]
     return {
         "kind": kind,
         "name": entry.name,
@@ -68,9 +78,7 @@ def whole(kind: str, entry: Any) -> str:
     """Return the description of an entry as text: its formula and symbols are the documentation of its module."""
     lines = [f"{entry.name}: {entry.title} ({kind})", f"  when   {entry.when or '-'}", f"  cost   {entry.cost or '-'}"]
     if entry.parameters:
-        lines += [
-            "  parameters" + (", for --set" if kind == "method" else ", for --classifier-set" if kind == "classifier" else "")
-        ]
+        lines += ["  parameters" + _FLAGS.get(kind, "")]
         lines += parameter_lines(entry, 4)
     return "\n".join([*lines, "", (sys.modules[entry.__module__].__doc__ or "").strip()])
 

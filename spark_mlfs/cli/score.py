@@ -124,7 +124,7 @@ def _forecast(args: argparse.Namespace, scorer: Scorer, found: dict[str, Any]) -
 
 def _checked(args: argparse.Namespace) -> dict[str, Any]:
     """How the rows get their labels; `ParameterError` for flags that are missing or do not go together."""
-    from ..read import READERS
+    from ..formats import READERS
 
     require("score", model=args.model, output=args.output, format=args.format)
     if args.append and args.overwrite:

@@ -249,11 +249,12 @@ def _fit_pipeline(
     spark: SparkSession, config: RunConfig, model: MultiLabelSelectorModel, frame: DataFrame, stages: Stages
 ) -> PipelineModel:
     """The selection and a classifier fitted behind it, applicable to the user's own table."""
-    from ..read.tables import FORMATS, open_table
+    from ..formats import tabular
+    from ..read.tables import open_table
     from ..scoring.fit import fit_pipeline
 
     data, source = config.data, None
-    if data.format in (*FORMATS, "text"):
+    if data.format == "text" or tabular(data.format):
         format = data.options.get("source", "table") if data.format == "text" else data.format
         source = open_table(spark, data.path, format, data.options.get("reader_options"))  # type: ignore[arg-type]
     chosen = config.classifier

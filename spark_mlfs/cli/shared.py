@@ -14,6 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
+from ..formats import READERS, accept_options, tabular
 from ..methods import DEFAULT_METHOD
 from ..params import Integer, Number
 
@@ -80,7 +81,7 @@ def data_arguments(parser: argparse.ArgumentParser, weights: bool = False) -> No
     """The flags of what is read; of a command that takes row `weights` and grades."""
     flags = Flags(parser, "data")
     flags.many("--data", "PATH", "file, folder, glob or several; a table's name; nothing for the samples")
-    flags.one("--format", "NAME", "arff, libsvm, parquet, delta, csv, json, table, text; samples: numbers, planted")
+    flags.one("--format", "NAME", f"{', '.join(READERS)}; spark-mlfs methods NAME lists the options of one")
     flags.repeated(
         "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, num_labels=101; a "
         "name given twice has a list",
@@ -219,9 +220,7 @@ def output_table(name: str | None, format: str | None, overwrite: bool) -> Outpu
 
 def check_data(path: str | list[str] | None, format: str, options: Mapping[str, Any]) -> None:
     """Refuse wrong options of a reader, and a file of this machine that is not there, before a session starts."""
-    from ..read import check_options
-
-    check_options(path, format, options)
+    READERS.create(format).check(path, options)
     check_there(inputs(path, format))
 
 
@@ -282,10 +281,9 @@ class Work:
     def of(args: argparse.Namespace, replaces: bool = False) -> Work:
         """Return the output that the flags name; it is replaced with --overwrite, or where the command `replaces` it anyway."""
         from ..output.folder import Output
-        from ..read.toml import reader_option
 
         data, replaces = data_flags(args), replaces or args.overwrite
-        options = {k: reader_option(args.format, k, v) for k, v in data.get("options", {}).items()}
+        options = accept_options(args.format, data.get("options", {}))
         output = Output(args.output, replaces) if args.output else None
         table = output_table(getattr(args, "output_table", None), getattr(args, "table_format", None), replaces)
         return Work(args, output, table, data.get("path"), args.format, options)
@@ -348,10 +346,10 @@ class Work:
     def count_rows(self, spark: SparkSession, frame: DataFrame) -> int:
         """The rows of the data, of which `frame` was read; of a table without looking at their values."""
         from ..read.errors import reading
-        from ..read.tables import FORMATS, open_table
+        from ..read.tables import open_table
 
         kind = self.options.get("source", "table") if self.format == "text" else self.format
-        whole = open_table(spark, self.path or "", kind, self.options.get("reader_options")) if kind in FORMATS else frame
+        whole = open_table(spark, self.path or "", kind, self.options.get("reader_options")) if tabular(kind) else frame
         with reading():
             return whole.count()
 
@@ -448,13 +446,12 @@ def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:
 def reader_options_of(model: MultiLabelSelectorModel, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a reader whose features are to be those of a saved selection."""
     from ..read.missing import left_to
-    from ..read.tables import FORMATS
 
     out = dict(options)
     if format == "libsvm" and not {"num_features", "feature_names"} & set(out):
         out["num_features"] = model.numFeatures  # a small corpus need not reach the last feature
     if format == "text":  # the corpus has words of its own: count the ones the selection was made among
         out.setdefault("vocabulary", model.featureNames)
-    if format in (*FORMATS, "arff"):
+    if format == "arff" or tabular(format):
         out["missing"] = left_to(model.summary, out.get("missing"))
     return out

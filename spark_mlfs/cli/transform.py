@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from contextlib import nullcontext
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
+from ..formats import READERS
 from .shared import (
     COUNT,
     OK,
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output_table is None:
         require("transform", output=args.output)
     form = _form(args)
-    _check_format(args.format)
+    READERS.create(args.format)  # an unknown one is refused before any path
     work = Work.of(args)
     work.check("saved selection", "give the folder that spark-mlfs select wrote")
     stages, output, table = work.stages, work.output, work.table
@@ -135,18 +135,6 @@ def _form(args: argparse.Namespace) -> str:
     return form
 
 
-def _check_format(format: str) -> None:
-    from ..read import READERS
-
-    if format not in READERS:
-        near = get_close_matches(format, READERS, n=1)
-        raise ParameterError(
-            f"--format {format!r} is not known; "
-            + (f"did you mean {near[0]!r}? " if near else "")
-            + f"formats are {', '.join(READERS)}"
-        )
-
-
 def _cut_to(model: MultiLabelSelectorModel, count: int) -> None:
     """Has the model keep its `count` best features, whatever it kept."""
     if count > model.numFeatures:
@@ -175,14 +163,15 @@ def _load_corpus(
     from pyspark.sql import functions as F
 
     from .. import read
-    from ..read.tables import FORMATS, open_table
+    from ..formats import tabular
+    from ..read.tables import open_table
 
     given: Any = path
     further = reader_options_of(model, format, options)
-    if format in FORMATS and path is not None and "features" in options:
+    if tabular(format) and path is not None and "features" in options:
         given, format = open_table(spark, path, format, further.pop("reader_options", None)), "table"
         given, further = _of_columns(given, model, further)
-    content = "text" if format == "text" else "features" if format in FORMATS else ""
+    content = "text" if format == "text" else "features" if tabular(format) else ""
     if content not in options or "labels" in options or path is None:
         return read.load(spark, given, format, **further), True
     source = further.pop("source", "table") if format == "text" else format

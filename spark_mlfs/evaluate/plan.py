@@ -25,12 +25,12 @@ from ..blocks.grades import SETTINGS as GRADING
 from ..classify import CLASSIFIERS
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
+from ..formats import READERS, accept_options
 from ..methods import METHODS
 from ..params import Integer, Number
 from ..pipeline import Request
-from ..read import READERS
 from ..read.sections import Field, InvalidValue, Section
-from ..read.toml import Data, explain, read_toml, reader_option
+from ..read.toml import Data, explain, read_toml
 from ..select import Screen, constraints
 from ..statistics.base import Budgets
 from .metrics import KINDS
@@ -157,7 +157,7 @@ class Comparison(Section):
         for entry in self.data:
             if entry.format not in READERS:
                 raise ParameterError(f"{at}[[data]] {entry.name}: format {entry.format!r} is not one of {', '.join(READERS)}")
-            entry.options = {k: reader_option(entry.format, k, v) for k, v in entry.options.items()}
+            entry.options = accept_options(entry.format, entry.options)
             if entry.screen is not None:
                 Screen.of(entry.screen)
             if (self.protocol.folds == FILES) != (entry.test_path is not None):

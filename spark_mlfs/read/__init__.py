@@ -1,4 +1,4 @@
-"""Reading: a format becomes the canonical frame ``id, features, labels``. `load` finds the reader by name.
+"""Reading: a format becomes the canonical frame ``id, features, labels``. `load` finds the reader by name (`formats.READERS`).
 
 A reader looks at as little as it must; what is wrong with a row shows when the frame is used. An action that this library
 starts raises `DataError`. An action of your own (``frame.count()``) raises Spark's exception, whose text ends in that line,
@@ -8,18 +8,16 @@ and should be known is a warning, `DataNotice`.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import ParameterError, option
-from .arff import arff
+from ..formats import READERS, function_of
+from .arff import Arff
 from .errors import DataNotice
-from .libsvm import libsvm
-from .samples import PlantedTruth, numbers, planted, planted_truth
+from .libsvm import Libsvm
+from .samples import Numbers, Planted, PlantedTruth, planted_truth
 from .tables import table
 from .text import text
 
@@ -37,67 +35,21 @@ __all__ = [
     "text",
 ]
 
-# name -> (reader, arguments the name fixes). Samples take no path.
-READERS: dict[str, tuple[Callable[..., DataFrame], dict[str, Any]]] = {
-    "arff": (arff, {}),
-    "libsvm": (libsvm, {}),
-    "parquet": (table, {"format": "parquet"}),
-    "delta": (table, {"format": "delta"}),
-    "csv": (table, {"format": "csv"}),
-    "json": (table, {"format": "json"}),
-    "table": (table, {"format": "table"}),
-    "text": (text, {}),
-    "numbers": (numbers, {}),
-    "planted": (planted, {}),
-}
-
-_ENDINGS = (".parquet", ".csv", ".csv.gz", ".json", ".json.gz", ".txt")
+arff, libsvm, numbers, planted = map(function_of, (Arff, Libsvm, Numbers, Planted))
 
 
 def load(spark: SparkSession, path: str | Sequence[str] | None, format: str, **options: Any) -> DataFrame:
-    """Read `path` by the reader called `format`, with that reader's options; see `READERS`.
+    """Read `path` by the reader called `format`, one of `READERS`, with that reader's options.
 
     `path` is one path, a list, a folder or a glob (plain, ``.gz``, ``.bz2``), a table name for ``table``, None for the
     samples ``numbers`` and ``planted``. For ``text`` the option ``source`` names the format of the table that holds the
     text (default "table"). An unknown format or option raises `ParameterError` listing those there are.
     """
-    check_options(path, format, options)
-    reader, fixed = READERS[format]
-    call = partial(reader, spark)
-    if "path" in inspect.signature(reader).parameters:
-        call = partial(call, path)
-    if reader is text and "source" in options:
-        options["format"] = options.pop("source")
-    return call(**fixed, **options)
+    return READERS.create(format)(spark, path, **options)
 
 
-def check_options(path: str | Sequence[str] | None, format: str, options: Mapping[str, Any]) -> None:
-    """`ParameterError` for what `load` refuses before it reads anything."""
-    if format not in READERS:
-        raise ParameterError(f"format={format!r} is not known; the formats are {', '.join(READERS)}")
-    reader, fixed = READERS[format]
-    taken = inspect.signature(reader).parameters
-    known = [p for p in taken if p not in ("spark", "path") and p not in fixed]
-    if reader is text:
-        known[known.index("format")] = "source"
-    for name in options:
-        if name not in known:
-            raise ParameterError(f"option {name!r} is not known for format {format!r}; its options are {', '.join(known)}")
-    if "path" in taken:
-        if path is None:
-            raise ParameterError(f"format {format!r} needs {option('path')}")
-    elif path is not None:
-        raise ParameterError(f"format {format!r} takes no {option('path')} (it makes its rows): leave it out")
-    if reader is text and "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):
-        kind = next((f for f in ("parquet", "csv", "json") if f".{f}" in path.rpartition("/")[2]), "parquet")
-        raise ParameterError(
-            f"format 'text' reads {path!r} as the name of a table; to read a file say of which format, such as "
-            f"{option('source', kind)}"
-        )
-    needed = [
-        p.name
-        for p in taken.values()
-        if p.default is inspect.Parameter.empty and p.name not in ("spark", "path", *options, *fixed)
-    ]
-    if needed:
-        raise ParameterError(f"format {format!r} needs {option(needed[0])}; its options are {', '.join(known)}")
+def __getattr__(name: str) -> Callable[..., DataFrame]:
+    """Return a reader as a function by the name of its format: those of other packages, too."""
+    if name in READERS:
+        return function_of(READERS[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -31,9 +31,10 @@ import itertools
 import posixpath
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,11 +42,13 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, ParameterError, option
+from ..formats import Either, Names, Reader
+from ..params import Choice, Flag, Integer, Optional, Parameter
 from ..schema import LABELS, with_names
 from . import vectors
 from .errors import notice
 from .lines import MAX_XML, Lines, TextFiles, beside, near, open_text, parse, small_file
-from .missing import check_policy, impute, settle
+from .missing import MISSING_FEATURES, impute, settle
 from .tokens import Irregular, cells, finite, joined, number, pairs
 from .vectors import Vectors
 
@@ -76,15 +79,7 @@ class Header:
         return f"{self.file}:{attribute.line}: attribute {attribute.name!r}"
 
 
-def arff(
-    spark: SparkSession,
-    path: str | Sequence[str],
-    labels: str | int | Sequence[str] | None = None,
-    nominal: str = "index",
-    missing: str = "error",
-    ignore: Sequence[str] = (),
-    binarize_labels: bool = False,
-) -> DataFrame:
+class Arff(Reader):
     """Read ARFF files into the canonical frame ``id, features, labels``; see the module for what is a label or feature.
 
     `path` is one path, a list, a folder or a glob, plain, ``.gz`` or ``.bz2``, wherever Spark can read; several files
@@ -94,21 +89,31 @@ def arff(
     Raises `DataError` naming ``file:line`` and the remedy for whatever cannot be read (on an action, where it is a row),
     `ParameterError` for a wrong argument.
     """
-    check_policy(missing)
-    if nominal not in ("index", "onehot"):
-        raise ParameterError(f"nominal={nominal!r} is not known: it is 'index' or 'onehot'")
-    ignore = [ignore] if isinstance(ignore, str) else list(ignore)
-    files = open_text(spark, path, comment="%", header=True)
-    header = parse_header(files.header, files.names[0])
-    names = [a.name for a in header.attributes]
-    for name in ignore:
-        if name not in names:
-            raise ParameterError(f"ignore: {files.names[0]} has no attribute {name!r}: {near(name, names)}")
-    chosen = _labels(spark, files, header, labels, ignore)
-    plan = Plan(header, chosen, ignore, nominal, binarize_labels, missing)
-    frame = parse(files, partial(_parse, plan=plan))
-    frame = impute(frame, missing, plan.feature_names, settled=True)
-    return with_names(frame, LABELS, plan.label_names)
+
+    name, title, source = "arff", "ARFF files of Weka, Mulan and MEKA", "Weka's manual"
+    parameters = (
+        Parameter(
+            "labels", None, Optional(Either((Integer(), Names("a label XML or a list of attribute names")))),
+            "a label XML, the number of attributes that come first (or -n: last), or names; None: as the files say",
+        ),
+        Parameter("nominal", "index", Choice(("index", "onehot")), "a nominal feature as category numbers or 0/1 columns"),
+        MISSING_FEATURES,
+        Parameter("ignore", (), Names("a list of attribute names", listed=True), "attributes to leave out"),
+        Parameter("binarize_labels", False, Flag(), "a label is positive where its value is above 0"),
+    )  # fmt: skip
+
+    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        files = open_text(spark, path, comment="%", header=True)
+        header = parse_header(files.header, files.names[0])
+        names = [a.name for a in header.attributes]
+        for name in p["ignore"]:
+            if name not in names:
+                raise ParameterError(f"ignore: {files.names[0]} has no attribute {name!r}: {near(name, names)}")
+        chosen = _labels(spark, files, header, p["labels"], p["ignore"])
+        plan = Plan(header, chosen, p["ignore"], p["nominal"], p["binarize_labels"], p["missing"])
+        frame = parse(files, partial(_parse, plan=plan))
+        frame = impute(frame, p["missing"], plan.feature_names, settled=True)
+        return with_names(frame, LABELS, plan.label_names)
 
 
 # ---------------------------------------------------------------------------------------------------------------- header
@@ -270,7 +275,7 @@ def labels_of_relation(relation: str) -> int | None:
 
 
 def _labels(
-    spark: SparkSession, files: TextFiles, header: Header, labels: str | int | Sequence[str] | None, ignore: list[str]
+    spark: SparkSession, files: TextFiles, header: Header, labels: str | int | Sequence[str] | None, ignore: Sequence[str]
 ) -> set[str]:
     """Names of the label attributes."""
     names = [a.name for a in header.attributes]
@@ -304,15 +309,15 @@ def _labels(
         chosen = [n for n in every if n in known]
         if not chosen:
             raise DataError(f"{labels}: it names no label; give Mulan's label file")
-    elif isinstance(labels, (int, np.integer)) and not isinstance(labels, bool):
-        chosen = _first_or_last(int(labels), names, option("labels", labels), ParameterError)
-    elif isinstance(labels, (list, tuple, set)) and labels and all(isinstance(n, str) for n in labels):
+    elif isinstance(labels, int):
+        chosen = _first_or_last(labels, names, option("labels", labels), ParameterError)
+    else:
         chosen = list(labels)
+        if not chosen:
+            raise ParameterError(f"{option('labels', labels)}: give a label XML, n, -n, or a list of attribute names")
         for name in chosen:
             if name not in known:
                 raise ParameterError(f"{option('labels')}: {file} has no attribute {name!r}: {near(name, names)}")
-    else:
-        raise ParameterError(f"{option('labels', labels)}: give a label XML, an int n or -n, or a list of attribute names")
     kept = set(chosen) - set(ignore)
     if not kept:
         raise ParameterError("every label is in ignore; keep one")
@@ -361,7 +366,7 @@ def _from_xml_beside(spark: SparkSession, header: Header, known: set[str]) -> tu
 class Plan:
     """Plan for each attribute: everything a worker needs, as arrays over the attributes."""
 
-    def __init__(self, header: Header, labels: set[str], ignore: list[str], nominal: str, binarize: bool, missing: str):
+    def __init__(self, header: Header, labels: set[str], ignore: Sequence[str], nominal: str, binarize: bool, missing: str):
         attributes = header.attributes
         self.attributes, self.missing, self.binarize = attributes, missing, binarize
         n = len(attributes)

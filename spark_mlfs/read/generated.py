@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from .samples import _positive
+from .samples import NUM_ROWS
 
 TOPICS = ("astronomy", "baking", "chess", "cycling", "gardening", "history", "law", "music", "photography", "sailing")
 WORDS_OF_A_TOPIC, COMMON_WORDS, WIDTH = 30, 800, 64
@@ -48,7 +48,7 @@ GENERATED = {"documents": documents, "embeddings": embeddings}
 
 
 def _ids(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
-    num_rows = _positive("num_rows", num_rows)
+    num_rows = NUM_ROWS.accept(num_rows)
     parts = num_partitions or max(1, min(64, num_rows // 5000))
     return spark.range(0, num_rows, 1, parts)
 

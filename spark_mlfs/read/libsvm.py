@@ -7,8 +7,9 @@ sparse vectors; a stored zero is dropped. A label that is repeated in a row is o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError, option
+from ..formats import Names, Reader
+from ..params import Integer, Optional, Parameter
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .errors import first_repeated, reading
@@ -27,64 +30,49 @@ from .vectors import Vectors
 MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
 
 
-def libsvm(
-    spark: SparkSession,
-    path: str | Sequence[str],
-    label_base: int = 0,
-    feature_base: int = 1,
-    num_features: int | None = None,
-    num_labels: int | None = None,
-    feature_names: str | Sequence[str] | None = None,
-    label_names: str | Sequence[str] | None = None,
-) -> DataFrame:
+_FILE_OR_NAMES = Optional(Names("a list of names, or a text file with one a line"))
+
+
+class Libsvm(Reader):
     """Read multi-label LIBSVM files into the canonical frame ``id, features, labels``.
 
-    Parameters
-        path            one path, a list, a folder or a glob; plain, ``.gz`` or ``.bz2``
-        label_base      number of the first label (0 or 1); feature_base: index of the first feature (1 or 0)
-        num_features, num_labels   sizes; taken from the names, else the largest found in one scan of the data
-        feature_names, label_names   a list, or the path of a text file with one name a line; default ``f<index>`` and
-                        ``l<number>`` in the file's own counting
-
-    Raises `DataError` naming ``file:line`` and the remedy for what cannot be read (a row's on an action),
-    `ParameterError` for a wrong argument.
+    `path` is one path, a list, a folder or a glob; plain, ``.gz`` or ``.bz2``. Raises `DataError` naming ``file:line`` and the
+    remedy for what cannot be read (a row's on an action), `ParameterError` for a wrong argument.
     """
-    for name, base in (("label_base", label_base), ("feature_base", feature_base)):
-        if base not in (0, 1):
-            raise ParameterError(f"{option(name, base)}: it is 0 or 1, the number of the first one in the file")
-    features_named, num_features = _names(spark, "feature", feature_names, num_features)
-    labels_named, num_labels = _names(spark, "label", label_names, num_labels)
-    files = open_text(spark, path, comment="#", header=False)
-    if num_features is None or num_labels is None:
-        read = partial(_read, label_base=label_base, feature_base=feature_base, num_labels=num_labels, num_features=num_features)
-        sized = parse(files, partial(_extent, read=read))
-        with reading():
-            (largest,) = sized.agg(*(F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS))).collect()
-        num_features = num_features or largest[0]
-        num_labels = num_labels or largest[1]
-        for what, size in (("feature", num_features), ("label", num_labels)):
-            if not size:
-                raise DataError(f"{files.names[0]}: no row has a {what}; pass {option(f'num_{what}s')} if that is right")
-    frame = parse(
-        files,
-        partial(
-            _parse,
-            label_base=label_base,
-            feature_base=feature_base,
-            num_features=int(num_features),
-            num_labels=int(num_labels),
-        ),
+
+    name, title = "libsvm", "multi-label LIBSVM text: labels, then index:value of the features"
+    parameters = (
+        Parameter("label_base", 0, Integer(0, 1), "number of the first label"),
+        Parameter("feature_base", 1, Integer(0, 1), "index of the first feature"),
+        Parameter("num_features", None, Optional(Integer(1)), "None: as the names say, else the largest of one scan of the data"),
+        Parameter("num_labels", None, Optional(Integer(1)), "None: likewise"),
+        Parameter("feature_names", None, _FILE_OR_NAMES, "None: f<index> in the file's own counting"),
+        Parameter("label_names", None, _FILE_OR_NAMES, "None: l<number> in the file's own counting"),
     )
-    features_named = features_named or [f"f{k + feature_base}" for k in range(num_features)]
-    labels_named = labels_named or [f"l{k + label_base}" for k in range(num_labels)]
-    return with_names(with_names(frame, FEATURES, features_named), LABELS, labels_named)
+
+    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        features_named, num_features = _names(spark, "feature", p["feature_names"], p["num_features"])
+        labels_named, num_labels = _names(spark, "label", p["label_names"], p["num_labels"])
+        bases = {"label_base": p["label_base"], "feature_base": p["feature_base"]}
+        files = open_text(spark, path, comment="#", header=False)
+        if num_features is None or num_labels is None:
+            read = partial(_read, **bases, num_labels=num_labels, num_features=num_features)
+            sized = parse(files, partial(_extent, read=read))
+            with reading():
+                (largest,) = sized.agg(*(F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS))).collect()
+            num_features, num_labels = int(num_features or largest[0]), int(num_labels or largest[1])
+            for what, size in (("feature", num_features), ("label", num_labels)):
+                if not size:
+                    raise DataError(f"{files.names[0]}: no row has a {what}; pass {option(f'num_{what}s')} if that is right")
+        frame = parse(files, partial(_parse, **bases, num_features=num_features, num_labels=num_labels))
+        features_named = features_named or [f"f{k + p['feature_base']}" for k in range(num_features)]
+        labels_named = labels_named or [f"l{k + p['label_base']}" for k in range(num_labels)]
+        return with_names(with_names(frame, FEATURES, features_named), LABELS, labels_named)
 
 
 def _names(
     spark: SparkSession, what: str, names: str | Sequence[str] | None, size: int | None
 ) -> tuple[list[str] | None, int | None]:
-    if size is not None and (isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1):
-        raise ParameterError(f"{option(f'num_{what}s', size)}: it is a positive int")
     most = MAX_LABELS if what == "label" else MAX_FEATURES
     if size is not None and size > most:
         raise ParameterError(

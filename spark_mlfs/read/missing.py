@@ -17,19 +17,16 @@ from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError, option
 from ..kernels import missing as policies
+from ..params import Choice, Parameter
 from ..schema import FEATURES, FILL, attribute_metadata
 from . import vectors
 from .errors import reading
 from .vectors import Vectors
 
-POLICIES = (*policies.POLICIES, "keep")
 MISSING_TAKES = f"{option('missing', 'mean')}, 'zero' or 'drop'"
-
-
-def check_policy(missing: str) -> None:
-    """Raise `ParameterError` for a policy that is not known."""
-    if missing not in POLICIES:
-        raise ParameterError(f"{option('missing', missing)} is not known: it is one of {', '.join(map(repr, POLICIES))}")
+MISSING_FEATURES = Parameter(
+    "missing", "error", Choice((*policies.POLICIES, "keep")), "what becomes of a feature value that is missing"
+)
 
 
 def left_to(fitted: Mapping[str, Any], missing: str | None) -> str:
@@ -73,7 +70,6 @@ def settle(
 def impute(frame: DataFrame, missing: str, names: Sequence[str] | None, settled: bool = False) -> DataFrame:
     """`frame` with NaN in the column ``features`` replaced or its row dropped, where they are not `settled` so far that only a
     mean is left; for ``"mean"`` it reads the data twice. Its features have their `names`, and say what fills them."""
-    check_policy(missing)
     fitted = {} if missing in ("error", "keep") else {"missing": missing}
     means, lacking = None, missing != "keep" and not settled
     if missing == "mean":

@@ -6,18 +6,21 @@ under any partitioning and on any machine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from ..errors import ParameterError, option
+from ..errors import ParameterError
+from ..formats import Reader
 from ..kernels.hashing import GOLDEN, in_unit, mixed
+from ..params import REQUIRED, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
 from .vectors import FRAME, Vectors
@@ -63,16 +66,11 @@ def _bell(bits: np.ndarray) -> np.ndarray:
     return total
 
 
-def _positive(name: str, value: int, most: int = 1 << 53) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
-        raise ParameterError(f"{option(name, value)}: it is a positive int, at most {most}")
-    return int(value)
-
-
-def _seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)):
-        raise ParameterError(f"seed={seed!r}: it is an int")
-    return int(seed)
+NUM_ROWS, NUM_FEATURES, NUM_LABELS = (
+    Parameter(f"num_{what}", REQUIRED, Integer(1, 1 << 53), f"how many {what}") for what in ("rows", "features", "labels")
+)
+SEED = Parameter("seed", 0, Integer(), "of every draw")
+NUM_PARTITIONS = Parameter("num_partitions", None, Optional(Integer(1, 100_000)), "of the frame; None: as Spark has it")
 
 
 # ----------------------------------------------------------------------------------------------------------- Number set
@@ -83,9 +81,7 @@ NUMBER_CARDINALITY = 3.3265  # "ANL" of Number in the MSFS paper, table 1
 DIGIT_PROBABILITY = 10 * (1 - (1 - NUMBER_CARDINALITY / 10) ** (1 / CELLS))  # 0.7769; blank otherwise, 0.2231
 
 
-def numbers(
-    spark: SparkSession, seed: int = 0, num_rows: int = 2000, noise: float = 0.0, num_partitions: int | None = None
-) -> DataFrame:
+class Numbers(Reader):
     """The Number set of the MSFS paper, rebuilt: five pictures of 81 pixels in a row, labels the digits among them.
 
     The paper (section 5.1, table 1) says: 2000 rows, 405 features, 10 labels, each row five pictures of 81 pixels, some
@@ -97,17 +93,25 @@ def numbers(
     `noise`: the standard deviation of a bell-shaped noise on every pixel, as a share of 16 (the paper adds 15 % noise
     to each of its sets: 0.15). Features are ``cell0_r0_c0`` .. ``cell4_r8_c8``, labels ``0`` .. ``9``.
     """
-    seed, num_rows = _seed(seed), _positive("num_rows", num_rows)
-    if not 0 <= noise < 100:
-        raise ParameterError(f"noise={noise!r}: it is a number from 0, a share of the brightest pixel")
-    images, target = _digits()
-    images = images[np.argsort(target, kind="stable")]
-    counts = np.bincount(target, minlength=10)
-    frame = _ids(spark, num_rows, num_partitions).mapInArrow(
-        partial(_number_rows, seed=seed, images=images, counts=counts, noise=float(noise)), FRAME
+
+    name, title, source = "numbers", "the Number set of the MSFS paper, rebuilt", "MSFS"
+    takes_path = False
+    parameters = (
+        SEED,
+        replace(NUM_ROWS, default=2000),
+        Parameter("noise", 0.0, Number(0, 100), "deviation of the noise on every pixel, a share of the brightest"),
+        NUM_PARTITIONS,
     )
-    names = [f"cell{k}_r{r}_c{c}" for k in range(CELLS) for r in range(SIDE) for c in range(SIDE)]
-    return with_names(with_names(frame, FEATURES, names), LABELS, [str(d) for d in range(10)])
+
+    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        images, target = _digits()
+        images = images[np.argsort(target, kind="stable")]
+        counts = np.bincount(target, minlength=10)
+        frame = _ids(spark, p["num_rows"], p["num_partitions"]).mapInArrow(
+            partial(_number_rows, seed=p["seed"], images=images, counts=counts, noise=p["noise"]), FRAME
+        )
+        names = [f"cell{k}_r{r}_c{c}" for k in range(CELLS) for r in range(SIDE) for c in range(SIDE)]
+        return with_names(with_names(frame, FEATURES, names), LABELS, [str(d) for d in range(10)])
 
 
 def _digits() -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +127,7 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
 def _ids(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
     if num_partitions is None:
         return spark.range(num_rows)
-    return spark.range(0, num_rows, 1, _positive("num_partitions", num_partitions, 100_000))
+    return spark.range(0, num_rows, 1, num_partitions)
 
 
 def _number_rows(
@@ -180,22 +184,6 @@ class PlantedTruth:
     weights: np.ndarray = field(repr=False)
 
 
-def _planted_sizes(
-    num_features: int, num_labels: int, num_relevant: int | None, num_redundant: int | None
-) -> tuple[int, int, int, int]:
-    d, q = _positive("num_features", num_features), _positive("num_labels", num_labels)
-    relevant = min(d, max(1, min(20, d // 5))) if num_relevant is None else _positive("num_relevant", num_relevant)
-    if num_redundant is None:
-        num_redundant = min(relevant // 2, max(d - relevant, 0))
-    if isinstance(num_redundant, bool) or not isinstance(num_redundant, (int, np.integer)) or num_redundant < 0:
-        raise ParameterError(f"num_redundant={num_redundant!r}: it is an int from 0")
-    if relevant + num_redundant > d:
-        raise ParameterError(
-            f"num_relevant={relevant} and num_redundant={num_redundant} exceed num_features={d}; lower one or raise it"
-        )
-    return d, q, relevant, int(num_redundant)
-
-
 def planted_truth(
     num_features: int,
     num_labels: int,
@@ -204,8 +192,16 @@ def planted_truth(
     seed: int = 0,
 ) -> PlantedTruth:
     """The places of the relevant, redundant and noise features of `planted` with the same arguments."""
-    d, q, r, s = _planted_sizes(num_features, num_labels, num_relevant, num_redundant)
-    seed = _seed(seed)
+    sizes = {"num_features": num_features, "num_labels": num_labels, "num_relevant": num_relevant}
+    return _truth(Planted().check(None, {"num_rows": 1, **sizes, "num_redundant": num_redundant, "seed": seed}))
+
+
+def _truth(p: Mapping[str, Any]) -> PlantedTruth:
+    d, q, r, s, seed = (p[name] for name in ("num_features", "num_labels", "num_relevant", "num_redundant", "seed"))
+    r = min(d, max(1, min(20, d // 5))) if r is None else r
+    s = min(r // 2, max(d - r, 0)) if s is None else s
+    if r + s > d:
+        raise ParameterError(f"num_relevant={r} and num_redundant={s} exceed num_features={d}; lower one or raise it")
     order = np.argsort(mix(np.arange(d).astype(np.uint64) + keys(seed, 3, np.array([0]))), kind="stable")
     relevant, redundant, noise = order[:r], order[r : r + s], np.sort(order[r + s :])
     source = np.arange(s) % r
@@ -227,19 +223,7 @@ def planted_truth(
     return PlantedTruth(relevant, redundant, relevant[source], noise, names, np.where(used, size * sign, 0).astype(np.float64))
 
 
-def planted(
-    spark: SparkSession,
-    num_rows: int,
-    num_features: int,
-    num_labels: int,
-    num_relevant: int | None = None,
-    num_redundant: int | None = None,
-    density: float | None = None,
-    noise: float = 0.5,
-    cardinality: float | None = None,
-    seed: int = 0,
-    num_partitions: int | None = None,
-) -> DataFrame:
+class Planted(Reader):
     """A data set whose relevant, redundant and noise features are known; row i depends on (arguments, seed, i) only.
 
     Dense (``density=None``): a feature is nearly normal with mean 0 and variance 1 (sum of four 16-bit draws). Sparse:
@@ -256,19 +240,33 @@ def planted(
     Defaults: num_relevant a fifth of the features, at most 20; num_redundant half of that. Names tell the kind:
     ``relevant_3``, ``redundant_2_of_3``, ``noise_17``; positions are shuffled by the seed (see `planted_truth`).
     """
-    num_rows = _positive("num_rows", num_rows)
-    d, q, _, _ = _planted_sizes(num_features, num_labels, num_relevant, num_redundant)
-    if density is not None and not 0 < density < 1:
-        raise ParameterError(f"density={density!r}: it is between 0 and 1, or None for dense data")
-    if not noise >= 0:
-        raise ParameterError(f"noise={noise!r}: it is a number from 0")
-    cardinality = min(0.25 * q, 2.5) if cardinality is None else float(cardinality)
-    if not 0 < cardinality < q:
-        raise ParameterError(f"cardinality={cardinality!r}: it is between 0 and num_labels={q}")
-    truth = planted_truth(d, q, num_relevant, num_redundant, seed)
-    plan = _Planted(truth, d, q, density, float(noise), cardinality / q, _seed(seed))
-    frame = _ids(spark, num_rows, num_partitions).mapInArrow(partial(_planted_rows, plan=plan), FRAME)
-    return with_names(with_names(frame, FEATURES, truth.names), LABELS, [f"label_{k}" for k in range(q)])
+
+    name, title = "planted", "made rows whose relevant, redundant and noise features are known"
+    takes_path = False
+    parameters = (
+        NUM_ROWS,
+        NUM_FEATURES,
+        NUM_LABELS,
+        Parameter("num_relevant", None, Optional(Integer(1)), "None: a fifth of the features, at most 20"),
+        Parameter("num_redundant", None, Optional(Integer(0)), "None: half of num_relevant"),
+        Parameter("density", None, Optional(Number(0, 1, above=True)), "share of a feature's values that are not 0; None: dense"),
+        Parameter("noise", 0.5, Number(0), "deviation of the noise of a label's sum, a share of its own"),
+        Parameter("cardinality", None, Optional(Number(0, above=True)), "labels a row; None: a quarter of them, at most 2.5"),
+        SEED,
+        NUM_PARTITIONS,
+    )
+
+    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        d, q, density, cardinality = p["num_features"], p["num_labels"], p["density"], p["cardinality"]
+        if density == 1:
+            raise ParameterError(f"density={density!r}: it is between 0 and 1, or None for dense data")
+        cardinality = min(0.25 * q, 2.5) if cardinality is None else cardinality
+        if not cardinality < q:
+            raise ParameterError(f"cardinality={cardinality!r}: it is between 0 and num_labels={q}")
+        truth = _truth(p)
+        plan = _Planted(truth, d, q, density, p["noise"], cardinality / q, p["seed"])
+        frame = _ids(spark, p["num_rows"], p["num_partitions"]).mapInArrow(partial(_planted_rows, plan=plan), FRAME)
+        return with_names(with_names(frame, FEATURES, truth.names), LABELS, [f"label_{k}" for k in range(q)])
 
 
 class _Planted:

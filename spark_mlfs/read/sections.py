@@ -17,16 +17,15 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from ..errors import shown
-from ..params import Choice, Flag, Integer, Number, Parameter, Text
+from ..params import REQUIRED, Choice, Flag, Integer, Number, Parameter, Text
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-MISSING: Any = object()
 SCALARS = {str: Text("a text"), int: Integer(), float: Number(), bool: Flag()}
 
 
-def Field(default: Any = MISSING, constraint: Any = None, description: str = "") -> Any:
+def Field(default: Any = REQUIRED, constraint: Any = None, description: str = "") -> Any:
     """Return a key with more than a default; without a `constraint` it takes what its type says."""
     return Parameter("", default, constraint, description)
 
@@ -55,7 +54,7 @@ class Section:
         for name, kind in get_type_hints(cls).items():
             if name == "given" or get_origin(kind) is ClassVar or (name in cls.fields and name not in vars(cls)):
                 continue
-            default = vars(cls).get(name, MISSING)
+            default = vars(cls).get(name, REQUIRED)
             field = default if isinstance(default, Parameter) else Field(default)
             cls.fields[name] = replace(field, name=name, constraint=field.constraint or kind)
             if name in vars(cls):
@@ -68,7 +67,7 @@ class Section:
             raise InvalidValue((unknown,), "unknown key", True)
         for name, field in self.fields.items():
             value = values.get(name, field.default)
-            if value is MISSING:
+            if value is REQUIRED:
                 raise InvalidValue((name,), "is missing")
             left = name not in values or (value is None and field.default is None)
             setattr(self, name, deepcopy(value) if left else checked(value, field.constraint, (name,)))

@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -50,19 +50,85 @@ from pyspark.sql.types import (
 )
 
 from ..errors import LARGE_WHOLE, DataError, ParameterError, as_text, option
+from ..formats import READERS, Distinct, Names, Reader, Texts, documentation, tabular
 from ..kernels.missing import REFUSED
+from ..params import REQUIRED, Flag, Optional, Parameter, Text
 from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names, with_names, with_packed_from
 from .errors import first_repeated, notice, of_spark, reading
 from .frames import as_spark
 from .lines import checked, near, paths_of, plain
-from .missing import MISSING_TAKES, check_policy, impute
+from .missing import MISSING_FEATURES, MISSING_TAKES, impute
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FORMATS = ("parquet", "delta", "csv", "json", "table")
 NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
+
+
+FEATURES_COLUMN = Parameter("features", REQUIRED, Names("a column, a list of them or a pattern with *"), "the features")
+# what a row has beside its features, and how Spark reads the table: options of text, too
+COLUMNS = (
+    Parameter("labels", REQUIRED, Names("a column, a list of them or a pattern with *"), "the labels"),
+    Parameter("id", None, Optional(Text("a column")), "column of the row ids"),
+    Parameter("label_delimiter", None, Optional(Text("a text")), "what stands between the tags of a text"),
+    Parameter(
+        "label_names", None, Distinct("a list of different names"),
+        "the labels of one column, in order: tags are then not gathered by a pass of their own, and another tag is refused",
+    ),
+    Parameter(
+        "reader_options", None, Optional(Texts('an object of texts, such as {"sep": ";"}')),
+        "of Spark's reader (CSV: header and inferSchema are on unless given)",
+    ),
+    Parameter("weight", None, Optional(Text("a column")), "column of the rows' weights, which becomes weight"),
+)  # fmt: skip
+
+
+class Table(Reader):
+    """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`.
+
+    `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
+    pandas'. Raises `DataError` and `ParameterError`; what only the rows show is raised on an action.
+    """
+
+    name, title = "table", "a table of the catalog, or a frame"
+    tabular = True
+    parameters = (
+        FEATURES_COLUMN,
+        *COLUMNS,
+        MISSING_FEATURES,
+        Parameter("graded", False, Flag(), "labels are numbers other than 0 and 1: tell the estimator, too (gradedLabels)"),
+        Parameter(
+            "needed", (), Names("a list of columns", listed=True), "numeric columns without a missing value, whatever `missing`"
+        ),
+    )
+
+    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        return assemble(source_of(spark, path, self.name, p["reader_options"]), p)
+
+
+class Parquet(Table):
+    """Parquet files."""
+
+    name, title = "parquet", "Parquet files"
+
+
+class Delta(Table):
+    """Delta tables."""
+
+    name, title = "delta", "Delta tables by their folder"
+
+
+class Csv(Table):
+    """CSV files."""
+
+    name, title = "csv", "CSV files"
+
+
+class Json(Table):
+    """JSON files."""
+
+    name, title = "json", "JSON, one record a line"
 
 
 def table(
@@ -71,28 +137,20 @@ def table(
     features: str | Sequence[str],
     labels: str | Sequence[str],
     format: str = "table",
-    id: str | None = None,
-    label_delimiter: str | None = None,
-    missing: str = "error",
-    label_names: Sequence[str] | None = None,
-    reader_options: dict[str, str] | None = None,
-    weight: str | None = None,
-    graded: bool = False,
-    needed: Sequence[str] = (),
+    **options: Any,
 ) -> DataFrame:
-    """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`. `weight` names the column of
-    the rows' weights, which becomes ``weight``.
+    """Read a table of any such format by the options of `Table`."""
+    check_tabular(format)
+    return READERS.create(format)(spark, path, features=features, labels=labels, **options)
 
-    `path` is a path, a list or a glob for the file formats, a table name for ``format="table"``, or a frame of Spark's or
-    pandas'. `reader_options` go to Spark's reader (CSV: header and inferSchema are on unless given). `missing` says what a null
-    or NaN feature becomes (see `missing`); where others are kept, the numeric columns `needed` must not lack one. `label_names`
-    are the labels of one column, in order: tags are then not gathered by a pass of their own, and another tag is refused.
-    `graded` labels are numbers other than 0 and 1, which the estimator is told of as well (``gradedLabels``). Raises `DataError`
-    and `ParameterError`; what only the rows show is raised on an action.
-    """
-    check_policy(missing)
-    source = source_of(spark, path, format, reader_options)
-    return assemble(source, features, labels, id, label_delimiter, missing, label_names, weight, graded, needed)
+
+table.__doc__ = documentation(Table)
+
+
+def check_tabular(format: str) -> None:
+    """Raise `ParameterError` for a format that Spark does not read as named columns."""
+    if not tabular(format):
+        raise ParameterError(f"format={format!r} is not a table format: it is one of {', '.join(filter(tabular, READERS))}")
 
 
 def source_of(spark: SparkSession, path: Any, format: str, reader_options: dict[str, str] | None) -> DataFrame:
@@ -106,8 +164,7 @@ def open_table(
     spark: SparkSession, path: str | Sequence[str], format: str, reader_options: dict[str, str] | None = None
 ) -> DataFrame:
     """The table as Spark reads it."""
-    if format not in FORMATS:
-        raise ParameterError(f"format={format!r} is not a table format: it is one of {', '.join(FORMATS)}")
+    check_tabular(format)
     options = {"header": "true", "inferSchema": "true"} if format == "csv" else {}
     options |= {k: str(v) for k, v in (reader_options or {}).items()}
     lenient = {k.lower() for k in options} & {"mode", "columnnameofcorruptrecord"}
@@ -268,27 +325,16 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def assemble(
-    source: DataFrame,
-    features: str | Sequence[str],
-    labels: str | Sequence[str],
-    id: str | None = None,
-    label_delimiter: str | None = None,
-    missing: str = "error",
-    label_names: Sequence[str] | None = None,
-    weight: str | None = None,
-    graded: bool = False,
-    needed: Sequence[str] = (),
-) -> DataFrame:
-    """``id, features, labels``, and ``weight`` where it is named, out of the named columns of a DataFrame."""
-    id_columns, weight_columns = (
-        [] if name is None else columns_of(source, name, what) for what, name in (("id", id), ("weight", weight))
-    )
-    for what, columns, name in (("id", id_columns, id), ("weight", weight_columns, weight)):
+def assemble(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
+    """``id, features, labels``, and ``weight`` where it is named, out of the columns of a DataFrame that the options of `Table`
+    name."""
+    missing, needed = p["missing"], p["needed"]
+    id_columns, weight_columns = ([] if p[what] is None else columns_of(source, p[what], what) for what in ("id", "weight"))
+    for what, columns in (("id", id_columns), ("weight", weight_columns)):
         if len(columns) > 1:
-            raise ParameterError(f"{option(what, name)} stands for {len(columns)} columns; give one")
-    label_columns = columns_of(source, labels, "labels", id_columns + weight_columns)
-    feature_columns = columns_of(source, features, "features", id_columns + label_columns + weight_columns)
+            raise ParameterError(f"{option(what, p[what])} stands for {len(columns)} columns; give one")
+    label_columns = columns_of(source, p["labels"], "labels", id_columns + weight_columns)
+    feature_columns = columns_of(source, p["features"], "features", id_columns + label_columns + weight_columns)
     both = set(label_columns) & set(feature_columns)
     if both:
         raise ParameterError(f"column {sorted(both)[0]!r} is a feature and a label; it can be only one of them")
@@ -301,11 +347,11 @@ def assemble(
             raise ParameterError(f"weight column {column!r} is {kinds[column].simpleString()}; give numbers")
 
     x = _features(source, feature_columns, kinds)
-    y = _labels(source, label_columns, kinds, label_delimiter, graded)
-    if label_names is not None:
-        y = y.renamed(label_names)
+    y = _labels(source, label_columns, kinds, p["label_delimiter"], p["graded"])
+    if p["label_names"] is not None:
+        y = y.renamed(p["label_names"])
     shown = F.lit(None).cast("string")
-    if id is None:
+    if not id_columns:
         every = [F.col(quoted(c)) for c in feature_columns + label_columns]
         key = F.xxhash64(*every, F.array(*(c.isNull() for c in every)))  # the hash of cells alone passes over nulls
     elif isinstance(kinds[id_columns[0]], IntegralType):
@@ -319,14 +365,14 @@ def assemble(
         key.alias("key"),
         shown.alias("shown"),
         x.column.alias("x"),
-        *([_gathered([*needed]).alias("needed")] if needed else []),
+        *([_gathered(needed).alias("needed")] if needed else []),
         y.column.alias("y"),
         *(F.col(quoted(column)).cast("double").alias("w") for column in weight_columns),
     )
     if missing == "drop":
         rows = rows.where(F.col("x").isNotNull() & ~x.lacking("x"))
     unchecked = _checked(rows, x, y, missing, nulls_only=True)
-    rows = _checked(rows, x, y, missing, needed=[*needed])
+    rows = _checked(rows, x, y, missing, needed=needed)
     cells = F.col("x")
     if x.form == "array":
         if missing == "zero":
@@ -363,12 +409,9 @@ class Cells:
 
     def renamed(self, names: Sequence[str]) -> Cells:
         """The same labels by other names."""
-        known = [] if isinstance(names, str) else list(names)
-        if not known or not all(isinstance(n, str) and n for n in known) or first_repeated(known) is not None:
-            raise ParameterError("label_names: give a list of different names, in the order of the labels")
         if self.form == "array" and self.names:
             raise ParameterError("label_names is for one column of labels; 0/1 columns have names of their own")
-        return replace(self, names=known)
+        return replace(self, names=list(names))
 
     def values(self, column: str) -> Column:
         """The stored values of a row."""
@@ -511,7 +554,7 @@ def labels_of(source: DataFrame, labels: str | Sequence[str], delimiter: str | N
     return (with_names(frame, called, y.names) if y.names else frame), called
 
 
-def _gathered(columns: list[str]) -> Column:
+def _gathered(columns: Sequence[str]) -> Column:
     """Numeric columns as one array; null is NaN."""
     return F.array(*(F.coalesce(F.col(quoted(c)).cast("double"), F.lit(_NAN)) for c in columns))
 

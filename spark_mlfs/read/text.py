@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer, StopWordsRemover, Tokenizer
@@ -11,12 +11,63 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from ..errors import DataError, ParameterError
+from .. import params
+from ..errors import DataError, ParameterError, option
+from ..formats import Distinct, Names, Reader, documentation
+from ..params import REQUIRED, Flag, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, with_names
 from .errors import reading
 from .frames import OF_THE_JVM, jvm_within_reach
-from .tables import assemble, columns_of, quoted, source_of
+from .tables import COLUMNS, assemble, columns_of, quoted, source_of
 from .words import PATTERN, WordCounts, counted, tokens_of
+
+
+class Text(Reader):
+    """Bag-of-words features of a text column: ``id, features, labels`` as `tables` gives them.
+
+    Feature order: decreasing total count, ties in alphabetical order. CountVectorizer's own fit breaks ties by the
+    partitioning, so the vocabulary is counted here and given to its model.
+    """
+
+    name, title = "text", "counts of the words of a table's text column"
+    parameters = (
+        Parameter("text", REQUIRED, params.Text("a column"), "the string column; a null counts as empty text"),
+        *COLUMNS,
+        Parameter("source", "table", params.Text("a format"), "format of the table that holds the text"),
+        Parameter(
+            "pattern", r"\W+", Optional(params.Text("a regular expression of Java's")),
+            "what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space only",
+        ),
+        Parameter(
+            "stop_words", None, Optional(Names()),
+            "a language of Spark's StopWordsRemover (english, ...), or words, to leave out",
+        ),
+        Parameter("vocab_size", 10000, Integer(1), "the most frequent terms kept"),
+        Parameter("min_df", 2.0, Number(0, above=True), "rows a term must occur in: a count, or a share of the rows below 1"),
+        Parameter("binary", False, Flag(), "1 for presence instead of the count"),
+        Parameter(
+            "vocabulary", None, Distinct("a list of different terms"),
+            "the terms to count, in this order, instead of those of this corpus: give a new corpus the feature names of the one "
+            "that was selected on (spark-mlfs transform does so by itself)",
+        ),
+    )  # fmt: skip
+
+    def check(self, path: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+        p = super().check(path, options)
+        if "source" not in options and isinstance(path, str) and ("/" in path or path.endswith(_ENDINGS)):
+            kind = next((f for f in ("parquet", "csv", "json") if f".{f}" in path.rpartition("/")[2]), "parquet")
+            raise ParameterError(
+                f"format 'text' reads {path!r} as the name of a table; to read a file say of which format, such as "
+                f"{option('source', kind)}"
+            )
+        return p
+
+    def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
+        check_pattern(spark, p["pattern"])
+        return _counted(source_of(spark, path, p["source"], p["reader_options"]), p)
+
+
+_ENDINGS = (".parquet", ".csv", ".csv.gz", ".json", ".json.gz", ".txt")
 
 
 def text(
@@ -25,43 +76,19 @@ def text(
     text: str,
     labels: str | Sequence[str],
     format: str = "table",
-    id: str | None = None,
-    label_delimiter: str | None = None,
-    pattern: str | None = r"\W+",
-    stop_words: str | Sequence[str] | None = None,
-    vocab_size: int = 10000,
-    min_df: float = 2,
-    binary: bool = False,
-    vocabulary: Sequence[str] | None = None,
-    label_names: Sequence[str] | None = None,
-    reader_options: dict[str, str] | None = None,
-    weight: str | None = None,
+    **options: Any,
 ) -> DataFrame:
-    """Bag-of-words features of a text column: ``id, features, labels`` as `tables` gives them.
+    """Read a table's text column by the options of `Text`; `format` is `source`."""
+    return Text()(spark, path, text=text, labels=labels, source=format, **options)
 
-    Parameters
-        text            the string column; a null counts as empty text
-        labels, id, format, label_delimiter, label_names, reader_options, weight   as in `tables.table`
-        pattern         what stands between tokens (RegexTokenizer, lower case); None: Tokenizer, white space only
-        stop_words      a language of Spark's StopWordsRemover ("english", ...) or a list of words to leave out
-        vocab_size      the most frequent terms kept
-        min_df          rows a term must occur in: a count, or a share of the rows when below 1
-        binary          1 for presence instead of the count
-        vocabulary      the terms to count, in this order, instead of those of this corpus: give a new corpus the feature names
-                        of the one that was selected on (`spark-mlfs transform` does so by itself)
 
-    Feature order: decreasing total count, ties in alphabetical order. CountVectorizer's own fit breaks ties by the
-    partitioning, so the vocabulary is counted here and given to its model.
-    """
-    if isinstance(vocab_size, bool) or not isinstance(vocab_size, int) or vocab_size < 1:
-        raise ParameterError(f"vocab_size={vocab_size!r}: it is a positive int")
-    if not min_df > 0:
-        raise ParameterError(f"min_df={min_df!r}: it is a number of rows, or a share below 1")
-    if vocabulary is not None and (isinstance(vocabulary, str) or not vocabulary or len(set(vocabulary)) < len(vocabulary)):
-        raise ParameterError("vocabulary: give a list of different terms, in the order of the features")
-    check_pattern(spark, pattern)
-    source = source_of(spark, path, format, reader_options)
-    columns = columns_of(source, text, "text")
+text.__doc__ = documentation(Text)
+
+
+def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
+    """The canonical frame of a table with a text column."""
+    pattern, stop_words, vocabulary, binary = p["pattern"], p["stop_words"], p["vocabulary"], p["binary"]
+    columns = columns_of(source, p["text"], "text")
     kind = source.schema[columns[0]].dataType
     if len(columns) != 1 or not isinstance(kind, StringType):
         raise DataError(f"text: column {columns[0]!r} is {kind.simpleString()}; give one string column")
@@ -78,16 +105,15 @@ def text(
         stop = python_stop_words(pattern, stop_words)
         tokens = tokens_of(F.col(raw), stop)
     if vocabulary is None:
-        vocabulary = _vocabulary(words.select(tokens.alias("t")), vocab_size, min_df)
-    vocabulary = list(vocabulary)
+        vocabulary = _vocabulary(words.select(tokens.alias("t")), p["vocab_size"], p["min_df"])
     if not vocabulary:
-        raise DataError(f"text: no term of column {columns[0]!r} occurs in {min_df} rows; lower min_df")
+        raise DataError(f"text: no term of column {columns[0]!r} occurs in {p['min_df']:g} rows; lower min_df")
     if reached:
         counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
         words = counter.transform(words)
     else:
         words = words.withColumn(counts, counted(F.col(raw), WordCounts(tuple(vocabulary), binary, stop)))
-    frame = assemble(words, counts, labels, id, label_delimiter, label_names=label_names, weight=weight)
+    frame = assemble(words, {**p, "features": counts, "missing": "error", "graded": False, "needed": ()})
     return with_names(frame, FEATURES, vocabulary)
 
 

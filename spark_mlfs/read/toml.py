@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import inspect
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import partial
 from typing import Any, get_args
 
-from ..errors import ParameterError, shown
-from ..params import Choice, Flag, Integer, Number, Optional, Text, from_json, text_in
-from . import READERS
+from ..errors import ParameterError
+from ..params import text_in
 from .sections import Field, InvalidValue, Section
 
 
@@ -128,41 +124,3 @@ def _keys_of(kind: Any) -> list[str]:
     """The keys of a section, or of each of a list of sections; a plain value has none."""
     kinds = get_args(kind) or (kind,)
     return next((list(each.fields) for each in kinds if isinstance(each, type) and issubclass(each, Section)), [])
-
-
-def reader_option(format: str, name: str, value: Any) -> Any:
-    """A reader's option in the type its signature names: text from the command line becomes a number, true/false, none or a
-    JSON list where the option takes one; a column called 7 stays text. Unknown formats and options are left to `read.load`."""
-    reader = READERS.get(format)
-    signature = inspect.signature(reader[0]).parameters if reader else {}
-    if name not in signature or name in ("spark", "path"):
-        return value
-    kinds = str(signature[name].annotation).split(" | ")
-    for kind, (_, accept) in _KINDS.items():
-        if kind in kinds:
-            with contextlib.suppress(ValueError, TypeError, OverflowError):
-                return accept(value)
-    if isinstance(value, str) and "Sequence[str]" in kinds:
-        return [value]
-    words = [_KINDS[kind][0] if kind in _KINDS else kind for kind in kinds]
-    said = ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
-    raise ParameterError(f"option {name!r} of format {format!r} must be {said}, not {shown(value)}")
-
-
-def _json(value: Any, kind: type) -> Any:
-    found = from_json(value) if isinstance(value, str) and value[:1] in "[{" else value
-    if isinstance(found, str) or not isinstance(found, kind):
-        raise ValueError
-    return found
-
-
-# the types of options, in the order in which a text is tried as them: what a user calls them, and what takes them
-_KINDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "None": ("none", Optional(Choice(())).accept),
-    "bool": ("true or false", Flag().accept),
-    "int": ("a whole number", Integer().accept),
-    "float": ("a number", Number().accept),
-    "Sequence[str]": ("a list of texts", partial(_json, kind=Sequence)),
-    "dict[str, str]": ('an object of texts, such as {"sep": ";"}', partial(_json, kind=Mapping)),
-    "str": ("a text", Text("a text").accept),
-}

@@ -35,13 +35,14 @@ from pyspark.sql import functions as F
 
 from ..engine.tasks import side_by_side
 from ..errors import DataError, ParameterError
+from ..formats import tabular
 from ..ml.classifiers import output_names
 from ..ml.persistence import Storable, stamp
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.errors import reading
 from ..read.lines import near
-from ..read.tables import FORMATS, csv_rows, number_of, open_table, quoted
+from ..read.tables import csv_rows, number_of, open_table, quoted
 from ..read.words import WordCounts, counted
 from ..schema import with_names
 from .scorer import RAW, Scorer
@@ -115,7 +116,7 @@ def source(
     spark: SparkSession, path: Any, format: str, options: dict[str, Any], held: set[str], parts: int | None = None
 ) -> Source:
     """Inputs to score; `held` are the names that an output has already, `parts` cuts a table."""
-    if format in FORMATS:
+    if tabular(format):
         reader_options = options.pop("reader_options", None)
         if options:
             raise ParameterError(
@@ -134,7 +135,7 @@ def source(
     else:
         from .. import read
 
-        if format in ("numbers", "planted") or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
+        if path is None or (isinstance(path, str) and "*" not in path and Path(path).is_file()):
             whole = read.load(spark, path, format, **options)
             name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
             return Source([name], lambda names: whole, whole)

@@ -25,11 +25,12 @@ from spark_mlfs.blocks.codec import decode, encode
 from spark_mlfs.cli.command import _user_error, spelling_of
 from spark_mlfs.cli.config import RunConfig, configure
 from spark_mlfs.errors import SparkMlfsError, spelled
+from spark_mlfs.formats import accept_options
 from spark_mlfs.output.folder import _inside
 from spark_mlfs.read.arff import Plan, _parse, label_names_of_xml, labels_of_relation, parse_header
 from spark_mlfs.read.lines import Lines
 from spark_mlfs.read.tokens import Irregular
-from spark_mlfs.read.toml import _too_deep, reader_option
+from spark_mlfs.read.toml import _too_deep
 from spark_mlfs.select.constraints import PARAMETERS, Constraints, places
 
 arff, svm = (importlib.import_module(f"spark_mlfs.read.{name}") for name in ("arff", "libsvm"))
@@ -72,7 +73,7 @@ CELLS = st.builds(
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=4)
 @FUZZ
 @given(st.lists(st.one_of(RIGHT, CELLS, CELLS, built(*ROW, most=12)), min_size=1, max_size=3), st.sampled_from(PLANS))
 def test_arff_rows(rows, plan):
@@ -113,7 +114,7 @@ HEAD = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=4)
 @FUZZ
 @given(built(*HEAD))
 def test_arff_headers(text):
@@ -153,7 +154,7 @@ SVM = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=4)
 @FUZZ
 @given(st.lists(built(*SVM, most=12), min_size=1, max_size=4), st.sampled_from([(0, 1, None, None), (1, 0, 5, 4)]))
 def test_libsvm_rows(rows, plan):
@@ -262,7 +263,7 @@ TOML = (
 )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=4)
 @FUZZ
 @given(text=built(*TOML))
 def test_toml(tmp_path_factory, text):
@@ -324,8 +325,8 @@ def test_lists_of_features(tmp_path_factory, text, kind):
 def test_values_of_the_command_line(text):
     for check in (
         lambda: RunConfig.of({"method": {"parameters": {"label_weights": text}}}).request(),
-        lambda: reader_option("csv", "reader_options", text),
-        lambda: reader_option("arff", "labels", text),
+        lambda: accept_options("csv", {"reader_options": text}),
+        lambda: accept_options("arff", {"labels": text}),
         lambda: params.check(PARAMETERS, {"costs": text, "include": text, "groups": text}, "the constraints"),
     ):
         try:
@@ -477,7 +478,7 @@ def seconds(call) -> float:
     return time.process_time() - started
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("shape", shapes(8))
 def test_a_line_of_a_megabyte_takes_linear_time(shape):
     """Eight times the characters take about eight times as long; the square would be 64 times, the cube 512."""

@@ -9,7 +9,7 @@ import pytest
 from spark_mlfs.cli.config import configure
 from spark_mlfs.cli.shared import pairs
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.read.toml import reader_option
+from spark_mlfs.formats import accept_options
 from spark_mlfs.select import Rule
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -164,14 +164,14 @@ def test_seed_goes_to_methods_that_take_one(monkeypatch):
     ],
 )
 def test_reader_options_get_their_type(format, name, text, value):
-    found = reader_option(format, name, text)
+    found = accept_options(format, {name: text})[name]
     assert found == value and type(found) is type(value)
 
 
 @pytest.mark.parametrize(("format", "name", "text"), [("libsvm", "num_labels", "many"), ("arff", "binarize_labels", "perhaps")])
 def test_reader_options_of_the_wrong_type(format, name, text):
     with pytest.raises(ParameterError, match=f"{name}.*{text}"):
-        reader_option(format, name, text)
+        accept_options(format, {name: text})
 
 
 def test_pairs():

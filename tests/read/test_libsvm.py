@@ -98,7 +98,7 @@ def test_arguments(spark, tmp_path):
         load(spark, str(tmp_path / "e.svm"), "libsvm")
     with pytest.raises(ParameterError, match="num_features=2 but there are 3 feature_names"):
         load(spark, path, "libsvm", num_features=2, feature_names=["a", "b", "c"])
-    with pytest.raises(ParameterError, match="label_base=2"):
+    with pytest.raises(ParameterError, match="option 'label_base' of format 'libsvm' must be a whole number from 0 to 1, not 2"):
         load(spark, path, "libsvm", label_base=2)
 
 

@@ -271,7 +271,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize(("bad", "features", "labels", "said"), FAULTS, ids=[f[-1][:40] for f in FAULTS])
 def test_an_action_names_the_row(spark, bad, features, labels, said):
     rows = [row(), bad, row("r")]
@@ -284,7 +284,7 @@ def test_an_action_names_the_row(spark, bad, features, labels, said):
     assert str(packed.value) == str(raised.value)
 
 
-@pytest.mark.slow
+@pytest.mark.slow(every=4)
 @pytest.mark.parametrize("form", ["columns", "dense", "sparse", "arrays"])
 @pytest.mark.parametrize("parts", [1, 7])
 def test_unchecked_rows_pack_to_the_same(spark, form, parts):
@@ -368,7 +368,7 @@ def test_a_tag_that_was_not_named_is_refused(spark):
     with pytest.raises(DataError, match=r"row 7: tag 'zz' is none of the 2 labels that were named; name it, too"):
         pack(table(spark, source, "x", "tags", id="id", label_names=["a", "b"]), row_id="id")
     for wrong in ("ab", [], ["a", "a"], ["a", 3], [""]):
-        with pytest.raises(ParameterError, match="label_names: give a list of different names"):
+        with pytest.raises(ParameterError, match="'label_names' of format 'table' must be a list of different names"):
             table(spark, source, "x", "tags", label_names=wrong)
     columns = spark.createDataFrame([(1.0, 1, 0)], "x double, y1 int, y2 int")
     with pytest.raises(ParameterError, match="label_names is for one column of labels"):

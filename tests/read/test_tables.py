@@ -164,7 +164,7 @@ def test_text(spark):
     frame = text(spark, source, vocabulary=["dog", "emu", "the"], **arguments)  # those words, in that order
     assert attribute_names(frame, FEATURES) == ["dog", "emu", "the"]
     assert [r["features"].toArray().tolist() for r in rows_of(frame)] == [[1, 0, 2], [1, 0, 0], [0, 0, 0], [0, 0, 1]]
-    for wrong in ("dog", [], ["dog", "dog"]):
+    for wrong in ("dog", [], ["dog", "dog"], ["dog", 3]):
         with pytest.raises(ParameterError, match="vocabulary"):
             text(spark, source, vocabulary=wrong, **arguments)
     with pytest.raises(DataError, match="no term of column 'body'"):

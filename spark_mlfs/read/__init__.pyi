@@ -1,0 +1,95 @@
+"""Readers as functions, typed: written by ``python conf/developers/generate.py``."""
+
+# fmt: off
+# ruff: noqa: E501
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Literal
+
+import pandas as pd
+from pyspark.sql import DataFrame, SparkSession
+
+from ..errors import DataNotice as DataNotice
+from ..formats import READERS as READERS
+from .samples import PlantedTruth as PlantedTruth
+from .samples import planted_truth as planted_truth
+
+Paths = str | PurePath | Sequence[str]
+Tables = Paths | DataFrame | pd.DataFrame
+
+def load(spark: SparkSession, path: Tables | None, format: str, **options: Any) -> DataFrame: ...
+def __getattr__(name: str) -> Callable[..., DataFrame]: ...
+def arff(
+    spark: SparkSession, path: Paths, labels: int | str | Sequence[str] | None = None,
+    nominal: Literal['index', 'onehot'] = "index", missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error",
+    ignore: Sequence[str] = (), binarize_labels: bool = False,
+) -> DataFrame:
+    """Read ARFF files into the canonical frame ``id, features, labels``; see the module for what is a label or feature."""
+
+def libsvm(
+    spark: SparkSession, path: Paths, label_base: int = 0, feature_base: int = 1, num_features: int | None = None,
+    num_labels: int | None = None, feature_names: str | Sequence[str] | None = None,
+    label_names: str | Sequence[str] | None = None,
+) -> DataFrame:
+    """Read multi-label LIBSVM files into the canonical frame ``id, features, labels``."""
+
+def parquet(
+    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
+    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+) -> DataFrame:
+    """Parquet files."""
+
+def delta(
+    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
+    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+) -> DataFrame:
+    """Delta tables."""
+
+def csv(
+    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
+    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+) -> DataFrame:
+    """CSV files."""
+
+def json(
+    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], id: str | None = None,
+    label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+) -> DataFrame:
+    """JSON files."""
+
+def table(
+    spark: SparkSession, path: Tables, features: str | Sequence[str], labels: str | Sequence[str], format: str = "table", *,
+    id: str | None = None, label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None,
+    missing: Literal['error', 'mean', 'zero', 'drop', 'keep'] = "error", graded: bool = False, needed: Sequence[str] = (),
+) -> DataFrame:
+    """Read a table into ``id, features, labels``; see the module for `features`, `labels` and `id`."""
+
+def text(
+    spark: SparkSession, path: Tables, text: str, labels: str | Sequence[str], format: str = "table", *,
+    id: str | None = None, label_delimiter: str | None = None, label_names: Sequence[str] | None = None,
+    reader_options: Mapping[str, str] | None = None, weight: str | None = None, pattern: str | None = "\\W+",
+    stop_words: str | Sequence[str] | None = None, vocab_size: int = 10000, min_df: float = 2.0, binary: bool = False,
+    vocabulary: Sequence[str] | None = None,
+) -> DataFrame:
+    """Bag-of-words features of a text column: ``id, features, labels`` as `tables` gives them."""
+
+def numbers(
+    spark: SparkSession, seed: int = 0, num_rows: int = 2000, noise: float = 0.0, num_partitions: int | None = None,
+) -> DataFrame:
+    """The Number set of the MSFS paper, rebuilt: five pictures of 81 pixels in a row, labels the digits among them."""
+
+def planted(
+    spark: SparkSession, num_rows: int, num_features: int, num_labels: int, num_relevant: int | None = None,
+    num_redundant: int | None = None, density: float | None = None, noise: float = 0.5, cardinality: float | None = None,
+    seed: int = 0, num_partitions: int | None = None,
+) -> DataFrame:
+    """A data set whose relevant, redundant and noise features are known; row i depends on (arguments, seed, i) only."""
