@@ -264,11 +264,11 @@ def pack(
     naming the feature and the row: by what its id column holds, or without one as "row 17 of part 3".
     """
     for column in filter(None, (features, labels, row_id, weight)):
-        _check_column(frame, column)
+        check_column(frame, column)
     if weight is not None and not isinstance(frame.schema[weight].dataType, T.NumericType):
         raise ParameterError(f"weight column {weight!r} is {frame.schema[weight].dataType.simpleString()}; give numbers")
     given, frame = frame, packed_from(frame) or frame
-    vectors = _are_vectors(frame, features)
+    vectors = are_vectors(frame, features)
     source, label_column = label_source(frame, labels, labels_form, grades)
     looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
     jobs = (source.kind == "tags" and not source.told) + looked
@@ -311,14 +311,15 @@ def pack(
     return packed
 
 
-def _check_column(frame: DataFrame, column: str) -> None:
+def check_column(frame: DataFrame, column: str) -> None:
+    """`ParameterError` where there is no such column."""
     if column not in frame.columns:
         near = get_close_matches(column, frame.columns, n=1)
         hint = f"did you mean {near[0]!r}? " if near else ""
         raise ParameterError(f"there is no column {column!r}; {hint}the columns are {', '.join(frame.columns)}")
 
 
-def _are_vectors(frame: DataFrame, features: str) -> bool:
+def are_vectors(frame: DataFrame, features: str) -> bool:
     """Whether the features are ``VectorUDT`` or else arrays; `ParameterError` for any other type."""
     kind = frame.schema[features].dataType
     if isinstance(kind, VectorUDT):

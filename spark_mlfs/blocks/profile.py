@@ -33,7 +33,7 @@ class Profile:
     What states can grow to follows from upper bounds: `stored` (d,) rows in which a feature is not zero; `widest` features that
     are not zero in one row, `most_labels` and `most_unknown` labels of one row; `feature_label_pairs` and
     `feature_unknown_pairs` Σ over rows of features that are not zero times (unknown) labels, `unlabelled_stored` of the former
-    in rows with a null label cell. A dense block counts as full. `told` labels each row tells of, 0 where rows do not say.
+    in rows with a null label cell. A dense block counts as full. `declared_num_labels` each row tells of, 0 if none.
     `labelsets` distinct ones of the rows whose labels are all known, once they have been counted (0: not yet).
 
     Where rows have weights (`blocks.weights`) these are whole numbers of units 2^`weight_exponent` (None: no weights); `weight`

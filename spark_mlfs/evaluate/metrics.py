@@ -51,7 +51,7 @@ from ..adapters.described import LABELS
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
 from ..blocks.lists import WrongRow
-from ..blocks.pack import at_once
+from ..blocks.pack import at_once, check_column
 from ..errors import DataError, ParameterError, worker_errors
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
@@ -290,8 +290,7 @@ def sums_of(
         raise ParameterError(f"metrics must be one of {', '.join(map(repr, KINDS))}, not {metrics!r}")
     columns, vectors = [], []
     for slot, name in enumerate((labelsCol, predictionCol, rawPredictionCol)):
-        if name not in frame.columns:
-            raise ParameterError(f"there is no column {name!r}; the columns are {', '.join(frame.columns)}")
+        check_column(frame, name)
         kind = frame.schema[name].dataType
         if slot == 0 and isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
             columns.append(_hot(frame, name, predictionCol).alias("c0"))

@@ -12,13 +12,12 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 from pyspark.ml.functions import array_to_vector
-from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from ..blocks.features import read_features
 from ..blocks.lists import WrongRow
+from ..blocks.pack import are_vectors, check_column
 from ..errors import DataError, ParameterError
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING, REFUSED, filled
@@ -118,14 +117,10 @@ class FeatureSource:
 def feature_cells(dataset: DataFrame, features: str, width: int, *how: Any, id: Column | None = None) -> FeatureSource:
     """The column of vectors or arrays of `width` entries, which `how` says to read as `FeatureCells` does. `ParameterError` where
     it is absent or something else."""
-    if features not in dataset.columns:
-        raise ParameterError(f"there is no column {features!r}; the columns are {', '.join(dataset.columns)}")
-    kind = dataset.schema[features].dataType
-    if isinstance(kind, VectorUDT):
-        return FeatureSource(F.unwrap_udt(F.col(features)), FeatureCells(True, width, *how), id)
-    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
-        return FeatureSource(F.col(features).cast("array<double>"), FeatureCells(False, width, *how), id)
-    raise ParameterError(f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers")
+    check_column(dataset, features)
+    vectors = are_vectors(dataset, features)
+    cells = F.unwrap_udt(F.col(features)) if vectors else F.col(features).cast("array<double>")
+    return FeatureSource(cells, FeatureCells(vectors, width, *how), id)
 
 
 def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import pandas as pd
-from pyspark.ml.linalg import VectorUDT
 from pyspark.ml.param import Param, Params
 from pyspark.ml.param.shared import HasOutputCol
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -26,7 +25,7 @@ from ..adapters import show
 from ..adapters.classes import EstimatorClasses
 from ..adapters.described import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
 from ..blocks.grades import Grades
-from ..blocks.pack import Packed
+from ..blocks.pack import Packed, are_vectors, check_column
 from ..errors import DataError, ParameterError, setting
 from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Parameter
@@ -219,8 +218,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         column, output = self.getFeaturesCol(), self.getOutputCol()
-        if column not in dataset.columns:
-            raise ParameterError(f"there is no column {column!r}; the columns are {', '.join(dataset.columns)}")
+        check_column(dataset, column)
         if output in dataset.columns:
             raise ParameterError(f"outputCol {output!r} exists already; set another outputCol or drop the column")
         indices = np.array(self.selectedFeatures, np.int64)
@@ -239,8 +237,7 @@ class MultiLabelSelectorModel(Saved, _Selection):
             wrong = F.raise_error(F.lit(f"spark_mlfs.errors.DataError: {problem}"))
             fits = F.col(column).isNull() | (F.size(column) == width)
             return dataset.withColumn(output, F.when(fits, selected).otherwise(wrong))
-        if not isinstance(kind, VectorUDT):
-            raise ParameterError(f"features column {column!r} is {kind.simpleString()}; give a vector or an array of numbers")
+        are_vectors(dataset, column)  # or else an error
         places, width = self.places(dataset)
         out = sliced(dataset, column, output, places, width)
         if fill is not None and len(indices):

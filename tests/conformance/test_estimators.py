@@ -403,8 +403,12 @@ def test_bad_frames_are_refused(fits, frame, key):
         made.copy({made.labelsCol: "id"}).fit(frame)
     model = found.model
     for column, says in (
-        ("feature", f"there is no column 'feature'; the columns are {columns}"),
-        ("id", "features column 'id' is bigint; give a vector or an array of numbers"),
+        ("feature", f"there is no column 'feature'; did you mean 'features'? the columns are {columns}"),
+        (
+            "id",
+            "features column 'id' is bigint; give a vector or an array of numbers (pyspark.ml.feature.VectorAssembler makes one "
+            "of numeric columns)",
+        ),
     ):
         with pytest.raises(ParameterError) as refusal:
             model.copy({model.featuresCol: column}).transform(frame)
