@@ -27,7 +27,8 @@ from spark_mlfs.cli.config import RunConfig, configure
 from spark_mlfs.errors import SparkMlfsError, spelled
 from spark_mlfs.formats import accept_options
 from spark_mlfs.output.folder import _inside
-from spark_mlfs.read.arff import Plan, _parse, label_names_of_xml, labels_of_relation, parse_header
+from spark_mlfs.read.arff import Plan, _parse
+from spark_mlfs.read.arff_header import label_names_of_xml, labels_of_relation, parse_header
 from spark_mlfs.read.lines import Lines
 from spark_mlfs.read.tokens import Irregular
 from spark_mlfs.read.toml import _too_deep
