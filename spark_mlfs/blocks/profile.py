@@ -1,10 +1,13 @@
 """The profile of the data: what one pass over the blocks tells, merged in any order."""
 
+# ruff: noqa: RUF009  `_fact` makes a field
+
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import comb
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,11 +17,44 @@ from ..lazy import cached_property
 from .block import Block
 from .codec import Buffer, decode, encode
 from .grades import BITS, ONE
-from .grades import MOST as MOST_GRADED
 from .weights import MOST, TOO_FAR, exponent_of, in_units
 
 REACH = 480  # features within 2^±REACH have squares, and products and sums of those, within float64
 THIN = 0.3  # share of a dense block's cells that are not zero, from which it counts as full
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How a fact about two sets of rows follows from what each says: `of_both`. Facts by label have `none`, that of a label which
+    no row has; those `in_units` are whole numbers of the unit of weight."""
+
+    of_both: Callable[[Any, Any], Any]
+    none: int | None = None
+    in_units: bool = False
+
+    def merged(self, one: Any, other: Any) -> Any:
+        """The fact about both sets of rows."""
+        if self.none is None:
+            return self.of_both(one, other)
+        q = max(len(one), len(other))
+        return self.of_both(self.padded(one, q), self.padded(other, q))
+
+    def padded(self, fact: np.ndarray, q: int) -> np.ndarray:
+        """(q,) the fact where more labels are counted."""
+        more = q - len(fact)
+        return np.concatenate([fact, np.full(more, self.none, fact.dtype)]) if more else fact
+
+
+def _first_problem(*problems: Any) -> Any:
+    return min((p for p in problems if p), key=lambda p: p[1], default=None)
+
+
+SUM, LARGEST, SUMS, WEIGHTS = Rule(add), Rule(max), Rule(add, none=0), Rule(add, none=0, in_units=True)
+
+
+def _fact(rule: Rule, default: Any = 0) -> Any:
+    """A field with its rule; a dtype for `default` is an empty array."""
+    return field(default_factory=lambda: np.zeros(0, default) if isinstance(default, type) else default, metadata={"rule": rule})
 
 
 @dataclass
@@ -43,43 +79,43 @@ class Profile:
     `grade_high` (q,) the least and the largest above 0, `weight_grade` (q,) their sums times the weights.
     """
 
-    n: int = 0
-    d: int = 0
-    q: int = 0
-    low: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    high: np.ndarray = field(default_factory=lambda: np.zeros(0))
-    binary: np.ndarray = field(default_factory=lambda: np.zeros(0, bool))
-    nonzero: int = 0
-    positive: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    unknown: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    unlabelled: int = 0
-    labelled: int = 0
-    size: int = 0
-    partitions: int = 0
-    sparse: bool = False
-    fingerprint: int = 0
-    problem: tuple[str, Any, int | None] | None = None
-    named_ids: bool = False
-    stored: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    widest: int = 0
-    most_labels: int = 0
-    most_unknown: int = 0
-    feature_label_pairs: int = 0
-    feature_unknown_pairs: int = 0
-    unlabelled_stored: int = 0
-    labelsets: int = 0
-    declared_num_labels: int = 0
-    weight_exponent: int | None = None
-    weight: int = 0
-    heaviest: int = 0
-    weight_positive: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    weight_unknown: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    weight_unlabelled: int = 0
-    graded: bool = False
-    grade: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    grade_low: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    grade_high: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
-    weight_grade: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
+    n: int = _fact(SUM)
+    d: int = _fact(LARGEST)
+    q: int = _fact(LARGEST)
+    low: np.ndarray = _fact(Rule(np.minimum), float)
+    high: np.ndarray = _fact(Rule(np.maximum), float)
+    binary: np.ndarray = _fact(Rule(np.logical_and), bool)
+    nonzero: int = _fact(SUM)
+    positive: np.ndarray = _fact(SUMS, np.int64)
+    unknown: np.ndarray = _fact(SUMS, np.int64)
+    unlabelled: int = _fact(SUM)
+    labelled: int = _fact(SUM)
+    size: int = _fact(SUM)
+    partitions: int = _fact(SUM)
+    sparse: bool = _fact(LARGEST, False)
+    fingerprint: int = _fact(Rule(lambda a, b: (a + b) & (2**64 - 1)))
+    problem: tuple[str, Any, int | None] | None = _fact(Rule(_first_problem), None)
+    named_ids: bool = _fact(LARGEST, False)
+    stored: np.ndarray = _fact(SUM, np.int64)
+    widest: int = _fact(LARGEST)
+    most_labels: int = _fact(LARGEST)
+    most_unknown: int = _fact(LARGEST)
+    feature_label_pairs: int = _fact(SUM)
+    feature_unknown_pairs: int = _fact(SUM)
+    unlabelled_stored: int = _fact(SUM)
+    labelsets: int = _fact(Rule(lambda a, b: 0))
+    declared_num_labels: int = _fact(LARGEST)
+    weight_exponent: int | None = _fact(Rule(lambda a, b: a), None)
+    weight: int = _fact(Rule(lambda a, b: min(a + b, MOST), in_units=True))
+    heaviest: int = _fact(Rule(max, in_units=True))
+    weight_positive: np.ndarray = _fact(WEIGHTS, np.int64)
+    weight_unknown: np.ndarray = _fact(WEIGHTS, np.int64)
+    weight_unlabelled: int = _fact(Rule(add, in_units=True))
+    graded: bool = _fact(LARGEST, False)
+    grade: np.ndarray = _fact(SUMS, np.int64)
+    grade_low: np.ndarray = _fact(Rule(np.minimum, none=ONE), np.int64)
+    grade_high: np.ndarray = _fact(Rule(np.maximum, none=0), np.int64)
+    weight_grade: np.ndarray = _fact(WEIGHTS, np.int64)
 
     @cached_property
     def varying(self) -> np.ndarray:
@@ -195,93 +231,50 @@ class Profile:
             return self if self.n or not other.problem else other
         if not self.n:
             return other
-        problem = min((p for p in (self.problem, other.problem) if p), key=lambda p: p[1], default=None)
         if self.d != other.d:  # a part that could not be read has d = 0 and says why
-            problem = problem or (f"feature vectors of size {self.d} and of size {other.d}", [], None)
-            return Profile(n=self.n + other.n, problem=problem)
-        if self.declared_num_labels and other.declared_num_labels and self.declared_num_labels != other.declared_num_labels:
-            small, large = sorted((self.declared_num_labels, other.declared_num_labels))
-            problem = problem or (f"some rows have {small} labels, others {large}; give all rows one length", [], None)
-        q = max(self.q, other.q)
-
-        def longer(a: np.ndarray) -> np.ndarray:
-            return np.pad(a, (0, q - len(a)))
-
-        out = Profile(
-            self.n + other.n,
-            self.d,
-            q,
-            np.minimum(self.low, other.low),
-            np.maximum(self.high, other.high),
-            self.binary & other.binary,
-            self.nonzero + other.nonzero,
-            longer(self.positive) + longer(other.positive),
-            longer(self.unknown) + longer(other.unknown),
-            self.unlabelled + other.unlabelled,
-            self.labelled + other.labelled,
-            self.size + other.size,
-            self.partitions + other.partitions,
-            self.sparse or other.sparse,
-            (self.fingerprint + other.fingerprint) & (2**64 - 1),
-            problem,
-            self.named_ids or other.named_ids,
-            self.stored + other.stored,
-            max(self.widest, other.widest),
-            max(self.most_labels, other.most_labels),
-            max(self.most_unknown, other.most_unknown),
-            self.feature_label_pairs + other.feature_label_pairs,
-            self.feature_unknown_pairs + other.feature_unknown_pairs,
-            self.unlabelled_stored + other.unlabelled_stored,
-            declared_num_labels=max(self.declared_num_labels, other.declared_num_labels),
-        )
-        if self.graded or other.graded:
-            out._add_grades(self._grades(q), other._grades(q))
-        if self.weight_exponent is not None and other.weight_exponent is not None:
-            out._add_weights(self, other, longer)
+            sizes = f"feature vectors of size {self.d} and of size {other.d}"
+            return Profile(n=self.n + other.n, problem=_first_problem(self.problem, other.problem) or (sizes, [], None))
+        left, right = self._comparable(other), other._comparable(self)
+        out = Profile(**{name: rule.merged(getattr(left, name), getattr(right, name)) for name, rule in RULES.items()})
+        small, large = sorted((self.declared_num_labels, other.declared_num_labels))
+        if small and small != large:
+            told = f"some rows have {small} labels, others {large}; give all rows one length"
+            out.problem = out.problem or (told, [], None)
+        if out.weight_exponent is not None and out.weight >= MOST:
+            out.problem = out.problem or (TOO_FAR.format(2.0**out.weight_exponent), [], None)
         return out
 
-    def _grades(self, q: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """(q,) sum, least and largest of the grades above 0 of the first `q` labels."""
-        if self.graded:
-            ends = ((self.grade, 0), (self.grade_low, ONE), (self.grade_high, 0))
-        else:
-            ones = np.full(len(self.positive), ONE)
-            ends = ((self.positive << BITS, 0), (ones, ONE), (np.where(self.positive > 0, ones, 0), 0))
-        return tuple(np.pad(each, (0, q - len(each)), constant_values=none) for each, none in ends)  # type: ignore[return-value]
+    def _comparable(self, other: Profile) -> Profile:
+        """The same facts with grades and weights where the other has some, in the finer unit."""
+        out = replace(self)
+        if other.weight_exponent is not None:
+            if self.weight_exponent is None:  # each row has the weight 1
+                out.weight_exponent, out.weight, out.heaviest = 0, self.n, 1
+                out.weight_positive, out.weight_unknown, out.weight_unlabelled = self.positive, self.unknown, self.unlabelled
+            out._use_unit(other.weight_exponent)
+        if other.graded and not self.graded:
+            out.graded, out.grade, out.weight_grade = True, out.positive << BITS, out.weight_positive << BITS
+            out.grade_low, out.grade_high = np.full(self.q, ONE), np.where(self.positive > 0, ONE, 0)
+        return out
 
-    def _add_grades(self, left: tuple[np.ndarray, ...], right: tuple[np.ndarray, ...]) -> None:
-        """The grades of two sets of rows."""
-        self.graded = True
-        self.grade = left[0] + right[0]
-        self.grade_low, self.grade_high = np.minimum(left[1], right[1]), np.maximum(left[2], right[2])
+    def _use_unit(self, exponent: int) -> None:
+        """Takes weights in units of 2^`exponent` where that is the finer unit; what is more than `MOST` is refused, whatever it
+        is."""
+        assert self.weight_exponent is not None
+        shift = min(self.weight_exponent - exponent, 64)
+        if shift > 0:
+            self.weight_exponent = exponent
+            for name, rule in RULES.items():
+                if rule.in_units:
+                    value = getattr(self, name)
+                    setattr(self, name, value << shift if rule.none is not None else min(value << shift, MOST))
 
     def with_labels(self, q: int) -> None:
         """The first of `q` labels are those there were; no row has the others."""
-        if q > self.q:
-            if self.graded:
-                self.grade, self.grade_low, self.grade_high = self._grades(q)
-            more = (0, q - self.q)
-            self.positive, self.unknown, self.q = np.pad(self.positive, more), np.pad(self.unknown, more), q
-
-    def _add_weights(self, left: Profile, right: Profile, longer: Callable[[np.ndarray], np.ndarray]) -> None:
-        """The weights of two sets of rows in the finer of their units; a problem where they take too many of them."""
-        a, b = left.weight_exponent, right.weight_exponent
-        assert a is not None and b is not None
-        exponent = min(a, b)
-        totals = [part.weight << min(each - exponent, 64) for part, each in ((left, a), (right, b))]
-        self.weight_exponent, self.weight = exponent, min(sum(totals), MOST)
-        if sum(totals) >= MOST:
-            self.problem = self.problem or (TOO_FAR.format(2.0**exponent), [], None)
-            self.weight_positive = self.weight_unknown = np.zeros(self.q, np.int64)
-            return
-        one, two = a - exponent, b - exponent
-        self.heaviest = max(left.heaviest << one, right.heaviest << two)
-        self.weight_positive = (longer(left.weight_positive) << one) + (longer(right.weight_positive) << two)
-        self.weight_unknown = (longer(left.weight_unknown) << one) + (longer(right.weight_unknown) << two)
-        self.weight_unlabelled = (left.weight_unlabelled << one) + (right.weight_unlabelled << two)
-        if self.graded and self.weight < MOST_GRADED:  # else the run is refused
-            parts = [p.weight_grade if p.graded else p.weight_positive << BITS for p in (left, right)]
-            self.weight_grade = (longer(parts[0]) << one) + (longer(parts[1]) << two)
+        for name, rule in RULES.items():
+            if rule.none is not None and q > self.q:
+                setattr(self, name, rule.padded(getattr(self, name), q))
+        self.q = max(q, self.q)
 
     def without_weights_of_one(self) -> None:
         """Weights that are all 1 are none."""
@@ -294,30 +287,22 @@ class Profile:
 
     @staticmethod
     def decode(data: Buffer) -> Profile:
-        fields = decode(data)
-        fields["problem"] = tuple(fields["problem"]) if fields["problem"] else None
-        return Profile(**fields)
+        facts = decode(data)
+        facts["problem"] = tuple(facts["problem"]) if facts["problem"] else None
+        return Profile(**facts)
 
 
-@dataclass
-class FeatureRanges:
-    """Of the features of one block: `low`, `high` (d,), `binary` (d,) whether they hold 0 and 1 only, `nonzero` cells that are
-    not zero, `stored` (d,) rows in which each is not zero, `in_row` (n,) features that are not zero in each row."""
-
-    low: np.ndarray
-    high: np.ndarray
-    binary: np.ndarray
-    nonzero: int
-    stored: np.ndarray
-    in_row: np.ndarray
+RULES: dict[str, Rule] = {each.name: each.metadata["rule"] for each in fields(Profile)}
+Ranges = tuple[dict[str, Any], np.ndarray]  # facts about the features of a block; (n,) features that are not zero in each row
 
 
-def _ranges_of_sparse(x: sp.csr_matrix) -> FeatureRanges:
+def _ranges_of_sparse(x: sp.csr_matrix) -> Ranges:
     n, d = x.shape
+    in_row = np.diff(x.indptr).astype(np.int64)
     if x.dtype == np.uint8 and x.nnz and x.data.min() == 1 == x.data.max():  # the column of a one does not matter then
         counts = np.bincount(x.indices, minlength=d).astype(np.int64)
         low, high = (counts == n).astype(float), (counts > 0).astype(float)
-        return FeatureRanges(low, high, np.ones(d, bool), x.nnz, counts, np.diff(x.indptr).astype(np.int64))
+        return {"low": low, "high": high, "binary": np.ones(d, bool), "nonzero": x.nnz, "stored": counts}, in_row
     columns = x.tocsc()
     low, high, binary = np.zeros(d), np.zeros(d), np.ones(d, bool)
     counts = np.diff(columns.indptr)
@@ -331,10 +316,10 @@ def _ranges_of_sparse(x: sp.csr_matrix) -> FeatureRanges:
         low[partial] = np.minimum(low[partial], 0)
         high[partial] = np.maximum(high[partial], 0)
     nonzero = int(np.count_nonzero(x.data))
-    return FeatureRanges(low, high, binary, nonzero, counts.astype(np.int64), np.diff(x.indptr).astype(np.int64))
+    return {"low": low, "high": high, "binary": binary, "nonzero": nonzero, "stored": counts.astype(np.int64)}, in_row
 
 
-def _ranges_of_dense(x: np.ndarray) -> FeatureRanges:
+def _ranges_of_dense(x: np.ndarray) -> Ranges:
     n, d = x.shape
     low, high = x.min(axis=0).astype(float), x.max(axis=0).astype(float)
     binary = (low >= 0) & (high <= 1)
@@ -348,83 +333,63 @@ def _ranges_of_dense(x: np.ndarray) -> FeatureRanges:
     nonzero = int(np.count_nonzero(x))
     if nonzero < THIN * x.size:
         filled = x != 0
-        return FeatureRanges(low, high, binary, nonzero, filled.sum(axis=0), filled.sum(axis=1))
-    # counted exactly only where it can matter: dense rows are counted in full tables
-    return FeatureRanges(low, high, binary, nonzero, np.full(d, n, np.int64), np.full(n, d, np.int64))
+        stored, in_row = filled.sum(axis=0), filled.sum(axis=1)
+    else:  # counted exactly only where it can matter: dense rows are counted in full tables
+        stored, in_row = np.full(d, n, np.int64), np.full(n, d, np.int64)
+    return {"low": low, "high": high, "binary": binary, "nonzero": nonzero, "stored": stored}, in_row
 
 
 def profile_block(block: Block, width: int) -> Profile:
     """The profile of one block whose rows tell `width` labels (0: not told)."""
-    features = _ranges_of_sparse(block.x) if block.sparse else _ranges_of_dense(block.x)
-    in_row = features.in_row
+    features, in_row = _ranges_of_sparse(block.x) if block.sparse else _ranges_of_dense(block.x)
     labels = np.diff(block.label_indptr)
-    unknown_labels = np.zeros(1, np.int64) if block.unknown_indptr is None else np.diff(block.unknown_indptr)
+    no_label, no_row = np.zeros(0, np.int32), np.zeros(0, np.int64)
+    unknown_labels = np.zeros(block.n, np.int64) if block.unknown_indptr is None else np.diff(block.unknown_indptr)
+    unknown = no_label if block.unknown_indices is None else block.unknown_indices
+    unlabelled = no_row if block.unlabelled is None else block.unlabelled
     q = max(width, int(block.label_indices.max(initial=-1)) + 1)
-    unknown = np.zeros(q, np.int64)
-    if block.unknown_indices is not None:
-        unknown = np.bincount(block.unknown_indices, minlength=q).astype(np.int64)
+
+    def by_label(entries: np.ndarray, amounts: np.ndarray | None = None) -> np.ndarray:
+        return np.bincount(entries, amounts, minlength=q).astype(np.int64)  # amounts: whole numbers, together below 2⁵³
+
     profile = Profile(
-        block.n,
-        block.d,
-        q,
-        features.low,
-        features.high,
-        features.binary,
-        features.nonzero,
-        np.bincount(block.label_indices, minlength=q).astype(np.int64),
-        unknown,
-        0 if block.unlabelled is None else len(block.unlabelled),
-        int(np.count_nonzero(np.diff(block.label_indptr))),
-        block.nbytes,
-        0,
-        block.sparse,
-        stored=features.stored,
+        n=block.n,
+        d=block.d,
+        q=q,
+        positive=by_label(block.label_indices),
+        unknown=by_label(unknown),
+        unlabelled=len(unlabelled),
+        labelled=int(np.count_nonzero(labels)),
+        size=block.nbytes,
+        sparse=block.sparse,
         widest=int(in_row.max(initial=0)),
         most_labels=int(labels.max(initial=0)),
         most_unknown=int(unknown_labels.max(initial=0)),
         feature_label_pairs=int(in_row @ labels),
-        feature_unknown_pairs=0 if block.unknown_indptr is None else int(in_row @ unknown_labels),
-        unlabelled_stored=0 if block.unlabelled is None else int(in_row[block.unlabelled].sum()),
+        feature_unknown_pairs=int(in_row @ unknown_labels) if len(unknown) else 0,
+        unlabelled_stored=int(in_row[unlabelled].sum()),
         declared_num_labels=width,
+        **features,
     )
     if block.grades is not None and (block.grades != ONE).any():
-        _grade(profile, block)
+        label, units = block.label_indices, block.grade_units()
+        profile.graded, profile.grade = True, by_label(label, units)
+        profile.grade_low, profile.grade_high = np.full(q, ONE), np.zeros(q, np.int64)
+        np.minimum.at(profile.grade_low, label, units)
+        np.maximum.at(profile.grade_high, label, units)
     if block.weights is not None:
-        _weigh(profile, block)
+        profile.weight_exponent = exponent = exponent_of(block.weights)
+        with np.errstate(over="ignore"):
+            profile.weight = int(min(np.ldexp(block.weights, -exponent).sum(), MOST))
+        mass = in_units(block.weights, exponent) if profile.weight < MOST else np.zeros(block.n, np.int64)
+        if profile.weight >= MOST:
+            profile.problem = (TOO_FAR.format(2.0**exponent), [], None)
+        profile.heaviest = int(mass.max(initial=0))
+        of_entries = mass[block.label_rows()]
+        profile.weight_positive = by_label(block.label_indices, of_entries)
+        profile.weight_unknown = by_label(unknown, np.repeat(mass, unknown_labels))
+        profile.weight_unlabelled = int(mass[unlabelled].sum())
+        if profile.graded:
+            profile.weight_grade = np.zeros(q, np.int64)
+            np.add.at(profile.weight_grade, block.label_indices, block.grade_units() * of_entries)
     return profile
-
-
-def _grade(profile: Profile, block: Block) -> None:
-    """Enters the grades of the block whose profile it is."""
-    label, units = block.label_indices, block.grade_units()
-    profile.graded = True
-    profile.grade = np.bincount(label, units, minlength=profile.q).astype(np.int64)
-    profile.grade_low, profile.grade_high = np.full(profile.q, ONE), np.zeros(profile.q, np.int64)
-    np.minimum.at(profile.grade_low, label, units)
-    np.maximum.at(profile.grade_high, label, units)
-
-
-def _weigh(profile: Profile, block: Block) -> None:
-    """Enters the weights of the block whose profile it is."""
-    assert block.weights is not None
-    q, exponent = profile.q, exponent_of(block.weights)
-    with np.errstate(over="ignore"):
-        profile.weight = int(min(np.ldexp(block.weights, -exponent).sum(), MOST))
-    profile.weight_exponent = exponent
-    profile.weight_positive = profile.weight_unknown = np.zeros(q, np.int64)
-    if profile.weight >= MOST:
-        profile.problem = (TOO_FAR.format(2.0**exponent), [], None)
-        return
-    mass = in_units(block.weights, exponent)
-    profile.heaviest = int(mass.max(initial=0))
-    positive = np.bincount(block.label_indices, mass[block.label_rows()], minlength=q)
-    profile.weight_positive = positive.astype(np.int64)  # whole numbers below 2⁵³
-    if profile.graded:
-        profile.weight_grade = np.zeros(q, np.int64)
-        if profile.weight < MOST_GRADED:  # else the run is refused
-            np.add.at(profile.weight_grade, block.label_indices, block.grade_units() * mass[block.label_rows()])
-    if block.unknown_indices is not None and block.unknown_indptr is not None:
-        rows = np.repeat(np.arange(block.n), np.diff(block.unknown_indptr))
-        profile.weight_unknown = np.bincount(block.unknown_indices, mass[rows], minlength=q).astype(np.int64)
-    if block.unlabelled is not None:
-        profile.weight_unlabelled = int(mass[block.unlabelled].sum())
