@@ -275,7 +275,7 @@ def pack(
     x = F.col(features)
     if not vectors:
         if isinstance(getattr(frame.schema[features].dataType, "elementType", None), T.LongType):
-            from ..read.tables import exact
+            from ..read.columns import exact
 
             x = exact(x, x, [features])
         x = x.cast("array<double>")

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from ..formats import tabular
     from ..output.folder import MANIFEST
     from ..output.manifest import as_json
-    from ..read.tables import columns_of
+    from ..read.columns import columns_of
     from ..report.check_page import check_page
     from ..scoring.check import FEW_TAGS, Check, overtagged, suggest_threshold
     from ..scoring.scorer import load_scorer
@@ -162,7 +162,8 @@ def _labelled(spark: SparkSession, scorer: Scorer, work: Work) -> tuple[DataFram
     """The rows as the pipeline reads them, and the column of their labels."""
     from .. import read
     from ..formats import tabular
-    from ..read.tables import labels_of, open_table
+    from ..read.columns import labels_of
+    from ..read.tables import open_table
     from ..schema import LABELS
 
     path, format, options = work.path, work.format, dict(work.options)

@@ -187,7 +187,7 @@ def _of_columns(table: DataFrame, model: MultiLabelSelectorModel, options: dict[
     from pyspark.sql import functions as F
     from pyspark.sql.types import BooleanType, NullType, NumericType, StringType
 
-    from ..read.tables import columns_of, number_of, quoted
+    from ..read.columns import columns_of, number_of, quoted
 
     kinds = {field.name: field.dataType for field in table.schema.fields}
     selected = model.selectedFeatureNames

@@ -16,9 +16,10 @@ from ..errors import DataError, ParameterError, option
 from ..formats import Distinct, Names, Reader, documentation
 from ..params import REQUIRED, Flag, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, with_names
+from .columns import assemble, columns_of, quoted
 from .errors import reading
 from .frames import OF_THE_JVM, jvm_within_reach
-from .tables import COLUMNS, assemble, columns_of, quoted, source_of
+from .tables import COLUMNS, source_of
 from .words import PATTERN, WordCounts, counted, tokens_of
 
 

@@ -40,9 +40,10 @@ from ..ml.classifiers import output_names
 from ..ml.persistence import Storable, stamp
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
+from ..read.columns import number_of, quoted
 from ..read.errors import reading
 from ..read.lines import near
-from ..read.tables import csv_rows, number_of, open_table, quoted
+from ..read.tables import csv_rows, open_table
 from ..read.words import WordCounts, counted
 from ..schema import with_names
 from .scorer import RAW, Scorer

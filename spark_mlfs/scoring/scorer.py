@@ -21,10 +21,10 @@ from ..ml.pipelines import load_pipeline
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
+from ..read.columns import quoted
 from ..read.errors import absent, reading
 from ..read.lines import near
 from ..read.missing import left_to
-from ..read.tables import quoted
 from .words import word_counts
 
 
