@@ -24,7 +24,7 @@ THIN = 0.3  # share of a dense block's cells that are not zero, from which it co
 
 
 @dataclass(frozen=True)
-class Rule:
+class MergeRule:
     """How a fact about two sets of rows follows from what each says: `of_both`. Facts by label have `none`, that of a label which
     no row has; those `in_units` are whole numbers of the unit of weight."""
 
@@ -49,10 +49,10 @@ def _first_problem(*problems: Any) -> Any:
     return min((p for p in problems if p), key=lambda p: p[1], default=None)
 
 
-SUM, LARGEST, SUMS, WEIGHTS = Rule(add), Rule(max), Rule(add, none=0), Rule(add, none=0, in_units=True)
+SUM, LARGEST, SUMS, WEIGHTS = MergeRule(add), MergeRule(max), MergeRule(add, none=0), MergeRule(add, none=0, in_units=True)
 
 
-def _fact(rule: Rule, default: Any = 0) -> Any:
+def _fact(rule: MergeRule, default: Any = 0) -> Any:
     """A field with its rule; a dtype for `default` is an empty array."""
     return field(default_factory=lambda: np.zeros(0, default) if isinstance(default, type) else default, metadata={"rule": rule})
 
@@ -82,9 +82,9 @@ class Profile:
     n: int = _fact(SUM)
     d: int = _fact(LARGEST)
     q: int = _fact(LARGEST)
-    low: np.ndarray = _fact(Rule(np.minimum), float)
-    high: np.ndarray = _fact(Rule(np.maximum), float)
-    binary: np.ndarray = _fact(Rule(np.logical_and), bool)
+    low: np.ndarray = _fact(MergeRule(np.minimum), float)
+    high: np.ndarray = _fact(MergeRule(np.maximum), float)
+    binary: np.ndarray = _fact(MergeRule(np.logical_and), bool)
     nonzero: int = _fact(SUM)
     positive: np.ndarray = _fact(SUMS, np.int64)
     unknown: np.ndarray = _fact(SUMS, np.int64)
@@ -93,8 +93,8 @@ class Profile:
     size: int = _fact(SUM)
     partitions: int = _fact(SUM)
     sparse: bool = _fact(LARGEST, False)
-    fingerprint: int = _fact(Rule(lambda a, b: (a + b) & (2**64 - 1)))
-    problem: tuple[str, Any, int | None] | None = _fact(Rule(_first_problem), None)
+    fingerprint: int = _fact(MergeRule(lambda a, b: (a + b) & (2**64 - 1)))
+    problem: tuple[str, Any, int | None] | None = _fact(MergeRule(_first_problem), None)
     named_ids: bool = _fact(LARGEST, False)
     stored: np.ndarray = _fact(SUM, np.int64)
     widest: int = _fact(LARGEST)
@@ -103,18 +103,18 @@ class Profile:
     feature_label_pairs: int = _fact(SUM)
     feature_unknown_pairs: int = _fact(SUM)
     unlabelled_stored: int = _fact(SUM)
-    labelsets: int = _fact(Rule(lambda a, b: 0))
+    labelsets: int = _fact(MergeRule(lambda a, b: 0))
     declared_num_labels: int = _fact(LARGEST)
-    weight_exponent: int | None = _fact(Rule(lambda a, b: a), None)
-    weight: int = _fact(Rule(lambda a, b: min(a + b, MOST), in_units=True))
-    heaviest: int = _fact(Rule(max, in_units=True))
+    weight_exponent: int | None = _fact(MergeRule(lambda a, b: a), None)
+    weight: int = _fact(MergeRule(lambda a, b: min(a + b, MOST), in_units=True))
+    heaviest: int = _fact(MergeRule(max, in_units=True))
     weight_positive: np.ndarray = _fact(WEIGHTS, np.int64)
     weight_unknown: np.ndarray = _fact(WEIGHTS, np.int64)
-    weight_unlabelled: int = _fact(Rule(add, in_units=True))
+    weight_unlabelled: int = _fact(MergeRule(add, in_units=True))
     graded: bool = _fact(LARGEST, False)
     grade: np.ndarray = _fact(SUMS, np.int64)
-    grade_low: np.ndarray = _fact(Rule(np.minimum, none=ONE), np.int64)
-    grade_high: np.ndarray = _fact(Rule(np.maximum, none=0), np.int64)
+    grade_low: np.ndarray = _fact(MergeRule(np.minimum, none=ONE), np.int64)
+    grade_high: np.ndarray = _fact(MergeRule(np.maximum, none=0), np.int64)
     weight_grade: np.ndarray = _fact(WEIGHTS, np.int64)
 
     @cached_property
@@ -292,7 +292,7 @@ class Profile:
         return Profile(**facts)
 
 
-RULES: dict[str, Rule] = {each.name: each.metadata["rule"] for each in fields(Profile)}
+RULES: dict[str, MergeRule] = {each.name: each.metadata["rule"] for each in fields(Profile)}
 Ranges = tuple[dict[str, Any], np.ndarray]  # facts about the features of a block; (n,) features that are not zero in each row
 
 
