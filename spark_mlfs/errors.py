@@ -66,7 +66,9 @@ def shown(value: Any) -> str:
         text = " ".join(repr(value).split("\n"))
     except (RecursionError, ValueError):  # nested too deep, a number of too many digits
         text = f"a {type(value).__name__} that is too large to show"
-    return text if len(text) <= 120 else text[:119] + "…"
+    if len(text) <= 120:
+        return text
+    return text[:118] + "…" + text[0] if text[0] in "'\"" else text[:119] + "…"
 
 
 def camel(name: str) -> str:

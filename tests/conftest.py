@@ -46,9 +46,10 @@ def pytest_addoption(parser):
 
 
 def wanted(item, which: str) -> bool:
-    """Whether a test runs: every one that is not slow, and of the slow ones each on one day in ten, or in `every`. Tests that
-    share an expensive set-up, by ``together="file"`` or the value of the parameter it names, run on one day."""
-    slow = item.get_closest_marker("slow")
+    """Whether a test runs: every one that is not slow, and of the slow ones each on one day in ten, or in `every` (of two marks
+    the rarer). Tests that share an expensive set-up, by ``together="file"`` or the value of the parameter it names, run on one
+    day."""
+    slow = max(item.iter_markers("slow"), key=lambda mark: mark.kwargs.get("every", 10), default=None)
     if slow is None or which in ("all", "none"):
         return slow is None or which == "all"
     together = slow.kwargs.get("together")

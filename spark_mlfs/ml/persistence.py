@@ -43,6 +43,8 @@ def stamp() -> dict[str, Any]:
 def check_stamp(saved: Mapping[str, Any], where: str) -> None:
     """`ParameterError` where the saved thing at `where` is of a format that this version does not read."""
     number, writer = saved.get("format"), saved.get("spark_mlfs")
+    if number is None and writer is None and saved.get("checksum") is None:  # of something else, or of before formats
+        return
     if not isinstance(number, int):
         raise ParameterError(f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}")
     if number < OLDEST:
@@ -66,7 +68,7 @@ def checksum(saved: Mapping[str, Any]) -> str:
 def check_whole(saved: Mapping[str, Any], where: str) -> None:
     """Raise `ParameterError` where the stamp or the checksum of a saved thing does not hold."""
     check_stamp(saved, where)
-    if (saved["format"] >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
+    if ((saved.get("format") or 0) >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
         raise ParameterError(f"{where} is damaged (its checksum is not that of its content): {AGAIN}")
 
 
@@ -154,6 +156,10 @@ class Reader(MLReader[Any]):
         with worker_errors():
             metadata = self._metadata(spark, path)
             instance = self._class(path, metadata["class"])()
+            if metadata.get("format") is None:
+                raise ParameterError(
+                    f"{path} says no format, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
+                )
             try:
                 instance._resetUid(metadata["uid"])
                 DefaultParamsReader.getAndSetParams(instance, metadata)

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from ..blocks.codec import State
 from ..blocks.coding import Coding
 from ..blocks.profile import Profile
-from .targets import Everything
+from .targets import Crossed, Everything
 
 
 def add(left: State, right: State) -> State:
@@ -132,7 +132,10 @@ class Statistic:
 
     def takes_grades(self) -> bool:
         """Whether it can be computed of labels that are grades."""
-        return self.graded or isinstance(getattr(self, "target", None), Everything)
+        target = getattr(self, "target", None)
+        while isinstance(target, Crossed):
+            target = target.target
+        return self.graded or isinstance(target, Everything)
 
     def partial(self, block: Any, profile: Profile) -> State:
         """The state of one block of rows: a `Block`, or a `CodedBlock` by `layout`."""

@@ -151,7 +151,7 @@ def test_calibrated_scores_are_plattish():
         assert abs(scores[:, label].mean() - u[:, label].mean()) < 0.07
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(ESTIMATORS))
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("partitions", [pytest.param(1, marks=pytest.mark.slow), 4])

@@ -99,7 +99,7 @@ def test_every_form_of_the_labels_packs_to_the_same(forms, kit, kind):
     kit.PackedRows(forms.labelled(kind)).equals(kit.PackedRows(forms.frame), order)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["full sparse", "full mixed", "thin sparse", "thin mixed"])
 def test_sparse_rows_equal_dense_rows(forms, method, form):
     values = form.split()[0]

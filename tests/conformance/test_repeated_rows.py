@@ -141,7 +141,7 @@ def test_repeated_rows_rank_as_rows_with_ids_of_their_own(case, name, method):
         assert np.abs(other - bare.scores.values).max() <= tolerance * np.abs(other).max()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=10, together="name")
 def test_repeated_rows_over_jobs_give_the_same_bits(case, name, method):
     this = case(name)
     many = this.get("distributed 3")[method]
@@ -153,7 +153,7 @@ def test_repeated_rows_over_jobs_give_the_same_bits(case, name, method):
 FAMILIES = ("ridge", "rfs", "f-statistic", "spec", "gmba", "relieff", "msfs", "mifs")
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [pytest.param(n, marks=pytest.mark.slow(together="parts")) for n in (1, 2, 13)] + [4])
 def test_partitions_of_repeated_rows_do_not_matter(case, parts):
     """Everything that is not a count, over a thousand sparse rows in several blocks; counts are integers anyway."""
@@ -233,7 +233,7 @@ def test_fitted_on_repeated_rows_as_on_rows_with_ids(case, spark, kind):
         assert np.array_equal(np.asarray(value), np.asarray(other)), key
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_folds_of_repeated_rows_are_even(case, spark):
     """Equal rows do not stick together: a row's fold goes by its place, too; the folds are those of unique ids."""
     this = case("scene")
@@ -259,7 +259,7 @@ def test_folds_of_repeated_rows_are_even(case, spark):
         each.release()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [0, 1 << 40])
 def test_cross_validated_loss_and_rules_as_with_ids(case, spark, small):
     this = case("scene")
@@ -282,7 +282,7 @@ def test_cross_validated_loss_and_rules_as_with_ids(case, spark, small):
                 assert np.array_equal(column, named.evidence.columns[name], equal_nan=True)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("small", [0, 1 << 40])
 def test_an_id_that_stands_on_rows_that_differ_is_refused_by_value(case, spark, small):
     """Where ids decide something; what only counts does not look, and equal rows may share an id."""

@@ -183,7 +183,7 @@ def test_the_choice_is_the_best_inner_mean(data):
         assert [c["chosen"] for c in result["cells"]] == [c["size"] == result["chosen_size"] for c in result["cells"]]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("protocol", ["3-fold", pytest.param("stratified 3-fold", marks=pytest.mark.slow)])
 def test_over_a_cluster_as_in_one_task(data, protocol):
     *_, packed = data

@@ -198,7 +198,7 @@ def test_what_is_wrong_with_a_frame_is_told(spark):
         evaluate_frame(frame.withColumn("prediction", F.array(F.lit("a"))))
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_in_a_cross_validator(spark, data_dir):
     """pyspark's own CrossValidator picks the k whose Hamming loss is the smaller."""
     from pyspark.ml.tuning import CrossValidator, ParamGridBuilder

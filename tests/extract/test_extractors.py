@@ -313,7 +313,7 @@ def test_what_does_not_fit_is_told():
         EXTRACTORS.create("lift-rsm").fit(engine_of(x, y, driver=200_000), p)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_lift_rsm_on_scene_is_narrower_than_lift_on_every_label(data_dir):
     x, y, _, _ = load("scene", data_dir)
     rows = np.random.default_rng(0).permutation(len(x))[:1926]
@@ -387,7 +387,7 @@ def test_the_search_finds_what_matters_and_never_gets_worse():
     assert len(state["loss"]) == 6 and state["projection"].shape == (8, len(state["components"]))
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", list(EXTRACTORS))
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("partitions", [pytest.param(n, marks=pytest.mark.slow) for n in (1, 7)] + [3])
@@ -406,7 +406,7 @@ def test_one_answer_whatever_the_layout(spark, name, sparse, partitions):
             np.testing.assert_array_equal(value, other[key], err_msg=key)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n != "lift-rsm" else n for n in EXTRACTORS])
 def test_pipeline_saves_and_loads_as_a_whole(spark, tmp_path, name):
     x, y = data()
@@ -470,7 +470,7 @@ def test_many_pairs_are_several_tasks(spark, monkeypatch):
         np.testing.assert_array_equal(many.state[key], value, err_msg=key)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["lift", "lift-rsm"])
 def test_label_specific_machines_see_their_own_features(spark, name):
     from sklearn.svm import LinearSVC

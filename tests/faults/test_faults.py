@@ -87,12 +87,12 @@ def in_ci() -> Outcome:
     return outcome
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow(every=5)
 def test_every_kind_of_loss_where_states_are_merged(in_ci):
     check(in_ci, *IN_CI["counting"])
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_a_killed_worker_while_rows_are_scored(in_ci):
     check(in_ci, *IN_CI["scoring"])
 
@@ -100,7 +100,7 @@ def test_a_killed_worker_while_rows_are_scored(in_ci):
 CASES = [(f, loss) for f in FAMILIES for loss in (*IN_A_STAGE, *(() if f.startswith("scoring") else BETWEEN))]
 
 
-@pytest.mark.slow(every=100)
+@pytest.mark.slow(every=200)
 @pytest.mark.parametrize(("family", "loss"), CASES, ids=lambda word: word.replace(" ", "-"))
 def test_a_loss_changes_nothing(family, loss):
     check(lossy(([family], [loss], None)), [family], [loss])

@@ -486,7 +486,7 @@ CASES = [
     csv(
         "a word in a label",
         CSV + "20,1,1,yes\n",
-        r"--labels-col: column 'y\*?' is a string; pass --option label_delimiter=';'|--labels-col: column 'y' is string",
+        r"--labels-col: column 'y\*?' is a string; pass --option 'label_delimiter=;'|--labels-col: column 'y' is string",
     ),
     csv(
         "a word among the labels",
@@ -877,7 +877,7 @@ def test_told_before_spark_starts(case, tmp_path, capfd, monkeypatch):
     ended(case, None, tmp_path, capfd)
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 @pytest.mark.parametrize("case", params(CASES))
 def test_told_in_one_line(case, spark, tmp_path, capfd):
     with warnings.catch_warnings():
@@ -1203,7 +1203,7 @@ sys.exit(sum(cli.main(call) != 2 for call in json.loads(sys.argv[1])))
 """
 
 
-@pytest.mark.slow(every=3)
+@pytest.mark.slow(every=5)
 def test_nothing_of_java_is_shown(tmp_path):
     """A process of its own, so that what Java itself writes on standard error is seen, too: nothing when the session starts and a
     fit meets a row that cannot be used, which is named by its id in one line (on standard output here), and a line a command."""

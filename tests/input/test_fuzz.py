@@ -74,7 +74,7 @@ CELLS = st.builds(
 )
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @FUZZ
 @given(st.lists(st.one_of(RIGHT, CELLS, CELLS, built(*ROW, most=12)), min_size=1, max_size=3), st.sampled_from(PLANS))
 def test_arff_rows(rows, plan):
@@ -115,7 +115,7 @@ HEAD = (
 )
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @FUZZ
 @given(built(*HEAD))
 def test_arff_headers(text):
@@ -155,7 +155,7 @@ SVM = (
 )
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @FUZZ
 @given(st.lists(built(*SVM, most=12), min_size=1, max_size=4), st.sampled_from([(0, 1, None, None), (1, 0, 5, 4)]))
 def test_libsvm_rows(rows, plan):
@@ -264,7 +264,7 @@ TOML = (
 )
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @FUZZ
 @given(text=built(*TOML))
 def test_toml(tmp_path_factory, text):
@@ -479,7 +479,7 @@ def seconds(call) -> float:
     return time.process_time() - started
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", shapes(8))
 def test_a_line_of_a_megabyte_takes_linear_time(shape):
     """Eight times the characters take about eight times as long; the square would be 64 times, the cube 512."""

@@ -103,7 +103,7 @@ def check(bench, names, file):
     return rows
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_a_row_has_its_bare_cost_which_finds_the_same(bench, tmp_path):
     check(bench, [*FEW], tmp_path / "benchmarks.md")
 

@@ -86,7 +86,7 @@ def finished(spark, tmp_path_factory):
     return folder / "out"
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_every_cell_is_there_once(finished):
     cells = pd.read_parquet(finished / "cells.parquet")
     key = ["data", "method", "classifier", "split", "size", "metrics"]
@@ -340,7 +340,7 @@ def test_trials_that_failed_are_run_again():
     assert compare._trials_left(plan, journal, 3, {"one"}) == {0: [1, 2]}
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
     data = ["--format", "planted", "--option", "num_rows=150", "--option", "num_features=10", "--option", "num_relevant=4"]
     data += ["--option", "num_redundant=1", "--option", "num_labels=4"]
@@ -477,7 +477,7 @@ def test_published_numbers_need_their_columns(tmp_path):
         published(str(tmp_path / "none.csv"))
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_extractors_take_part(spark, tmp_path):
     plan = comparison(
         {

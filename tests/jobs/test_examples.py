@@ -29,7 +29,7 @@ def test_rows_depend_on_seed_and_number_alone(spark, kind):
     assert set(rows(20, 3)) < set(rows(60, 3)) and rows(20, 3) != rows(20, 4)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "config", "column"), [("documents", "text-tags", "body"), ("embeddings", "embeddings", "embedding")]
 )

@@ -64,7 +64,7 @@ def tomorrow(runs, name, every=NAMES):
     return day.drop(columns=aside[:2]).assign(**{aside[2]: "n/a", aside[3]: np.nan}).rename_axis("doc").reset_index()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_the_mean_is_that_of_the_training_rows_to_the_bit(spark, runs):
     want = means_of(runs[1])
     source = spark.createDataFrame(runs[1])
@@ -88,7 +88,7 @@ def scored(spark, runs, name, day, *more):
     return code, None if code else spark.read.parquet(f"{runs[0]}/tags/data").orderBy("doc").toPandas()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["mean", "zero"])
 def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys, tmp_path):
     day, selected = tomorrow(runs, name), chosen(runs, name)
@@ -127,7 +127,7 @@ def test_score_check_and_transform_fill_as_in_training(spark, runs, name, capsys
     assert f"the model was trained with missing={name!r}, and fills values as it did there" in capsys.readouterr().err
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["drop", "error"])
 def test_a_model_that_fills_nothing_names_the_feature_and_the_row(spark, runs, name, capsys, tmp_path):
     selected = chosen(runs, name)
@@ -159,7 +159,7 @@ def test_a_text_where_a_number_should_be_is_no_missing_value(spark, runs, capsys
     assert f"no column {selected[2]!r}, which the saved pipeline reads" in capsys.readouterr().err
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("sparse", [False, True])
 def test_vectors_arrays_and_streams_are_filled_alike(spark, tmp_path, sparse):
     """A reader's frame of vectors, some sparse; a selection and a classifier in front of rows of vectors, or of arrays."""

@@ -64,6 +64,7 @@ def scored(spark, folder):
     return {row[0]: row for row in found}, len(found)
 
 
+@pytest.mark.slow
 def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     out = tmp_path / "out"
     code, said, err = run(
@@ -111,7 +112,7 @@ def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_path):
     """Of a fresh run, and of one that was cut short; nothing is written."""
     out = tmp_path / "out"
@@ -185,7 +186,7 @@ def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     assert sorted(again) == [0, 1, 2]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_new_files_are_appended(spark, corpus, run, refused, tmp_path):
     data, out = tmp_path / "data", tmp_path / "out"
     spark.createDataFrame(rows(30, 5000), SCHEMA).coalesce(1).write.parquet(f"file://{data}")
@@ -225,7 +226,7 @@ def test_a_catalog_table_in_hash_parts(spark, corpus, run, tmp_path):
     assert count == len(found) == 240 and "in 3 parts" in said
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_text_from_raw_to_tags(spark, run, tmp_path):
     words = {"cats": "cat kitten purr", "dogs": "dog puppy bark", "food": "bread soup eat"}
     rng = np.random.default_rng(0)
@@ -371,7 +372,7 @@ def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, 
         subprocess.run(["umount", "-l", str(disk)], check=True)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
     """A scheduler ends the process alone, not what it started: it stops within seconds, and the same command goes on."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
@@ -396,7 +397,7 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
     assert scored(spark, out)[1] == 240 and [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_killed_and_started_again(spark, corpus, run, tmp_path):
     """The process is killed in the middle; given again, the run loses nothing and repeats nothing."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
@@ -432,7 +433,7 @@ def elsewhere(tmp_path, monkeypatch):
     return f"file://{tmp_path}/out"
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_elsewhere_the_second_run_is_refused_and_nothing_of_an_earlier_one_stays(
     spark, corpus, run, refused, elsewhere, monkeypatch
 ):

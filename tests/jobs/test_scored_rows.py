@@ -108,7 +108,7 @@ def same_scores(spark, pipeline, frame):
     return found
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("stop_words", [None, "english"])
 def test_texts(spark, stop_words):
     rng = np.random.default_rng(1)
@@ -129,7 +129,7 @@ def test_texts(spark, stop_words):
     assert len({row.scores[0] for row in rows if row.scores}) > 3
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True])
 def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
     """A pipeline as it is saved without the JVM: its words are counted where the classifier reads them, too."""
@@ -155,7 +155,7 @@ def test_texts_whose_words_the_librarys_own_stage_counts(spark, binary):
     assert word_counts([counter, counter]) is None
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "sparse", "arrays"])
 def test_vectors(spark, form):
     rng = np.random.default_rng(2)

@@ -51,7 +51,7 @@ def ranking(folder: Path) -> pd.DataFrame:
     return pd.read_csv(folder / "ranking.csv", float_precision="round_trip")
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_select_from_the_root_and_transform_from_inside_jobs(expected, tmp_path):
     done = submit("jobs/select.py", *PLANTED, "--method", "jmi", "--num-top-features", 5, "--output", tmp_path / "run")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -125,7 +125,7 @@ def test_mutual_information_equals_scikit_learn(sets):
 def test_moment_methods(sets, name):
     data = sets(name)
     cases = [("f-statistic", {}, moments.f_statistic(data.x, data.y))]
-    cases += [("fisher", {"labels": v}, moments.fisher(data.x, data.y, v)) for v in ("br", "overlap", "lp")]
+    cases += [("fisher", {"label_coding": v}, moments.fisher(data.x, data.y, v)) for v in ("br", "overlap", "lp")]
     for method, parameters, want in cases:
         found = data.run(method, **parameters).ranking
         scores = np.empty(len(found))

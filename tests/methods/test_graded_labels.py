@@ -521,7 +521,7 @@ def test_settings_that_make_no_sense():
 # ---- on Spark ----
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_on_spark(spark):
     """Thousands of rows, a third of them repeated, no id, names with dots, several blocks: the bits of the arrays, in one task or
     job by job; ratings, sparse vectors, cuts, weights, and what is refused."""
@@ -559,7 +559,7 @@ def test_on_spark(spark):
     model = spark_mlfs.RidgeSelector(gradedLabels=True, gradeRange=[1, 5], numTopFeatures=4).fit(stars)
     assert model.selectedFeatures == list(spark_mlfs.rank(x, np.rint(4 * y) / 4, "ridge", k=4, graded_labels=True)["index"])
     assert model.summary["graded"] and "graded" not in cut.summary
-    with pytest.raises(DataError, match=r"label . is .*grades are from 0 to 1: .*--grade-range"):
+    with pytest.raises(DataError, match=r"label . is .*grades are from 0 to 1: .*gradeRange"):
         spark_mlfs.RidgeSelector(gradedLabels=True).fit(stars)
     with pytest.raises(DataError, match=r"label . is 0.*0, 1 or unknown .null or NaN., with gradedLabels"):
         spark_mlfs.RidgeSelector().fit(frame)

@@ -45,7 +45,7 @@ def test_spec(rows, name, criterion, small):
     assert result.scans == 2  # packing, and one
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize(("k", "s_min", "lam"), [(3, 1.0, 1.0), (2, 0.5, 0.3)])
@@ -110,7 +110,7 @@ def test_gmba_convex_reaches_the_minimum(rows, name):
     assert (got >= 0).all()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", SETS)
 @pytest.mark.parametrize("mode", ["pairwise", "hamming"])

@@ -128,7 +128,7 @@ def test_mrmr_rankings(rows, name, choice):
     agrees(run(data.packed, "mrmr", 12, **choice), want)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["scene", "yeast", "enron"])
 @pytest.mark.parametrize("choice", [{}, PACKAGE], ids=["default", "package"])
 def test_mrmr_rankings_of_larger_sets(rows, name, choice):
@@ -355,7 +355,7 @@ def test_labels_without_any_variation():
 # ---- IGMF ----
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["emotions", "flags", "scene", "yeast", "enron", "planted", "planted-sparse"])
 @pytest.mark.parametrize("corrected", [False, True])
 def test_igmf_rankings(rows, name, corrected):

@@ -160,7 +160,7 @@ def test_csfs_and_mssl(rows, name, small):
     assert result.scans == 2
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize("whole", [True, False], ids=["null cells", "single labels"])
@@ -208,7 +208,7 @@ def uniforms(n, seed, steps):
     return np.column_stack([(mix(keys, step + 1) >> np.uint64(11)).astype(float) * 2.0**-53 for step in range(steps)])
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", ["planted", "planted-sparse", "emotions"])
 @pytest.mark.parametrize("walk", ["dfs", "bfs", "expected"])
@@ -252,7 +252,7 @@ def test_msfs_tunes_on_the_smallest_positive_distance_where_rows_repeat(frame_of
     agrees(result.scores.values, norms(W), 1e-3)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("name", ["planted", "planted-sparse", "flags"])
 @pytest.mark.parametrize(("beta", "constraint"), [(0.2, "orthonormal"), (0.0, "orthonormal"), (0.2, "none")])

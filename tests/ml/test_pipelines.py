@@ -42,7 +42,7 @@ def scores(model, frame):
     return [row.rawPrediction.toArray().tobytes() for row in model.transform(frame).orderBy("id").collect()]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_each_reads_what_the_other_writes(spark, fitted, tmp_path):
     frame, model = fitted
     ours, theirs = f"file://{tmp_path}/ours", f"file://{tmp_path}/theirs"
@@ -74,7 +74,7 @@ def test_without_the_jvm_commands_save_and_load(spark, fitted, tmp_path, monkeyp
     assert [type(stage) for stage in found.stages] == [type(stage) for stage in (*model.stages[0].stages, model.stages[1])]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.spark35
 def test_words_are_counted_the_same_without_the_jvm(spark, tmp_path, monkeypatch):
     """Rows as `read.text` gives them, and a saved pipeline's scores: to the bit those with Spark ML's stages."""
@@ -151,7 +151,7 @@ def settings(spark):
     return out
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.spark35
 def test_long_texts_come_in_small_batches(spark, tmp_path):
     """64 texts of 1 MB: a worker is handed 4 MB of them at a time, by `score` and by `check`; left alone it gets them all."""

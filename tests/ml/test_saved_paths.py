@@ -46,7 +46,7 @@ def class_of(path) -> str:
     return json.loads(part.read_text())["class"]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_public_classes_are_saved_by_their_public_names(fitted, frame, tmp_path):
     pipeline, model = fitted
     for stage in (*pipeline.getStages(), *model.stages):
@@ -69,7 +69,7 @@ def test_public_classes_are_saved_by_their_public_names(fitted, frame, tmp_path)
     assert out[0] == out[1]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "old"),
     [(0, "spark_mlfs.estimator"), (0, "spark_mlfs.ml.selectors"), (1, "spark_mlfs.extractors"), (2, "spark_mlfs.classifiers")],

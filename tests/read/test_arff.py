@@ -87,6 +87,7 @@ SETS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "file", "labels", "expected"), SETS)
 def test_real_set_equals_naive_parser(spark, data_dir, name, file, labels, expected):
     folder = data_dir / name
@@ -309,7 +310,7 @@ def test_xml_wins_over_relation_and_ambiguity_is_refused(spark, tmp_path):
     assert attribute_names(arff(spark, path, labels=2), LABELS) == ["a", "A"]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_splits_and_compression_do_not_change_rows(spark, data_dir, tmp_path):
     with gzip.open(data_dir / "emotions" / "emotions-test.arff.gz", "rt") as stream:
         lines = stream.read().splitlines()

@@ -271,7 +271,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("bad", "features", "labels", "said"), FAULTS, ids=[f[-1][:40] for f in FAULTS])
 def test_an_action_names_the_row(spark, bad, features, labels, said):
     rows = [row(), bad, row("r")]
@@ -284,7 +284,7 @@ def test_an_action_names_the_row(spark, bad, features, labels, said):
     assert str(packed.value) == str(raised.value)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["columns", "dense", "sparse", "arrays"])
 @pytest.mark.parametrize("parts", [1, 7])
 def test_unchecked_rows_pack_to_the_same(spark, form, parts):

@@ -43,7 +43,7 @@ def test_numbers(spark):
     assert np.array_equal(same, y[:200]) and abs((noisy - x[:200]).std() - 2.4) < 0.05
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ["numbers", "dense", "sparse"])
 def test_rows_do_not_depend_on_partitioning(spark, make):
     def frame(parts, rows=300, seed=5):

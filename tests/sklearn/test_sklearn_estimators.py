@@ -37,7 +37,7 @@ def made(classes, name, **values):
 
 def checks():
     for classes, name in CLASSES:
-        marks = () if name in QUICK else pytest.mark.slow
+        marks = () if name in QUICK else pytest.mark.slow(every=30)
         for estimator, check in estimator_checks_generator(made(classes, name)):
             yield pytest.param(estimator, check, id=f"{name}-{getattr(check, 'func', check).__name__}", marks=marks)
 

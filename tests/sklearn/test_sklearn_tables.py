@@ -238,7 +238,7 @@ def test_a_spark_frame_is_told_what_to_call(spark):
         spark_mlfs.rank(frame, Y)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_no_spark_is_imported():
     """In a process that has none: a ranking, a selector, an extractor and a classifier."""
     program = """
@@ -306,7 +306,7 @@ for line in ("select --format numbers --output x", "score --model x --data y --o
     assert len(lines) == 14 and all("needs Spark" in line and "pip install 'spark_mlfs[local]'" in line for line in lines)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_a_pyarrow_that_needs_another_numpy_is_told():
     """What pyspark[connect] 3.5, which wants NumPy 1, brings beside it."""
     program = """

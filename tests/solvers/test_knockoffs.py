@@ -123,7 +123,7 @@ def run(seed, solve, n=1000, d=100, q=5, relevant=20, binary=False, copies=0):
     return kept[irrelevant].sum() / max(1, kept.sum()), kept[true].mean(), (w[irrelevant] > 0).mean()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True], ids=["gaussian", "binary"])
 @pytest.mark.parametrize(
     "solve", [lambda view: regression.ridge(view, 1.0), lambda view: l21.csfs(view, 1.0)], ids=["ridge", "csfs"]

@@ -95,7 +95,7 @@ def same_per_anchor(ours, naive, weights=None, tolerance=1e-11):
     close(gradient, sum(g for g, _ in got.values()), 1e-10)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("size", "tile"), [(10**9, 1000), (23, 10), (7, 2)])
 @pytest.mark.parametrize("sparse", [False, True])
 @pytest.mark.parametrize(("k", "s_min", "lam"), [(3, 1.0, 1.0), (1, 1.0, 0.5), (2, 0.4, 2.0)])
@@ -129,7 +129,7 @@ def test_ties_in_the_hinges(seed, levels, k, s_min, size, sparse):
         same_per_anchor(ours, naive)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["flags", "emotions"])
 @pytest.mark.parametrize("sparse", [False, True])
 def test_real_sets(name, sparse, data_dir):
@@ -210,7 +210,7 @@ def never_rises(trace):
     return (np.diff(trace) <= 0).all()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_convex_reaches_the_dual_bound_of_the_oracle(seed):
     X, Y = planted(24, 5, seed, 2)

@@ -107,7 +107,7 @@ def test_degenerate_graphs_and_errors():
         mifs(gram, beta=0.0, gamma=-1)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["planted", "emotions", "scene"])
 @pytest.mark.parametrize("beta", [0.0, 0.3])
 def test_acceleration_reaches_a_fixed_point_of_the_same_cycles(name, beta, request):

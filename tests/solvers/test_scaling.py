@@ -95,7 +95,7 @@ def far(method):
     return ranked
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [*METHODS, "ppt-cmi knn"])
 def test_a_ranking_is_the_same_at_any_magnitude(method):
     """Powers of two on all columns, or on some: the same bits. (`auto` has a judge that takes columns in their proportion.)"""

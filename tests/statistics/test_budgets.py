@@ -95,7 +95,7 @@ def bits(results):
     return [(r.scores.values.tobytes(), r.scores.path and (r.scores.path.picks, r.scores.path.gains)) for r in results]
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("methods", [("mim", "chi2"), ("jmi",), ("fisher",), ("ridge",), ("gmba",)])
 def test_what_one_task_may_not_hold_runs_distributed_with_the_same_bits(planted, methods):
     requests = [pipeline.Request.of(m, {}, 6) for m in methods]

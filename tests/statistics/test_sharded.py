@@ -182,7 +182,7 @@ def heavy_block(kind, graded, weighted, dense=False):
     return block
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("graded", "weighted"), [(True, False), (True, True), (False, True)])
 @pytest.mark.parametrize("kind", ["binary", "counts", "signed"])
 def test_moments_of_heavy_rows_end_on_the_executors(kind, graded, weighted, monkeypatch):
@@ -231,7 +231,7 @@ def test_two_words_hold_what_leaves_int64():
     assert (above.astype(object) * (1 << 40) + low.astype(object) == exact_).all()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "given"), HEAVY[:2], ids=lambda v: str(v))
 def test_grades_of_sparse_wide_rows_take_no_table_of_features_and_labels(method, given):
     """2000 features by 5000 labels: 800 MB as a table; the driver takes 8 MB, a worker 16 MB."""
@@ -296,7 +296,7 @@ def frame_of(spark, kind, partitions):
     return spark.createDataFrame(rows, "features array<double>, labels array<double>").repartition(partitions)
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["counts", "dense"])
 def test_any_partitions_give_the_same_bits(spark, kind, ended, monkeypatch):
     runs = [*RUNS[:4], ("jmi", {}), *(MOMENTS[:2] if kind == "counts" else [])]
@@ -311,7 +311,7 @@ def test_any_partitions_give_the_same_bits(spark, kind, ended, monkeypatch):
         packed.release()
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_grades_in_any_partitions_give_the_same_bits(spark):
     """700 sparse rows of three grades a label: arrays, one task, and tasks that hold a few rows and features at a time."""
     x, y, _ = table("counts")

@@ -88,7 +88,7 @@ def test_it_joins_the_run_that_is_active(fitted, store):
         assert mlflow.active_run() is not None
 
 
-@pytest.mark.slow(every=4)
+@pytest.mark.slow
 def test_a_logged_model_loads_in_another_process(spark, fitted, store, tmp_path):
     frame, pipeline = fitted
     frame.write.parquet(str(tmp_path / "in"))
