@@ -20,6 +20,8 @@ from typing import Any, Protocol
 
 from .errors import ParameterError, camel, setting, shown
 
+Values = Mapping[str, Any]  # of parameters, by name
+
 
 def from_json(text: str | bytes) -> Any:
     """Return what a text of JSON says; `ValueError` where it is none, is nested too deep or holds a number of too many digits."""

@@ -6,8 +6,7 @@ The pyspark.ml classes (`ml.classifiers.py`), saving, names, jobs and checks are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.matrix import Matrix
-from ..params import Choice, Parameter
+from ..params import Choice, Parameter, Values
 
 SCALING = Parameter("scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first")
 
@@ -36,15 +35,15 @@ class Classifier:
     cost: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def fit(self, engine: Engine, p: Values) -> State:
         """Learn a state: a dict of arrays, CSR matrices and plain values."""
         raise NotImplementedError
 
-    def by_label(self, p: Mapping[str, Any]) -> bool:
+    def by_label(self, p: Values) -> bool:
         """Whether the labels are trained apart from each other, so that they may be trained side by side."""
         return False
 
-    def probabilities(self, p: Mapping[str, Any]) -> bool:
+    def probabilities(self, p: Values) -> bool:
         """Whether the scores are in [0, 1], a label being predicted from about one half."""
         return False
 

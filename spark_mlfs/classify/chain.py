@@ -17,7 +17,6 @@ Deviations: one chain, not their ensemble.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ from ..kernels.matrix import Matrix
 from ..kernels.nearest import nearest
 from ..kernels.scaling import Scaling
 from ..kernels.votes import label_counts
-from ..params import Choice, Integer, Parameter
+from ..params import Choice, Integer, Parameter, Values
 from .base import SCALING, Classifier, Predictor
 from .knn import BRkNN
 from .svm import LINEAR, LabelMachines, decisions, gather_machines
@@ -52,7 +51,7 @@ class ClassifierChain(Classifier):
         SCALING,
     )
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def fit(self, engine: Engine, p: Values) -> State:
         profile = engine.profile
         order = chain_order(profile.positive, p["order"], p["seed"])
         if p["base"] == "knn":
@@ -61,10 +60,10 @@ class ClassifierChain(Classifier):
         converged = bool((machines["iterations"] < p["max_iter"]).all())
         return machines | {"columns": profile.varying, "order": order, "base": "svm", "converged": converged}
 
-    def by_label(self, p: Mapping[str, Any]) -> bool:
+    def by_label(self, p: Values) -> bool:
         return p["base"] == "svm"
 
-    def probabilities(self, p: Mapping[str, Any]) -> bool:
+    def probabilities(self, p: Values) -> bool:
         return p["base"] == "knn"
 
     def predictor(self, state: State) -> Predictor:

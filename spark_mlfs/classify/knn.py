@@ -21,7 +21,6 @@ Deviations: none; equal posteriors, and half of the neighbours, predict 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -36,16 +35,16 @@ from ..kernels.matrix import Matrix
 from ..kernels.nearest import NONE, nearest
 from ..kernels.scaling import Scaling
 from ..kernels.votes import label_counts, odds, posterior_tables
-from ..params import Integer, Number, Parameter
+from ..params import Integer, Number, Parameter, Values
 from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
 from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
 
 
 class _KNN(Classifier):
-    def probabilities(self, p: Mapping[str, Any]) -> bool:
+    def probabilities(self, p: Values) -> bool:
         return True
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def fit(self, engine: Engine, p: Values) -> State:
         if engine.in_one_process:
             rows = training_rows(engine)
         else:
@@ -53,7 +52,7 @@ class _KNN(Classifier):
             rows = anchors_of(engine, None, 0)
         return self.learn(rows, engine.profile.varying, engine.profile.q, p, engine)
 
-    def learn(self, rows: Block, columns: np.ndarray, q: int, p: Mapping[str, Any], engine: Engine | None = None) -> State:
+    def learn(self, rows: Block, columns: np.ndarray, q: int, p: Values, engine: Engine | None = None) -> State:
         """The state of training rows sorted by row id."""
         if rows.n <= p["k"]:
             raise DataError(f"{rows.n} labelled training rows, but k = {p['k']} neighbours need at least {p['k'] + 1}: lower k")
@@ -147,7 +146,7 @@ class MLkNN(_KNN):
         SCALING,
     )
 
-    def learn(self, rows: Block, columns: np.ndarray, q: int, p: Mapping[str, Any], engine: Engine | None = None) -> State:
+    def learn(self, rows: Block, columns: np.ndarray, q: int, p: Values, engine: Engine | None = None) -> State:
         state = super().learn(rows, columns, q, p, engine)
         vote = NeighbourVote(state)
         if engine is None or engine.in_one_process:

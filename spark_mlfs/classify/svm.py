@@ -18,9 +18,8 @@ Deviations: liblinear penalises the intercept b with w; where a fold lacks a cla
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -32,7 +31,7 @@ from ..blocks.rowhash import mix
 from ..engine.base import Engine
 from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
-from ..params import Choice, Flag, Integer, Number, Parameter
+from ..params import Choice, Flag, Integer, Number, Parameter, Values
 from .base import SCALING, Classifier, Predictor, known_rows
 
 FOLDS = 3
@@ -49,7 +48,7 @@ class LabelMachines:
     """Trains the machines of some labels on all rows. `order` (chain) adds the labels before a label as features; None: none."""
 
     profile: Profile
-    parameters: Mapping[str, Any]
+    parameters: Values
     order: tuple[int, ...] | None = None
     calibrated: bool = False
     slices: tuple[int, ...] | None = None  # (q + 1,) where each label's own features begin
@@ -145,7 +144,7 @@ class BRSVM(Classifier):
         SCALING,
     )
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def fit(self, engine: Engine, p: Values) -> State:
         profile = engine.profile
         slices = tuple(p["slices"]) if p["label_specific"] else None
         parts = engine.over_labels(LabelMachines(profile, p, calibrated=p["scores"] == "calibrated", slices=slices))
@@ -153,10 +152,10 @@ class BRSVM(Classifier):
         converged = bool((machines["iterations"] < p["max_iter"]).all())
         return machines | {"columns": profile.varying, "scores": p["scores"], "converged": converged}
 
-    def by_label(self, p: Mapping[str, Any]) -> bool:
+    def by_label(self, p: Values) -> bool:
         return True
 
-    def probabilities(self, p: Mapping[str, Any]) -> bool:
+    def probabilities(self, p: Values) -> bool:
         return p["scores"] == "calibrated"
 
     def predictor(self, state: State) -> Predictor:

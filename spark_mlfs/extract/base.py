@@ -8,8 +8,8 @@ fit, and neither do features that are constant on the other rows; any row can be
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,7 +20,7 @@ from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
-from ..params import Parameter
+from ..params import Parameter, Values
 from ..statistics.moments import KnownRows
 
 
@@ -38,17 +38,17 @@ class Extractor:
     cost: ClassVar[str] = ""
     parameters: ClassVar[tuple[Parameter, ...]] = ()
 
-    def fit(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def fit(self, engine: Engine, p: Values) -> State:
         """Learn a state, and `varying`, the features that vary over the rows whose labels are all known. `DataError` where
         those rows are none, or hold nothing to learn from."""
         restrict(engine)
         return {**self.learn(engine, p), "varying": engine.profile.varying}
 
-    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Values) -> State:
         """At least `columns`, `offset`, `scale` (the features used are (x − offset)/scale) and what `project` needs."""
         raise NotImplementedError
 
-    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> float:
+    def pairs(self, profile: Profile, p: Values) -> float:
         """Pairs of rows the fit compares: many are worth several tasks even where the data are small."""
         return 0.0
 

@@ -22,9 +22,8 @@ Deviations:
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -37,7 +36,7 @@ from ..engine.base import Engine, one_thread
 from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
 from ..kernels.knn import Rows, pair_squares
 from ..kernels.matrix import Matrix
-from ..params import Integer, Number, Parameter
+from ..params import Integer, Number, Parameter, Values
 from ..statistics.base import Statistic
 from ..statistics.moments import GroupMoments
 from ..statistics.neighbours import Geometry, geometry_of
@@ -231,7 +230,7 @@ class LIFT(Extractor):
         SCALING,
     )
 
-    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Values) -> State:
         (moments,) = engine.run(GroupMoments(SomeLabels((), only_known=True)))
         geometry = geometry_of(engine, moments, p["scaling"])
         clusters = clusters_of(engine.profile.positive, int(moments.count.sum()), p["ratio"])

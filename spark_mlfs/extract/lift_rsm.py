@@ -28,7 +28,7 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ from ..blocks.rowhash import mix
 from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, beyond, setting
 from ..kernels.matrix import Matrix
-from ..params import Flag, Integer, Number, Parameter
+from ..params import Flag, Integer, Number, Parameter, Values
 from .base import Extractor, scaled, signed
 from .labelwise import over_labels
 from .lift import LIFT, distances
@@ -71,7 +71,7 @@ class LIFTRSM(Extractor):
         *LIFT.parameters[1:],
     )
 
-    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Values) -> State:
         lift = LIFT().learn(engine, {name: p[name] for name in ("ratio", "max_iter", "seed", "scaling")})
         q, n = engine.profile.q, min(engine.profile.n, MOST_ROWS)
         D = int(np.diff(lift["slices"]).max())
@@ -92,7 +92,7 @@ class LIFTRSM(Extractor):
             "widths": np.array([reduced[f"projection {label}"].shape[1] for label in range(q)], np.int64),
         }
 
-    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> float:
+    def pairs(self, profile: Profile, p: Values) -> float:
         return float(min(profile.n, MOST_ROWS)) ** 2 * profile.q * p["subspaces"]
 
     def project(self, state: State, x: Matrix) -> np.ndarray:
@@ -223,7 +223,7 @@ class Laplacian:
         return 2 * (self.phi.T @ (self.phi * self.degree[:, None]) - self.half - self.half.T)
 
 
-def projection(phi: np.ndarray, have: np.ndarray, p: Mapping[str, Any], seed: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def projection(phi: np.ndarray, have: np.ndarray, p: Values, seed: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """(D, r) kept eigenvectors and (D,) all eigenvalues, of centred φ (n, D) and the label `have` (n,)."""
     n, D = phi.shape
     near, between = graph_forms(phi, have, subspaces(D, p["subspaces"], p["width"], seed))

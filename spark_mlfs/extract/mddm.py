@@ -17,9 +17,6 @@ Deviations: none known; the ranking of the original features is ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
@@ -27,7 +24,7 @@ from ..blocks.codec import State
 from ..engine.base import Engine, one_thread
 from ..kernels.scaling import SCALINGS
 from ..methods.regression import labelled_view
-from ..params import Choice, Integer, Number, Optional, Parameter
+from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from .base import Linear, signed
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "what is done to the features first")
@@ -48,7 +45,7 @@ class MDDM(Linear):
         SCALING,
     )
 
-    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Values) -> State:
         view = labelled_view(engine, p["scaling"])
         with one_thread():
             if p["variant"] == "f":

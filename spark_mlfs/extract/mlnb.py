@@ -21,9 +21,8 @@ variances.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -38,7 +37,7 @@ from ..kernels import exact
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view
-from ..params import Integer, Number, Parameter
+from ..params import Integer, Number, Parameter, Values
 from ..statistics.base import Statistic
 from ..statistics.gram import features_of
 from ..statistics.moments import row_parts, unit_of
@@ -225,7 +224,7 @@ class MLNB(Linear):
         SCALING,
     )
 
-    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Values) -> State:
         view = labelled_view(engine, p["scaling"])
         columns = engine.profile.varying[view.varying]
         with one_thread():

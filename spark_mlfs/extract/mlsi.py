@@ -15,16 +15,13 @@ Deviations: none known; the ranking of the original features is ours.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
 from ..blocks.codec import State
 from ..engine.base import Engine, one_thread
 from ..methods.regression import labelled_view
-from ..params import Integer, Number, Parameter
+from ..params import Integer, Number, Parameter, Values
 from .base import Linear, signed
 from .mddm import SCALING
 
@@ -44,7 +41,7 @@ class MLSI(Linear):
         SCALING,
     )
 
-    def learn(self, engine: Engine, p: Mapping[str, Any]) -> State:
+    def learn(self, engine: Engine, p: Values) -> State:
         view = labelled_view(engine, p["scaling"])
         with one_thread():
             A = (1 - p["beta"]) * (view.G @ view.G) + p["beta"] * (view.C @ view.C.T)

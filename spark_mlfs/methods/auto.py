@@ -29,7 +29,7 @@ Deviations: the error is taken over rows, not folds, and the rule prefers the fi
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -47,7 +47,7 @@ from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import distinct_rows
 from ..kernels.scaling import Scaling
 from ..kernels.votes import posteriors
-from ..params import Choice, Integer, Parameter, Text
+from ..params import Choice, Integer, Parameter, Text, Values
 from ..solvers.greedy import Path
 from ..solvers.ranking import complete
 from ..statistics.sample import SampledRows
@@ -92,7 +92,7 @@ class Auto(Method):
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the sample, the folds and the resamplings"),
     )
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         (rows,) = engine.run(SampledRows(p["sample"], p["seed"]), keep=False)
         names, tried = p["methods"].split(","), []
         if rows.n < FEWEST:
@@ -145,7 +145,7 @@ class Tried:
 class InnerFolds:
     """The sampled rows (v features), their folds, and what is learned of each."""
 
-    def __init__(self, rows: Block, engine: Engine, p: Mapping[str, Any], count: int) -> None:
+    def __init__(self, rows: Block, engine: Engine, p: Values, count: int) -> None:
         self.judges, q = JUDGES[p["judge"]], engine.profile.q
         fold = folds_of(rows, p["folds"], p["seed"])
         self.parts = []

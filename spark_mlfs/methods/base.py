@@ -6,7 +6,7 @@ ties, the ranking, transforming, saving, progress and reports are the base's and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ import numpy as np
 from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..kernels.gram import GramStatistics, GramView
-from ..params import Parameter
+from ..params import Parameter, Values
 from ..solvers.greedy import Path
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
@@ -112,15 +112,15 @@ class Method:
             for name in {"weighted", "graded"} - vars(cls).keys():
                 setattr(cls, name, all(getattr(kind, name) for kind in cls.statistics))
 
-    def takes_grades(self, p: Mapping[str, Any]) -> bool:
+    def takes_grades(self, p: Values) -> bool:
         """Whether it takes labels that are grades, with these parameters."""
         return self.graded
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         """Statistics that `score` will ask for and that are known beforehand: those of several methods share one scan."""
         return []
 
-    def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
+    def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
         """The method as a problem that a Gram matrix of these data is all it takes to solve; None where it needs more.
 
         Half-samples, folds and knockoffs then come from sums of Gram matrices, without another scan."""
@@ -131,19 +131,19 @@ class Method:
         """Whether there are data of which the method needs the Gram matrix only."""
         return cls.gram_problem is not Method.gram_problem
 
-    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def pairs(self, profile: Profile, p: Values) -> int:
         """About how many pairs of rows the method compares: many are worth several tasks even where the data are small."""
         return 0
 
-    def group_needs(self, engine: Engine, p: Mapping[str, Any], groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
+    def group_needs(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
         """Statistics that `group_scores` will ask for and that are known beforehand."""
         return []
 
-    def group_scores(self, engine: Engine, p: Mapping[str, Any], groups: Sequence[tuple[int, ...]]) -> np.ndarray | None:
+    def group_scores(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> np.ndarray | None:
         """(groups,) what the features of each group score together, NaN where that is not told; None where the method knows no
         such score."""
         return None
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         """Scores of the varying features; `count` is how many the user will keep (a greedy method picks no more)."""
         raise NotImplementedError

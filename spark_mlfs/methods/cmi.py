@@ -18,13 +18,11 @@ Deviations: the stop at 1e-10, which the paper does not have: gains below it are
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from ..engine.base import Engine
 from ..errors import DataError
+from ..params import Values
 from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints, Pool
 from .base import Scores
 from .counting import COUNTING, LABELS, Counting, CountingMethod, picking
@@ -44,7 +42,7 @@ class CMI(CountingMethod):
     greedy = True
     conditions = True
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         if engine.profile.has_unknown and p["label_coding"] == "br":
             raise DataError(
                 "cmi needs every label known (joint cells cannot be counted over observed pairs): fill the unknown labels, "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -15,7 +15,7 @@ from ..engine.base import Engine
 from ..errors import BudgetError, DataError, ParameterError, WorkerBudgetError, beyond, setting
 from ..kernels import information as info
 from ..lazy import cached_property
-from ..params import Choice, Integer, Parameter
+from ..params import Choice, Integer, Parameter, Values
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints, forward
 from ..statistics.base import FeatureNumbers, Reduction, Statistic, cuts
 from ..statistics.contingency import CHUNK_BYTES, Counts, TwoWay, label_pair_counts, pair_counts
@@ -114,7 +114,7 @@ def dense_parts(counts: Counts, copies: int) -> Iterator[tuple[slice, np.ndarray
 class Counting:
     """The counts and informations of one run, each computed when first asked for."""
 
-    def __init__(self, engine: Engine, p: Mapping[str, Any], target: Target | None = None, rows: int | None = None) -> None:
+    def __init__(self, engine: Engine, p: Values, target: Target | None = None, rows: int | None = None) -> None:
         self.engine, self.p = engine, p
         self.coding = engine.coding(p["num_bins"], p["binning"])
         if p.get("label_coding") == "lp":
@@ -256,7 +256,7 @@ class CountingMethod(Method):
     parameters: ClassVar[tuple[Parameter, ...]] = COUNTING
     statistics = (TwoWay,)
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         if p.get("label_coding") == "lp":
             refuse_with_labelsets(p)
             return [LabelsetCounts()]
@@ -267,7 +267,7 @@ class CountingMethod(Method):
         """Return the reduction of the two-way counts that it starts from."""
         return counting.relevance_of
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         counting = Counting(engine, p)
         return Scores(counting.numbers(self.reduction(counting))[0])
 
@@ -282,6 +282,6 @@ class GreedyCountingMethod(CountingMethod):
         """Return the criterion over these counts; with `costs` its values are gains, which are compared with costs."""
         raise NotImplementedError
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         counting = Counting(engine, p)
         return counting.select(self.criterion(counting, terms.costs is not None), count, terms)

@@ -19,7 +19,7 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ from ..engine.base import Engine, one_thread
 from ..errors import ParameterError
 from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
-from ..params import Integer, Number, Parameter
+from ..params import Integer, Number, Parameter, Values
 from ..solvers import l21
 from ..solvers.l21_scans import FilledLabels, csfs_unlabelled
 from ..solvers.linear import Solution
@@ -128,21 +128,21 @@ class CSFS(GramMethod):
         LABEL_WEIGHTS,
     )
 
-    def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
+    def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
         return None if profile.has_unknown else super().gram_problem(profile, p)
 
-    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def sketch(self, profile: Profile, p: Values) -> int:
         """Of known labels only: those that are filled in are in [0, 1] one by one."""
         return no_sketch(p, "needs every label known") if profile.has_unknown else super().sketch(profile, p)
 
-    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
+    def solve(self, view: GramView, p: Values) -> Solution:
         """The weights from fully labelled rows."""
         return l21.csfs(view, p["mu"])
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [AllRowsGram()] if engine.profile.has_unknown else super().needs(engine, p)
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         if not engine.profile.has_unknown:
             return super().score(engine, p, count)
         engine.unweighted("csfs with unknown labels")

@@ -17,15 +17,12 @@ Deviations: none known; how long to train, on how many rows and with which layer
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from ..engine.base import Engine, one_thread
 from ..errors import DataError
 from ..kernels.scaling import Scaling
-from ..params import Integer, Number, Parameter
+from ..params import Integer, Number, Parameter, Values
 from ..solvers import gates
 from ..statistics.moments import KnownRows, known_range
 from ..statistics.sample import SampledRows
@@ -53,7 +50,7 @@ class DeepFS(Method):
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the sample, the start and the draws"),
     )
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         (block,) = engine.run(SampledRows(p["sample"], p["seed"]), keep=False)
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)

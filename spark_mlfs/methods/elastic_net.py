@@ -14,11 +14,8 @@ Deviations: the paper multiplies the solution by 1 + λ₂; that changes no rank
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..kernels.gram import GramView
-from ..params import Number, Parameter
+from ..params import Number, Parameter, Values
 from ..solvers import regression
 from ..solvers.linear import Solution
 from .labels import LABEL_WEIGHTS
@@ -44,5 +41,5 @@ class ElasticNet(Lasso):
         LABEL_WEIGHTS,
     )
 
-    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
+    def solve(self, view: GramView, p: Values) -> Solution:
         return regression.elastic_net(view, p["alpha"], p["rho"], group=p["group"], max_iter=p["max_iter"])

@@ -16,13 +16,13 @@ floored.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..engine.base import Engine
+from ..params import Values
 from ..solvers.scatter import floored_ratio, overlapping_scatter, stored_scatter
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.moments import GroupMoments, Moments, PairMoments, label_moments
@@ -55,10 +55,10 @@ class FStatistic(Method):
     cost = "one scan"
     statistics = (GroupMoments,)
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [FeatureNumbers((label_moments(engine.profile, engine.labels()),), BetweenWithin(engine.profile.q))]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         ((between, within),) = engine.run(*self.needs(engine, p))
         q = engine.profile.q
         factor = max(engine.profile.total * engine.profile.weight_unit - q, 1) / max(q - 1, 1)

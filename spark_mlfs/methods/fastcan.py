@@ -23,11 +23,8 @@ norm, which products of columns cannot tell. Near-copies (a residual below ``tol
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..engine.base import Engine, one_thread
-from ..params import Number, Parameter
+from ..params import Number, Parameter, Values
 from ..solvers import canonical
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from ..statistics.base import Statistic
@@ -57,10 +54,10 @@ class FastCan(Method):
     greedy = True
     conditions = True
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [Gram()]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         view = labelled_view(engine, "standard")
 
         with one_thread():  # the same bits on any driver

@@ -16,14 +16,11 @@ Deviations: none; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from ..engine.base import Engine
 from ..kernels import information as info
-from ..params import Integer, Parameter
+from ..params import Integer, Parameter, Values
 from .base import Scores
 from .counting import COUNTING, Counting, CountingMethod
 
@@ -38,7 +35,7 @@ class FIMF(CountingMethod):
     cost = "one scan, and label pairs"
     parameters = (*COUNTING, Parameter("num_labels", 10, Integer(0), "how many labels of highest entropy are paired"))
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         counting = Counting(engine, p)
         profile = engine.profile
         rows = np.stack([profile.positive_total, profile.observed_total - profile.positive_total], axis=1)

@@ -19,14 +19,13 @@ Deviations: the three ways to many labels are ours: the source has one label.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..engine.base import Engine
-from ..params import Choice, Parameter
+from ..params import Choice, Parameter, Values
 from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter, stored_scatter, stored_two_class_ratio
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.labelsets import LabelsetCounts
@@ -113,10 +112,10 @@ class Fisher(Method):
         LABEL_WEIGHTS,
     )
 
-    def takes_grades(self, p: Mapping[str, Any]) -> bool:
+    def takes_grades(self, p: Values) -> bool:
         return p["label_coding"] != "lp"
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         if p["label_coding"] != "br":
             refuse_with_labelsets(p)
         if p["label_coding"] == "lp":
@@ -126,7 +125,7 @@ class Fisher(Method):
         moments = label_moments(profile, engine.labels(), watched=alone)
         return [FeatureNumbers((moments,), FisherScores(p["label_coding"], engine.labels().watch, weights))]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         if p["label_coding"] == "lp":
             sets = known_labelsets(engine)
             low, high = known_range(engine)

@@ -55,7 +55,7 @@ tens.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,7 +71,7 @@ from ..kernels.exact import add_words
 from ..kernels.label_similarity import LabelsetSimilarity
 from ..kernels.margin import Anchors, Grid, HingePart, hinge_state, hinges
 from ..kernels.scaling import SCALINGS
-from ..params import Choice, Flag, Integer, Number, Optional, Parameter
+from ..params import Choice, Flag, Integer, Number, Optional, Parameter, Values
 from ..solvers import margin
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetSums
@@ -188,13 +188,13 @@ class GMBA(Method):
         Parameter("max_iter", 100, Integer(1), "passes over the data at most (convex)"),
     )
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [LabelsetSums(squares=True)]
 
-    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n * min(profile.n, p["num_anchors"] or MOST_ANCHORS)
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         (by_labelset,) = engine.run(*self.needs(engine, p))
         table = labelset_table(by_labelset.sets, engine.profile.q, p["similarity"])
         geometry = geometry_of(engine, by_labelset.moments, p["scaling"], by_labelset.sets)
@@ -213,9 +213,7 @@ class GMBA(Method):
             solution = margin.paper_descent((gradients[i] for i in order), len(geometry.varying), p["beta"])
             return Scores.of_varying(solution.weights, geometry.positions, engine.num_features, details=details)
 
-    def _anchors(
-        self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, table: LabelsetSimilarity
-    ) -> list[MarginAnchors]:
+    def _anchors(self, engine: Engine, p: Values, geometry: Geometry, table: LabelsetSimilarity) -> list[MarginAnchors]:
         """Pass A: the anchors that have k hits and a miss, wave by wave."""
         block = anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])
         neighbourhoods = (Neighbourhood(p["k"], "hits", p["s_min"]), Neighbourhood(1, "misses", p["s_min"]))
@@ -238,12 +236,12 @@ class GMBA(Method):
         return out
 
     def _sums(
-        self, engine: Engine, p: Mapping[str, Any], anchors: MarginAnchors, weights: np.ndarray | None = None, summed: bool = True
+        self, engine: Engine, p: Values, anchors: MarginAnchors, weights: np.ndarray | None = None, summed: bool = True
     ) -> HingePart:
         return engine.run(HingeSums(anchors, p["s_min"], p["lam"], weights, summed), keep=False)[0]
 
     def _convex(
-        self, engine: Engine, p: Mapping[str, Any], anchors: list[MarginAnchors], geometry: Geometry, details: dict[str, Any]
+        self, engine: Engine, p: Values, anchors: list[MarginAnchors], geometry: Geometry, details: dict[str, Any]
     ) -> Scores:
         def evaluate(v: np.ndarray) -> tuple[float, np.ndarray]:
             parts = [self._sums(engine, p, each, v) for each in anchors]

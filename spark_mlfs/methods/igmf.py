@@ -15,14 +15,14 @@ Deviations: none known; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..engine.base import Engine
 from ..kernels import information as info
+from ..params import Values
 from ..statistics.base import Reduction, Statistic
 from ..statistics.contingency import Counts
 from ..statistics.labelsets import LabelsetCounts
@@ -61,10 +61,10 @@ class IGMF(CountingMethod):
     when = "features with few values beside features with many: informations are normalised"
     cost = "two scans"
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [LabelsetCounts()]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sets = known_labelsets(engine)
         counting = Counting(engine, {**p, "label_coding": "lp"})
         spread = counting.numbers(CodeEntropy(counting.logs))[0]

@@ -13,7 +13,7 @@ from ..blocks.profile import Profile
 from ..blocks.weights import MOST
 from ..engine.base import Engine
 from ..errors import ParameterError
-from ..params import Number, Numbers, Optional, Parameter
+from ..params import Number, Numbers, Optional, Parameter, Values
 from ..statistics.targets import NOISE_BITS, Labels
 
 LABEL_WEIGHTS = Parameter(
@@ -35,7 +35,7 @@ LABEL_NOISE = Parameter(
 )
 
 
-def by_place(p: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+def by_place(p: Values, names: Sequence[str]) -> Mapping[str, Any]:
     """The parameters with ``label_weights`` that go by name as a list, of labels of these names: those not named have 1.
     `ParameterError` for a name that no label has."""
     asked = p.get(LABEL_WEIGHTS.name)
@@ -49,7 +49,7 @@ def by_place(p: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     return {**p, LABEL_WEIGHTS.name: [float(asked.get(name, 1.0)) for name in names]}
 
 
-def label_weights(profile: Profile, p: Mapping[str, Any]) -> np.ndarray | None:
+def label_weights(profile: Profile, p: Values) -> np.ndarray | None:
     """(q,) what the parameter ``label_weights`` comes to; None where every label counts once. H(l) is the entropy, in nats, of
     label l over the rows in which it is known; of a graded one that of its mean grade. `ParameterError` where the
     number of weights is not that of the labels, or all are 0."""
@@ -72,13 +72,13 @@ def label_weights(profile: Profile, p: Mapping[str, Any]) -> np.ndarray | None:
     return np.array(asked, np.float64)
 
 
-def label_scale(profile: Profile, p: Mapping[str, Any]) -> np.ndarray | None:
+def label_scale(profile: Profile, p: Values) -> np.ndarray | None:
     """(q,) the roots of the label weights: what squared errors' labels are multiplied by."""
     weights = label_weights(profile, p)
     return None if weights is None else np.sqrt(weights)
 
 
-def labels_of(engine: Engine, p: Mapping[str, Any]) -> Labels:
+def labels_of(engine: Engine, p: Values) -> Labels:
     """The labels as the parameters ``label_weights`` and ``label_noise`` have them; `ParameterError` where they make no sense."""
     weights, noise = label_weights(engine.profile, p), p.get("label_noise")
     if noise is not None:
@@ -96,7 +96,7 @@ def labels_of(engine: Engine, p: Mapping[str, Any]) -> Labels:
     )
 
 
-def refuse_with_labelsets(p: Mapping[str, Any]) -> None:
+def refuse_with_labelsets(p: Values) -> None:
     """`ParameterError` where labels are no longer told apart, so that none can be weighed or corrected."""
     for parameter in (LABEL_WEIGHTS, LABEL_NOISE):
         if p.get(parameter.name, parameter.default) != parameter.default:

@@ -15,12 +15,11 @@ Deviations: the penalty's form instead of Tibshirani's bound on Σ|w|; the same 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from ..blocks.profile import Profile
 from ..kernels.gram import GramView
-from ..params import Flag, Number, Parameter
+from ..params import Flag, Number, Parameter, Values
 from ..solvers import regression
 from ..solvers.linear import Solution
 from .labels import LABEL_WEIGHTS
@@ -46,9 +45,9 @@ class Lasso(GramMethod):
         LABEL_WEIGHTS,
     )
 
-    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def sketch(self, profile: Profile, p: Values) -> int:
         """Of the ℓ2,1 form only: ‖W‖₁ changes with a rotation of the labels."""
         return super().sketch(profile, p) if p["group"] else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
 
-    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
+    def solve(self, view: GramView, p: Values) -> Solution:
         return regression.lasso(view, p["alpha"], group=p["group"], max_iter=p["max_iter"])

@@ -21,9 +21,6 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
@@ -33,7 +30,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..kernels.gram import GramView
 from ..kernels.nearest import NONE
-from ..params import Choice, Integer, Number, Optional, Parameter
+from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers import mifs
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -65,13 +62,13 @@ class MIFS(Method):
         Parameter("tol", 1e-9, Number(0, above=True), "stops when no weight changes by more than this share of the largest"),
     )
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [Gram()]
 
-    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n**2 if p["beta"] else 0
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         view = labelled_view(engine, p["scaling"], centred=False)
         options = {name: p[name] for name in ("alpha", "beta", "gamma", "c", "constraint", "tol", "max_iter")}
         with one_thread():

@@ -19,12 +19,12 @@ Deviations: none; unknown labels and the correction are additions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from ..engine.base import Engine
+from ..params import Values
 from ..statistics.base import Statistic
 from .counting import CODED, Counting, CountingMethod
 
@@ -39,11 +39,11 @@ class MIM(CountingMethod):
     cost = "one scan"
     parameters = CODED
 
-    def group_needs(self, engine: Engine, p: Mapping[str, Any], groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
+    def group_needs(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> list[Statistic]:
         if p["label_coding"] == "lp":  # classes are not known beforehand
             return []
         wanted = Counting(engine, p).joint_counts(groups)
         return [*wanted] if len(wanted) == 1 else []
 
-    def group_scores(self, engine: Engine, p: Mapping[str, Any], groups: Sequence[tuple[int, ...]]) -> np.ndarray:
+    def group_scores(self, engine: Engine, p: Values, groups: Sequence[tuple[int, ...]]) -> np.ndarray:
         return Counting(engine, p).joint_relevance(groups)

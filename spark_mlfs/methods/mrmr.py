@@ -29,15 +29,14 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from ..engine.base import Engine, one_thread
 from ..errors import ParameterError, setting
 from ..kernels.gram import GramView
-from ..params import Choice, Parameter
+from ..params import Choice, Parameter, Values
 from ..solvers import mrmr
 from ..solvers.greedy import UNCONSTRAINED, PickConstraints
 from ..statistics.base import Statistic
@@ -71,10 +70,10 @@ class MRMR(Method):
     greedy = True
     conditions = True
 
-    def takes_grades(self, p: Mapping[str, Any]) -> bool:
+    def takes_grades(self, p: Values) -> bool:
         return p["relevance"] == "f"
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         wanted: list[Statistic] = []
         if "mi" in (p["relevance"], p["redundancy"]):
             counting = Counting(engine, p)
@@ -86,7 +85,7 @@ class MRMR(Method):
             wanted.append(_unlabelled(engine))
         return wanted
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         if terms.costs is not None and p["scheme"] == "quotient":
             raise ParameterError(
                 f"mrmr with {setting('scheme', 'quotient')} has no gain to compare with a cost: give "
@@ -107,7 +106,7 @@ class MRMR(Method):
             scores.path = mrmr.select(scores.values, links, p["scheme"], count, candidates, ahead, picking(engine), terms)
         return scores
 
-    def _links(self, engine: Engine, p: Mapping[str, Any], labelled: GramView | None) -> tuple[Redundancies, int]:
+    def _links(self, engine: Engine, p: Values, labelled: GramView | None) -> tuple[Redundancies, int]:
         """The redundancies of all features with some, and how many are worth asking for at once."""
         if p["redundancy"] == "mi":
             counting = Counting(engine, p, Everything())

@@ -31,9 +31,7 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -48,7 +46,7 @@ from ..kernels.knn import Tile
 from ..kernels.label_similarity import LabelsetSimilarity
 from ..kernels.matrix import Matrix, distinct_rows
 from ..kernels.nearest import NONE, Nearest
-from ..params import Choice, Integer, Number, Optional, Parameter
+from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers import l21, manifold
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -88,14 +86,14 @@ class MSFS(Method):
         LABEL_SKETCH,
     )
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         graded = engine.profile.graded
         return [Gram(sketch=sketch_width(engine.profile, p)), LabelsetCounts("support" if graded else "labels")]
 
-    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n**2
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         _, sets = engine.run(*self.needs(engine, p))
         sketch = sketch_width(engine.profile, p)
         view = labelled_view(engine, p["scaling"], sketch=sketch)
@@ -104,7 +102,7 @@ class MSFS(Method):
             solution = l21.msfs(view, xlx, p["alpha"], p["beta"], p["rho"], tol=p["tol"], max_iter=p["max_iter"])
             return scores_of(solution, view, engine, sketch)
 
-    def _form(self, engine: Engine, p: Mapping[str, Any], view: GramView, sets: Labelsets) -> np.ndarray:
+    def _form(self, engine: Engine, p: Values, view: GramView, sets: Labelsets) -> np.ndarray:
         """X'LX in the view's coordinates."""
         geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes, centre=view.centre)
         members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
@@ -131,7 +129,7 @@ class MSFS(Method):
         C = manifold.sampled_visits(P, p["steps"], p["walk"], lambda step: uniform(block.ids, p["seed"], step + 1))
         return quadratic_form(engine, block, geometry, manifold.neighbourhood(C))
 
-    def _sparse(self, engine: Engine, p: Mapping[str, Any], block: Block, geometry: Geometry, labels: _Labels) -> sp.csr_matrix:
+    def _sparse(self, engine: Engine, p: Values, block: Block, geometry: Geometry, labels: _Labels) -> sp.csr_matrix:
         table = LabelsetSimilarity(labels.members)
         neighbourhoods = (Neighbourhood(p["neighbors"], "sharing"), *(() if p["sigma"] else (Neighbourhood(TUNING),)))
         near, *tuning = nearest_rows(engine, block, geometry, neighbourhoods, table)
@@ -149,7 +147,7 @@ class MSFS(Method):
         values = manifold.kernel(squares, product) * labels.of_pairs(rows, columns)
         return manifold.symmetric_edges(rows, columns, values, block.n)
 
-    def _dense(self, p: Mapping[str, Any], block: Block, geometry: Geometry, labels: _Labels) -> np.ndarray:
+    def _dense(self, p: Values, block: Block, geometry: Geometry, labels: _Labels) -> np.ndarray:
         if block.n > DENSE_ROWS:
             raise ParameterError(
                 f"neighbors=None forms a dense {block.n} x {block.n} graph; above {DENSE_ROWS} rows give neighbors, such as 30"

@@ -17,11 +17,8 @@ Deviations: none known but the floor ε and the Newton steps, which lead to the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..kernels.gram import GramView
-from ..params import Integer, Number, Parameter
+from ..params import Integer, Number, Parameter, Values
 from ..solvers import l21
 from ..solvers.linear import Solution
 from .labels import LABEL_WEIGHTS
@@ -47,5 +44,5 @@ class MSSL(GramMethod):
         LABEL_WEIGHTS,
     )
 
-    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
+    def solve(self, view: GramView, p: Values) -> Solution:
         return l21.mssl(view, p["alpha"], p["beta"], p["k"], tol=p["tol"], max_iter=p["max_iter"])

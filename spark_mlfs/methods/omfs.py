@@ -27,16 +27,13 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from ..blocks.profile import Profile
 from ..engine.base import Engine, one_thread
 from ..errors import ON_THE_DRIVER, BudgetError, beyond, setting
 from ..kernels.gram import GramView
-from ..params import Choice, Integer, Number, Optional, Parameter
+from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers import l21
 from ..solvers.armijo import omfs_armijo
 from ..solvers.factorise import FACTORIZERS, factor_bytes, factorise, latent_width, leading
@@ -67,19 +64,19 @@ class OMFS(Method):
         LABEL_SKETCH,
     )
 
-    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def sketch(self, profile: Profile, p: Values) -> int:
         """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
         if p["factorizer"] == "nmf":
             return no_sketch(p, "goes with factorizer='svd': NMF does not take a sketch's signs")
         return sketch_width(profile, p)
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         sketch = self.sketch(engine.profile, p)
         if sketch or (engine.profile.graded and p["factorizer"] == "svd"):
             return [Gram(sketch=sketch)]
         return [Gram(), LabelsetSums(by="grades" if engine.profile.graded else "labels")]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
         _, *by_labelset = engine.run(*self.needs(engine, p))
         view = labelled_view(engine, p["scaling"], centred=False, sketch=sketch)
@@ -96,7 +93,7 @@ class OMFS(Method):
         return out
 
     def _of_labelsets(
-        self, engine: Engine, p: Mapping[str, Any], view: GramView, by_labelset: LabelsetMoments
+        self, engine: Engine, p: Values, view: GramView, by_labelset: LabelsetMoments
     ) -> tuple[np.ndarray, float, bool]:
         """X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
         sets, sums, q = by_labelset.sets, by_labelset.moments, engine.profile.q

@@ -25,16 +25,14 @@ Deviations:
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from ..blocks.block import Block
 from ..engine.base import Engine
 from ..errors import DataError, DataNotice
-from ..params import Choice, Integer, Parameter
+from ..params import Choice, Integer, Parameter, Values
 from ..solvers import ross
 from ..solvers.greedy import UNCONSTRAINED, Path, PickConstraints
 from ..statistics.base import Statistic
@@ -63,10 +61,10 @@ class PPTCMI(CountingMethod):
     greedy = True
     conditions = True
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [LabelsetCounts()]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int, terms: PickConstraints = UNCONSTRAINED) -> Scores:
         sets = known_labelsets(engine)
         floor = max(p["min_count"], 2 if p["estimator"] == "knn" else 1)
         times = sets.counts * engine.profile.weight_unit

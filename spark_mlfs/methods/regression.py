@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from ..engine.base import Engine, one_thread
 from ..errors import DataError, ParameterError
 from ..kernels.gram import GramView, row_norms
 from ..kernels.scaling import SCALINGS
-from ..params import Choice, Integer, Number, Optional, Parameter
+from ..params import Choice, Integer, Number, Optional, Parameter, Values
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
@@ -45,31 +44,31 @@ class GramMethod(Method):
     centred: ClassVar[bool] = True
     statistics = (Gram, KnownRows)
 
-    def gram_problem(self, profile: Profile, p: Mapping[str, Any]) -> GramProblem | None:
+    def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
         scale = label_scale(profile, p)
         return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, self.sketch(profile, p), scale)
 
-    def sketch(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def sketch(self, profile: Profile, p: Values) -> int:
         """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
         if p.get("label_weights", "uniform") != "uniform":
             return no_sketch(p, "has no labels to weigh")
         return sketch_width(profile, p)
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [Gram(sketch=self.sketch(engine.profile, p))]
 
-    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
+    def solve(self, view: GramView, p: Values) -> Solution:
         """The weights on the scaled varying features."""
         raise NotImplementedError
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
         view = labelled_view(engine, p["scaling"], self.centred, sketch, label_scale(engine.profile, p))
         with one_thread():  # the same bits on any driver
             return scores_of(self.solve(view, p), view, engine, sketch)
 
 
-def sketch_width(profile: Profile, p: Mapping[str, Any]) -> int:
+def sketch_width(profile: Profile, p: Values) -> int:
     """The width that ``label_sketch`` comes to; 0 where the method has none, or it would not be narrower than the labels.
     `ParameterError` where it was asked for and labels are graded."""
     if profile.graded:
@@ -80,7 +79,7 @@ def sketch_width(profile: Profile, p: Mapping[str, Any]) -> int:
     return width if width < profile.q else 0
 
 
-def no_sketch(p: Mapping[str, Any], why: str) -> int:
+def no_sketch(p: Values, why: str) -> int:
     """0, where labels cannot be sketched; `ParameterError` where that was asked for."""
     if p.get("label_sketch"):
         raise ParameterError(f"label_sketch = {p['label_sketch']} {why}; leave it out, or give 0")

@@ -19,9 +19,8 @@ Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,7 +33,7 @@ from ..errors import DataError
 from ..kernels.knn import tiles
 from ..kernels.nearest import NONE, Nearest
 from ..kernels.relief import Links, PairMembership, PairNeighbours, hamming_links, hamming_scores, label_pairs, whole_scale
-from ..params import Choice, Integer, Optional, Parameter
+from ..params import Choice, Integer, Optional, Parameter, Values
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.neighbours import Geometry, Neighbourhood, Queries, RowsById, anchors_of, geometry_of, nearest_rows, waves
@@ -144,13 +143,13 @@ class ReliefF(Method):
         Parameter("seed", 0, Integer(0, 2**31 - 1), "seed of the anchors"),
     )
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [LabelsetCounts()]
 
-    def pairs(self, profile: Profile, p: Mapping[str, Any]) -> int:
+    def pairs(self, profile: Profile, p: Values) -> int:
         return profile.n * min(profile.n, p["num_anchors"] or MOST_ANCHORS)
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         (sets,) = engine.run(LabelsetCounts())
         members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
         geometry = geometry_of(engine, None, "minmax", sets)
@@ -175,7 +174,7 @@ class ReliefF(Method):
             details = {"anchors": block.n, "label_pairs": len(pairs)}
             return Scores.of_varying(total, geometry.positions, engine.num_features, details=details)
 
-    def _hamming(self, engine: Engine, p: Mapping[str, Any], geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
+    def _hamming(self, engine: Engine, p: Values, geometry: Geometry, members: sp.csr_matrix, block: Block) -> Scores:
         (best,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
         (near,) = engine.run(RowsById(np.unique(best.ids[best.ids != NONE])), keep=False)
         of_near = geometry.points(near).labelset_codes

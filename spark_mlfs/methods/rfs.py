@@ -26,9 +26,8 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -40,7 +39,7 @@ from ..engine.base import Engine, one_thread
 from ..kernels import exact
 from ..kernels.gram import GramStatistics, GramView
 from ..kernels.sketch import entries, sketched_labels
-from ..params import Flag, Integer, Number, Parameter
+from ..params import Flag, Integer, Number, Parameter, Values
 from ..solvers import l21_scans
 from ..solvers.l21 import huber
 from ..solvers.l21_scans import WeightedGram, residual_floor
@@ -192,12 +191,12 @@ class RFS(Method):
         LABEL_SKETCH,
     )
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         # of grades and of labels by the ten thousand there are as many labelsets as rows
         sketch = sketch_width(engine.profile, p)
         return [Gram(sketch=sketch)] if engine.profile.graded or sketch else [Gram(), LabelsetCounts()]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         plain, *sets = engine.run(*self.needs(engine, p))
         sketch = sketch_width(engine.profile, p)
         view = labelled_view(engine, p["scaling"], sketch=sketch)
@@ -239,7 +238,7 @@ class RFS(Method):
         out.details["scans"] = taken
         return out
 
-    def _gathered(self, engine: Engine, p: Mapping[str, Any], view: GramView, sketch: int) -> Solution:
+    def _gathered(self, engine: Engine, p: Values, view: GramView, sketch: int) -> Solution:
         """The optimum from the rows themselves, in the order of their ids."""
         (block,) = engine.run(AllRows(engine.profile.n), keep=False)
         x = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, centre=view.centre).points(block).x

@@ -14,11 +14,8 @@ Deviations: none. α = 0 with a singular G takes the solution of least norm.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from ..kernels.gram import GramView
-from ..params import Number, Parameter
+from ..params import Number, Parameter, Values
 from ..solvers import regression
 from ..solvers.linear import Solution
 from .labels import LABEL_WEIGHTS
@@ -35,5 +32,5 @@ class Ridge(GramMethod):
     cost = "one scan"
     parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING, LABEL_SKETCH, LABEL_WEIGHTS)
 
-    def solve(self, view: GramView, p: Mapping[str, Any]) -> Solution:
+    def solve(self, view: GramView, p: Values) -> Solution:
         return regression.ridge(view, p["alpha"])

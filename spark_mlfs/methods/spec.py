@@ -22,13 +22,10 @@ form on its left is followed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from ..engine.base import Engine, one_thread
-from ..params import Choice, Integer, Optional, Parameter
+from ..params import Choice, Integer, Optional, Parameter, Values
 from ..solvers import spectral
 from ..statistics.base import Statistic
 from ..statistics.labelsets import LabelsetSums
@@ -58,10 +55,10 @@ class SPEC(Method):
         SIMILARITY,
     )
 
-    def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
+    def needs(self, engine: Engine, p: Values) -> list[Statistic]:
         return [LabelsetSums(squares=True)]
 
-    def score(self, engine: Engine, p: Mapping[str, Any], count: int) -> Scores:
+    def score(self, engine: Engine, p: Values, count: int) -> Scores:
         (by_labelset,) = engine.run(*self.needs(engine, p))
         table = labelset_table(by_labelset.sets, engine.profile.q, p["similarity"])
         m = by_labelset.moments
