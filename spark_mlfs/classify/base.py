@@ -6,7 +6,7 @@ The pyspark.ml classes (`ml.classifiers.py`), saving, names, jobs and checks are
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError
 from ..kernels.matrix import Matrix
+from ..kernels.scaling import Scaling
 from ..params import Choice, Parameter, Values
 
 SCALING = Parameter("scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first")
@@ -57,6 +58,16 @@ class Predictor:
 
     Picklable; what it derives from its state is made once a task.
     """
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"state": self.state}
+
+    def scaled(self, x: Matrix, columns: np.ndarray | None = None) -> Matrix:
+        """Return rows scaled as the training rows are, of their `columns` (None: all)."""
+        return Scaling(self.state["offset"], self.state["scale"]).apply(x, columns)
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError

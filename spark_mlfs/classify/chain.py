@@ -17,8 +17,6 @@ Deviations: one chain, not their ensemble.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -27,8 +25,8 @@ from ..engine.base import Engine
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import nearest
-from ..kernels.scaling import Scaling
 from ..kernels.votes import label_counts
+from ..lazy import cached_property
 from ..params import Choice, Integer, Parameter, Values
 from .base import SCALING, Classifier, Predictor
 from .knn import BRkNN
@@ -83,12 +81,9 @@ def chain_order(positive: np.ndarray, how: str, seed: int) -> np.ndarray:
 class MachineChain(Predictor):
     """Prediction of a chain of machines."""
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
-        x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
+        x = self.scaled(x, s["columns"])
         v, order = x.shape[1], s["order"]
         scores = decisions(x, s["weights"][:, :v]) + s["intercept"]
         labels = np.zeros(scores.shape, np.uint8)
@@ -102,19 +97,14 @@ class MachineChain(Predictor):
 class NeighbourChain(Predictor):
     """Prediction of a chain of nearest-neighbour votes."""
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self._training: tuple[Matrix, np.ndarray] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"state": self.state, "_training": None}
+    @cached_property
+    def training(self) -> tuple[Matrix, np.ndarray]:
+        """The scaled training rows and their labels."""
+        return self.scaled(self.state["x"]), self.state["y"].toarray()
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
-        s = self.state
-        if self._training is None:
-            self._training = Scaling(s["offset"], s["scale"]).apply(s["x"]), s["y"].toarray()
-        z, y = self._training
-        x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
+        s, (z, y) = self.state, self.training
+        x = self.scaled(x, s["columns"])
         order, k = s["order"], s["k"]
         labels, scores = np.zeros((x.shape[0], len(order)), np.uint8), np.zeros((x.shape[0], len(order)))
         stack = (

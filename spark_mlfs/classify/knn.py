@@ -21,8 +21,6 @@ Deviations: none; equal posteriors, and half of the neighbours, predict 0.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import scipy.sparse as sp
 
@@ -35,6 +33,7 @@ from ..kernels.matrix import Matrix
 from ..kernels.nearest import NONE, nearest
 from ..kernels.scaling import Scaling
 from ..kernels.votes import label_counts, odds, posterior_tables
+from ..lazy import cached_property
 from ..params import Integer, Number, Parameter, Values
 from ..statistics.neighbours import Geometry, Neighbourhood, anchors_of, nearest_rows
 from .base import SCALING, Classifier, Predictor, refuse_unknown, training_rows
@@ -74,22 +73,13 @@ class _KNN(Classifier):
 class NeighbourVote(Predictor):
     """Prediction from the neighbours among the training rows of a state."""
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-        self._training: tuple[Rows, sp.csr_matrix] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"state": self.state, "_training": None}
-
     def rows(self, x: Matrix, ids: np.ndarray) -> Rows:
         """Rows ready for distances."""
-        s = self.state
-        return Rows(Scaling(s["offset"], s["scale"]).apply(x, s["columns"]), ids)
+        return Rows(self.scaled(x, self.state["columns"]), ids)
 
     def stored(self, x: Matrix, ids: np.ndarray) -> Rows:
         """Training rows as the state keeps them (the varying columns) ready for distances."""
-        s = self.state
-        return Rows(Scaling(s["offset"], s["scale"]).apply(x), ids)
+        return Rows(self.scaled(x), ids)
 
     @property
     def nbytes(self) -> int:
@@ -97,23 +87,21 @@ class NeighbourVote(Predictor):
         x = self.state["x"]
         return x.data.nbytes + x.indices.nbytes if sp.issparse(x) else x.nbytes
 
+    @cached_property
     def training(self) -> tuple[Rows, sp.csr_matrix]:
-        if self._training is None:
-            s = self.state
-            x = self.stored(s["x"], np.arange(s["x"].shape[0]))
-            self._training = x, s["y"].astype(np.float64)
-        return self._training
+        """The training rows, ready for distances, and their labels."""
+        x = self.state["x"]
+        return self.stored(x, np.arange(x.shape[0])), self.state["y"].astype(np.float64)
 
     def counts(self, query: Rows) -> np.ndarray:
         """(rows, q) how many of the k nearest training rows have each label."""
-        reference, y = self.training()
+        reference, y = self.training
         best = nearest(query, reference, self.state["k"])
         return label_counts(best, y)
 
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         # training rows are known by their position; a row to predict is no training row, whatever its values
-        counts = self.counts(self.rows(x, -1 - np.arange(x.shape[0])))
-        return self.vote(counts)
+        return self.vote(self.counts(self.rows(x, -1 - np.arange(x.shape[0]))))
 
     def vote(self, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Labels and scores from the neighbours' label counts."""
@@ -150,7 +138,7 @@ class MLkNN(_KNN):
         state = super().learn(rows, columns, q, p, engine)
         vote = NeighbourVote(state)
         if engine is None or engine.in_one_process:
-            reference, y = vote.training()
+            reference, y = vote.training
             counts = vote.counts(reference)
         else:  # every row against every row: over the cluster
             y = state["y"].astype(np.float64)

@@ -165,13 +165,9 @@ class BRSVM(Classifier):
 class Machines(Predictor):
     """Prediction of independent machines."""
 
-    def __init__(self, state: State) -> None:
-        self.state = state
-
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
-        x = Scaling(s["offset"], s["scale"]).apply(x, s["columns"])
-        decision = decisions(x, s["weights"]) + s["intercept"]
+        decision = decisions(self.scaled(x, s["columns"]), s["weights"]) + s["intercept"]
         return (decision > 0).astype(np.uint8), decision if s["scores"] == "decision" else probability(decision, s["a"], s["b"])
 
 

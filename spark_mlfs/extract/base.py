@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,6 +18,7 @@ from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..errors import DataError
+from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
 from ..params import Parameter, Values
@@ -96,6 +97,12 @@ class Linear(Extractor):
     def project(self, state: State, x: Matrix) -> np.ndarray:
         out = np.asarray(x @ state["projection"])
         return out - (state["offset"] / state["scale"]) @ state["projection"] if sp.issparse(x) else out
+
+    @staticmethod
+    def state_of(engine: Engine, view: GramView, projection: np.ndarray, **more: Any) -> State:
+        """Return the state of a projection of the features of a view."""
+        columns = engine.profile.varying[view.varying]
+        return {"columns": columns, "offset": view.offset, "scale": view.scale, "projection": projection, **more}
 
     def names(self, state: State, labels: Sequence[str]) -> list[str]:
         return [f"{self.name}_{i}" for i in range(state["projection"].shape[1])]

@@ -64,10 +64,6 @@ class MDDM(Linear):
             if p["variant"] == "f":
                 P = linalg.solve_triangular(L, P, lower=True, trans="T")
             P = signed(P)
-        scores = np.zeros(engine.num_features)
-        scores[view.varying] = np.linalg.norm(P * size[:width], axis=1)
-        columns = engine.profile.varying[view.varying]
-        return {
-            "columns": columns, "offset": view.offset, "scale": view.scale, "projection": P, "eigenvalues": size[:width] ** 2,
-            "scores": scores,
-        }  # fmt: skip
+        size = size[:width]
+        scores = view.expand(np.linalg.norm(P * size, axis=1))
+        return self.state_of(engine, view, P, eigenvalues=size**2, scores=scores)

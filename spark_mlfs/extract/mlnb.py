@@ -226,7 +226,6 @@ class MLNB(Linear):
 
     def learn(self, engine: Engine, p: Values) -> State:
         view = labelled_view(engine, p["scaling"])
-        columns = engine.profile.varying[view.varying]
         with one_thread():
             v = len(view.G)
             width = max(1, int(p["share"] * v))
@@ -241,15 +240,8 @@ class MLNB(Linear):
                 return engine.run(PopulationLoss(moments, *fitted, population), keep=False)[0]
 
             best, trace = search(loss, width, p["population"], p["generations"], p["seed"], engine.progress)
-        return {
-            "columns": columns,
-            "offset": view.offset,
-            "scale": view.scale,
-            "projection": P[:, best],
-            "components": np.flatnonzero(best),
-            "loss": np.array(trace),
-            "eigenvalues": values[::-1],
-        }
+        components, loss_trace = np.flatnonzero(best), np.array(trace)
+        return self.state_of(engine, view, P[:, best], components=components, loss=loss_trace, eigenvalues=values[::-1])
 
 
 class HashedNumbers:

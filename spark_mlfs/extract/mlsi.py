@@ -51,10 +51,5 @@ class MLSI(Linear):
             width = min(p["dim"], v)
             values, vectors = linalg.eigh((A + A.T) / 2, B, subset_by_index=(v - width, v - 1), check_finite=False)
             values, P = values[::-1], signed(vectors[:, ::-1])
-        scores = np.zeros(engine.num_features)
-        scores[view.varying] = np.linalg.norm(P * np.sqrt(np.maximum(values, 0)), axis=1)
-        columns = engine.profile.varying[view.varying]
-        return {
-            "columns": columns, "offset": view.offset, "scale": view.scale, "projection": P, "eigenvalues": values,
-            "scores": scores,
-        }  # fmt: skip
+        scores = view.expand(np.linalg.norm(P * np.sqrt(np.maximum(values, 0)), axis=1))
+        return self.state_of(engine, view, P, eigenvalues=values, scores=scores)

@@ -162,8 +162,7 @@ class CSFS(GramMethod):
                 engine.progress("csfs: scan", scans, p["max_iter"])
             statistic = FilledSums(None, None)
             if W is not None:
-                raw = np.zeros((engine.num_features, W.shape[1]))
-                raw[view.varying] = W / view.scale[:, None]
+                raw = view.expand(W / view.scale[:, None])
                 statistic = FilledSums(raw, b - view.shift @ raw[view.varying])
             (s,) = engine.run(statistic, keep=False)
             mean = s["f"] / view.n

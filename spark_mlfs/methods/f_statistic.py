@@ -23,7 +23,7 @@ import numpy as np
 
 from ..engine.base import Engine
 from ..params import Values
-from ..solvers.scatter import floored_ratio, overlapping_scatter, stored_scatter
+from ..solvers.scatter import class_scatter, floored_ratio, stored_scatter
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.moments import GroupMoments, Moments, PairMoments, label_moments
 from .base import Method, Scores
@@ -42,7 +42,7 @@ class BetweenWithin(Reduction):
         if isinstance(moments, PairMoments):
             return np.stack(stored_scatter(moments.rows.positive, moments))
         part = slice(1, 1 + self.q)  # group 0 is all rows
-        return np.stack(overlapping_scatter(moments.count[part], moments.total[part], moments.square[part]))
+        return np.stack(class_scatter(moments.count[part], moments.total[part], moments.square[part]))
 
 
 class FStatistic(Method):

@@ -26,7 +26,7 @@ import numpy as np
 
 from ..engine.base import Engine
 from ..params import Choice, Parameter, Values
-from ..solvers.scatter import class_scatter, floored_ratio, overlapping_scatter, stored_scatter, stored_two_class_ratio
+from ..solvers.scatter import class_scatter, floored_ratio, stored_scatter, stored_two_class_ratio
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.moments import GroupMoments, KnownRows, Moments, PairMoments, known_range, label_moments, thin
@@ -61,7 +61,7 @@ class FisherScores(Reduction):
             return out
         part = slice(1, len(moments.count) - len(self.watch))  # group 0 is all rows
         mean = moments.total[0] / moments.count[0]
-        out[0] = floored_ratio(*overlapping_scatter(moments.count[part], moments.total[part], moments.square[part], mean))
+        out[0] = floored_ratio(*class_scatter(moments.count[part], moments.total[part], moments.square[part], mean))
         return out
 
     def _of_stored(self, moments: PairMoments) -> np.ndarray:

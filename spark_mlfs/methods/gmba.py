@@ -31,26 +31,7 @@ Deviations:
 - Eq. 8 leaves i' free in its second sum: here that sum runs over hits and misses;
 - beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` says otherwise;
 - the authors' code looks hit similarity up by a wrong row and re-adds earlier hits: not followed.
-
-What the default rests on: ML-kNN's average precision on held-out rows (k = 10, z-scores, a third of the rows, mean over the best
-10, 20, 30, 40 and 50 % of the features and five splits) and the rank correlation of the scores on two disjoint halves of the
-rows:
-
-    =========  =====================  =====================
-    .            average precision      halves agree
-    set        paper  convex closed   paper  convex closed
-    =========  =====================  =====================
-    emotions   .776   .774   .764     .04    .23    .13
-    flags      .800   .805   .802     .19    .19    .18
-    birds      .517   .512   .499     .18    .19    .18
-    yeast      .754   .747   .750     .37    .07    .15
-    scene      .832   .844   .823     .01    .01    .16
-    mean       .736   .737   .728     .16    .14    .16
-    =========  =====================  =====================
-
-The three are close, the differences of the means within the splits' spread (.01); none repeats well. ``convex`` is the default:
-the best mean precision, a proven optimum, and the order of the rows plays no part in it. ``closed`` costs one pass instead of
-tens.
+`convex` is the default by what was measured (notebooks/gmba-modes.md).
 """
 
 from __future__ import annotations

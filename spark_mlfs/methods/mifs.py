@@ -77,16 +77,13 @@ class MIFS(Method):
                 geometry = Geometry(columns, view.offset, view.scale, centre=view.centre)
                 block = anchors_of(engine, None, 0)
                 (near,) = nearest_rows(engine, block, geometry, (Neighbourhood(p["k"]),))
-                order = np.argsort(block.ids)
-                at = order[np.minimum(np.searchsorted(block.ids[order], near.ids), block.n - 1)]
-                laplacian = mifs.heat_laplacian(np.where(near.ids == NONE, -1, at), near.squares)
+                at = np.where(near.ids == NONE, -1, np.searchsorted(block.ids, near.ids))
                 options |= {
                     "X": _operator(block, columns, view),
                     "Y": block.labels(engine.profile.q).toarray(),
-                    "laplacian": laplacian,
+                    "laplacian": mifs.heat_laplacian(at, near.squares),
                 }
-            solution = mifs.mifs(view, **options)
-            return scores_of(solution, view, engine)
+            return scores_of(mifs.mifs(view, **options), view, engine)
 
 
 def _operator(block: Block, columns: np.ndarray, view: GramView) -> np.ndarray | LinearOperator:

@@ -105,7 +105,7 @@ class MSFS(Method):
     def _form(self, engine: Engine, p: Values, view: GramView, sets: Labelsets) -> np.ndarray:
         """X'LX in the view's coordinates."""
         geometry = Geometry(engine.profile.varying[view.varying], view.offset, view.scale, sets.hashes, centre=view.centre)
-        members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
+        members = sets.matrix(engine.profile.q).astype(np.float64)
         block = anchors_of(engine, None, 0)
         expected = p["walk"] == "expected"
         size = 32 * manifold.COLUMNS * block.n if expected else manifold.VISIT_BYTES * block.n * p["steps"]
@@ -133,12 +133,8 @@ class MSFS(Method):
         table = LabelsetSimilarity(labels.members)
         neighbourhoods = (Neighbourhood(p["neighbors"], "sharing"), *(() if p["sigma"] else (Neighbourhood(TUNING),)))
         near, *tuning = nearest_rows(engine, block, geometry, neighbourhoods, table)
-        order = np.argsort(block.ids)
-        rows = np.repeat(np.arange(block.n), near.k)
-        taken = near.ids.ravel() != NONE
-        rows = rows[taken]
-        columns = order[np.searchsorted(block.ids[order], near.ids.ravel()[taken])]
-        squares = near.squares.ravel()[taken]
+        rows, place = np.nonzero(near.ids != NONE)
+        columns, squares = np.searchsorted(block.ids, near.ids[rows, place]), near.squares[rows, place]
         if p["sigma"]:
             product: float | np.ndarray = p["sigma"] ** 2
         else:

@@ -151,7 +151,7 @@ class ReliefF(Method):
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         (sets,) = engine.run(LabelsetCounts())
-        members = sp.csr_matrix((np.ones(len(sets.indices)), sets.indices, sets.indptr), (len(sets.counts), engine.profile.q))
+        members = sets.matrix(engine.profile.q).astype(np.float64)
         geometry = geometry_of(engine, None, "minmax", sets)
         with one_thread():
             block = anchors_of(engine, p["num_anchors"] or MOST_ANCHORS, p["seed"])

@@ -223,8 +223,7 @@ class RFS(Method):
             scans += 1
             if engine.progress:
                 engine.progress("rfs: scan", scans, p["max_iter"])
-            raw = np.zeros((engine.num_features, W.shape[1]))
-            raw[view.varying] = W / view.scale[:, None]
+            raw = view.expand(W / view.scale[:, None])
             (reweighted,) = engine.run(ReweightedGram(raw, b - view.shift @ raw[view.varying], floor, sketch), keep=False)
             return WeightedGram(reweighted[0].in_view(view), reweighted[1])
 

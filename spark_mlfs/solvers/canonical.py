@@ -1,17 +1,11 @@
-"""Greedy sum of squared canonical correlations, from second moments alone.
+"""Greedy sum of squared canonical correlations (`methods.fastcan`), from second moments alone.
 
-With X (n × v) and Y (n × q) centred and V an orthonormal basis of the columns of Y, picking f after the features of S adds
-
-    J(f) = ‖V'x_f⊥‖² / ‖x_f⊥‖²,   x_f⊥ = x_f less its projection on the columns of S,
-
-to the sum of the squared canonical correlations of X_S and Y. G = X'X, C = X'Y and Y'Y hold all of it: P = X'V = C·B with
-B = (Y'Y)^(−1/2) on its range, and a pivoted Cholesky factor of G holds the residuals. A pick s at step k takes one column of G,
+G = X'X, C = X'Y and Y'Y hold all of it: P = X'V = C·B with B = (Y'Y)^(−1/2) on its range, and a pivoted Cholesky factor of G
+holds the residuals. A pick s at step k takes one column of G,
 
     w = (G_s − Σ_{j<k} L_js·L_j) / ‖x_s⊥‖,   ‖x_f⊥‖² ← ‖x_f⊥‖² − w_f²,   P_f ← P_f − w_f·P_s/‖x_s⊥‖,
 
 O(v·(k + q)) operations; G is read, never copied or changed.
-Source: Zhang & Lang, "Orthogonal least squares based fast feature selection for linear classification", Pattern Recognition 123,
-2022.
 """
 
 from __future__ import annotations

@@ -1,17 +1,4 @@
-"""DeepFS: stochastic gates in front of a small network.
-
-One independent hard-concrete gate per feature (Louizos, Welling & Kingma, ICLR 2018; the form of the `dl-selection` package,
-which the MSFS paper compares with), a network of one or two ReLU layers, sigmoid outputs:
-
-    z_j = clip(s (1.1 + 0.1) − 0.1, 0, 1),   s = sigmoid((log u − log(1 − u) + a_j) / T),   u ~ U(0, 1),  T = 2/3
-    loss = mean over rows of the summed binary cross-entropy + λ Σ_j p_j,
-    p_j = P(z_j > 0) = sigmoid(a_j − T log(0.1 / 1.1)).
-
-The score of feature j is p_j. What to expect of it: it is the weakest method of this family. It is trained by stochastic
-gradients on a sample held by the driver, it is not convex, another seed gives another ranking, correlated features share a
-gate's worth of weight arbitrarily, and with few epochs the gates have hardly left their common start. It is here to complete
-the comparison of the MSFS paper. One seed gives one answer.
-"""
+"""Stochastic gates in front of a small network, trained by Adam: `methods.deepfs` has the formulas."""
 
 from __future__ import annotations
 

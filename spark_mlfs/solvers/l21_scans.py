@@ -94,7 +94,7 @@ def rfs(
     max_iter: int = 500,
     accelerate: bool = True,
 ) -> Solution:
-    """RFS, Nie et al. (NIPS 2010): min ‖XW + 1b' − Y‖₂,₁ + γ‖W‖₂,₁.
+    """RFS (`methods.rfs`).
 
     `weighted_gram(W, b)` scans the rows once and returns the statistics weighted by R_ii = 1/(2 max(‖r_i‖, floor)) with the sum
     of the Huberised residual norms at (W, b); with (None, None) it returns the unweighted ones, whose loss is not read. Each
@@ -148,9 +148,7 @@ def csfs_unlabelled(
     tol: float = 1e-7,
     max_iter: int = 300,
 ) -> Solution:
-    """CSFS with unknown labels, Chang et al. (AAAI 2014), s_i = 1: over W, b and the unknown entries of F in [0, 1]
-
-        min ‖XW + 1b' − F‖² + μ‖W‖₂,₁.
+    """CSFS with unknown labels (`methods.csfs`), all row weights s_i = 1.
 
     `G` = X'HX over all n rows, labelled or not. `fill_labels(W, b)` scans the rows once and returns what F becomes,
     F = clip(XW + 1b', 0, 1) where unknown; with (None, None) unknown entries are 0, as the method starts. Given F the rest

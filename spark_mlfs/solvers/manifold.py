@@ -1,12 +1,8 @@
-"""MSFS's sampled neighbourhood graph (Li & Zhai, Algorithm 1), on a sparse or dense similarity of rows.
+"""The sampled neighbourhood graph of `methods.msfs`, on a sparse or dense similarity T of rows.
 
-    T_ij = exp(−d²_ij / σ²) · Jaccard(y_i, y_j), i ≠ j,    P = D⁻¹T,    C_ij visits of j by walks from i,    S = (C + C')/2
-
-``"dfs"`` one walk of k steps from every row, ``"bfs"`` k draws of one step, ``"expected"`` E[C] of the former, Σ_{s≤k} P^s. σ is
-unstated in the paper and decides everything; self-tuning takes σ_iσ_j for σ², σ_i² the squared distance to the 7th nearest row
-(the smallest positive distance where that is 0). A row without mass goes nowhere. What the method needs is X'LX, L the Laplacian
-of S: sampled walks leave S sparse; for expected ones Σ P^s X is summed by Horner's rule, so that the n × n powers are never
-formed.
+P = D⁻¹T; C visits of walks over P, or E[C] = Σ_{s≤k} P^s; S = (C + C')/2. A row without mass goes nowhere. What the method needs
+is X'LX, L the Laplacian of S: sampled walks leave S sparse; for expected ones Σ P^s X is summed by Horner's rule, so that the
+n × n powers are never formed.
 """
 
 from __future__ import annotations

@@ -1,29 +1,4 @@
-"""GMBA: graph-margin loss of an anchor against all rows, by blocks, and the three ways to weights.
-
-    Loss_i(v) = Σ_{j∈nb} s_ij d²_v(i,j)
-                + λ Σ_{j∈nb} Σ_{r∈dissim} (s_ij − s_ir) [m_i + d²_v(i,j) − d²_v(i,r)]₊
-    m_i = |d²(i, nearest hit) − d²(i, nearest miss)|,    d²_v = Σ_f v_f (x_if − x_jf)²,    v = w² ≥ 0
-
-nb: the k nearest hits (s ≥ s_min), dissim: all other rows but i. Rows with fewer than k hits or no miss are no anchors. For
-fixed activity of the hinges the loss is linear in v, so the gradient in v is the d-vector
-
-    g_i = Σ_j s_ij Δ²_ij + λ Σ_{j,r active} c_jr (Δ²_ij − Δ²_ir)
-    c_jr = s_ij − s_ir,    Δ²_ij = (x_i − x_j)²
-
-With W_ir = Σ_j c_jr the part over r is x_i² Σ_r W_ir − 2 x_i (W X)_i + (W X²)_i: per block of rows one product for the
-distances and two for these sums (one if only the sum over the anchors is wanted), whatever k is. Where few hinges are active
-W is sparse.
-
-A hinge is active when round((m_i + d²_ij − d²_ir) / features, 10) ≥ 0, distances from differences where the product could
-mislead.
-
-Pass A finds hits and misses (`knn`), pass B is `kernels.margin.hinge_state` on every (anchors, block), additive;
-`kernels.margin.hinges` makes loss and gradient of the complete state.
-
-Source: Yan & Li, ECML PKDD 2016, Eq. 6-16. Eq. 8 leaves i' free: the sum runs over hits and misses. Eq. 15 tests unweighted
-distances; hence the printed gradient is 2w∘g_i with g_i fixed, and the descent needs one vector per anchor. The authors'
-code looks the hit's similarity up in a wrong row and re-adds earlier hits: not followed. `convex` and `closed` are ours.
-"""
+"""The three ways of `methods.gmba` from the margin loss and its gradient, which `kernels.margin` sums, to weights."""
 
 from __future__ import annotations
 
@@ -37,9 +12,6 @@ from ..errors import ParameterError
 
 PATIENCE, STALL = 5, 0.1  # L-BFGS-B has stalled when this many passes gain less than this share of the gap
 STEP = 0.3  # of the way from the best point to the minimiser of the planes: fewest passes among .3, .5, .7
-
-
-# ---- from gradients to weights ----
 
 
 @dataclass

@@ -1,22 +1,16 @@
-"""MIFS: joint label factorisation and feature selection. Jian et al. (IJCAI 2016), as Valadi et al. give it, Eq. 1.
+"""The solver of `methods.mifs`: exact block updates in the order W, B, V,
 
-    min ‖XW − V‖² + α‖Y − VB‖² + β tr V'LV + γ‖W‖₂,₁        V n × c, B c × q, W d × c
+    W = (X'X + γD)⁻¹X'V (D = diag(1/(2‖w_i‖)), scaled form),   B = (V'V)⁻¹V'Y,   (I + βL)V + αVBB' = XW + αYB',
 
-by exact block updates in the order W, B, V:
-
-    W = (X'X + γD)⁻¹X'V (D = diag(1/(2‖w_i‖)), scaled form),   B = (V'V)⁻¹V'Y,   (I + βL)V + αVBB' = XW + αYB'.
-
-As printed the problem has no minimiser: (tV, tW, B/t) with t → 0 lowers every term but the second, so the number of
-iterations decides. `constraint="orthonormal"` (default) asks BB' = I; then B = PQ' from the SVD V'Y = PSQ'.
-`constraint="none"` is the paper's. Start: V = U_c S_c, B = V_c' of Y's truncated SVD, D = I.
+from V = U_c S_c, B = V_c' of Y's truncated SVD, D = I; with BB' = I, B = PQ' from the SVD V'Y = PSQ'.
 
 With BB' = I, from cycle 30 on, (W, B) is extrapolated (Anderson; B back to BB' = I by its polar factor), kept when the
 objective does not rise. From then on (with β > 0 from cycle 60 on) V is eliminated: what is left is an ℓ2,1 problem in W,
 whose Newton steps (`l21.BoxNewton`) alternate with steps in B repeated until it rests (`_Eliminated`). The fixed points are
 those of the cycle; W, B and V are determined up to a rotation of the latent axes, which changes no score.
 
-X and Y are not centred (there is no intercept): `GramStatistics.uncentred`. With β = 0, V = XP + YQ stays in the span of X
-and Y, so X'X, X'Y and Y'Y suffice; with β > 0 V is explicit and X enters through two products.
+With β = 0, V = XP + YQ stays in the span of X and Y, so X'X, X'Y and Y'Y suffice (`GramStatistics.uncentred`); with β > 0 V is
+explicit and X enters through two products.
 """
 
 from __future__ import annotations

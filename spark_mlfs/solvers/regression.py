@@ -28,10 +28,7 @@ _BLOCK = 64
 
 
 def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
-    """Ridge regression of all outputs: W = (G + αI)⁻¹ C, intercept unpenalised.
-
-    α ≥ 0; with α = 0 and a singular G the least-norm solution. Hoerl & Kennard (1970).
-    """
+    """Ridge regression of all outputs; with α = 0 and a singular G the least-norm solution."""
     not_negative(alpha=alpha)
     A = gram.G.copy()
     A[np.diag_indices_from(A)] += alpha
@@ -45,7 +42,7 @@ def _ridge_objective(gram: GramView, W: np.ndarray, alpha: float) -> float:
 
 
 def lasso(gram: GramView, alpha: float = 0.01, **options: Any) -> Solution:
-    """LASSO, `elastic_net` with ρ = 1. Tibshirani (1996)."""
+    """LASSO, `elastic_net` with ρ = 1."""
     return elastic_net(gram, alpha, 1.0, **options)
 
 
@@ -60,12 +57,9 @@ def elastic_net(
 ) -> Solution:
     """Elastic net by coordinate descent on the Gram matrix.
 
-        min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖² ]
-
     `group=True` takes P = ‖W‖₂,₁ (one feature in or out for all outputs). `start` is a warm start (W of a neighbouring α),
     on which a unique optimum does not depend. `tol` bounds the duality gap, in the units of the objective and summed over
-    outputs. `max_iter` counts sweeps; `objective` has one value per sweep. Zou & Hastie (2005); Yuan & Lin (2006).
-    `extra["gap"]` is the gap reached.
+    outputs. `max_iter` counts sweeps; `objective` has one value per sweep. `extra["gap"]` is the gap reached.
     """
     not_negative(alpha=alpha)
     if not 0 <= rho <= 1:

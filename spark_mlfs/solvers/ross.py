@@ -1,9 +1,4 @@
-"""Ross' nearest-neighbour estimate of the mutual information between a continuous and a discrete variable.
-
-I = ψ(n) + ψ(k) − ⟨ψ(n_x)⟩ − ⟨ψ(m)⟩: n rows, n_x rows of the class of row i, k_i = min(k, n_x − 1), m_i the row itself and the
-rows strictly nearer than its k_i-th neighbour of the same class. Ross, "Mutual information between discrete and continuous data
-sets", 2014.
-"""
+"""Ross' nearest-neighbour estimate of the mutual information of a continuous and a discrete variable: `methods.ppt_cmi`."""
 
 from __future__ import annotations
 

@@ -28,16 +28,12 @@ class PairSums(Protocol):
         """(count,) sums of the pairs' values."""
 
 
-def class_scatter(count: np.ndarray, total: np.ndarray, square: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each, from (classes,), (classes, v), (classes, v)."""
-    return overlapping_scatter(count, total, square)
-
-
-def overlapping_scatter(
+def class_scatter(
     count: np.ndarray, total: np.ndarray, square: np.ndarray, centre: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The same where classes may share rows; μ is `centre`, or Σ n_c μ_c / Σ n_c. A feature that does not vary over these rows
-    beyond rounding (1e-12 of its squares) has neither."""
+    """Σ_c n_c (μ_c − μ)² and Σ_c Σ_{i∈c} (x_i − μ_c)², (v,) each, from (classes,), (classes, v), (classes, v), of classes that
+    may share rows; μ is `centre`, or Σ n_c μ_c / Σ n_c. A feature that does not vary over these rows beyond rounding (1e-12 of
+    its squares) has neither."""
     used = count > 0
     n, total, square = count[used, None].astype(float), total[used], square[used]
     mean = total / n
@@ -56,7 +52,7 @@ def stored_scatter(
     moments: PairSums,
     centre: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """`overlapping_scatter` of classes with `rows` (classes,), from the pairs (feature, class) whose sums are not 0."""
+    """`class_scatter` of classes with `rows` (classes,), from the pairs (feature, class) whose sums are not 0."""
     n, f = rows[moments.group], moments.feature
     total, square, every = moments.total, moments.square, max(int(rows.sum()), 1)
     mean, sums = total / n, moments.over(total)

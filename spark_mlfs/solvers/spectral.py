@@ -1,15 +1,11 @@
-"""SPEC on the multi-label similarity graph, from labelset statistics alone.
+"""The criteria of `methods.spec` from labelset statistics alone.
 
-Rows i, j are joined with weight A_ij = s(u_i, u_j), i ≠ j, s the similarity of their labelsets. Let u run over the m
-distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i and Q_u = Σ x_i² over its rows. Then
+Let u run over the m distinct labelsets, c_u its rows, d_u the degree of each of them, S_u = Σ x_i and Q_u = Σ x_i² over its rows:
 
     x'Dx = Σ_u d_u Q_u
     x'Ax = Σ_uv s_uv S_u S_v  −  Σ_u s_uu Q_u         (a row is not its own neighbour)
-    phi1 = x'Lx / x'Dx = 1 − x'Ax / x'Dx                  (smaller is better; score −phi1)
-    phi2 = phi1 of x − (1'Dx)/(1'D1)                      (score −phi2)
-    phi3 = Σ_{j=2..k} (2 − γ_j) (ξ_j'D^½x)² / x'Dx   (larger is better)
 
-with γ, ξ the eigenvalues and eigenvectors of the normalised Laplacian I − N, N = D^−½ A D^−½, of the n rows. They are known
+The eigenvalues γ and eigenvectors ξ of phi3, those of the normalised Laplacian I − N, N = D^−½ A D^−½, of the n rows, are known
 from m × m: N maps the vectors that are constant on labelsets to themselves, and those that add up to zero on each, too.
 
 - Constant: f_i = g_u / √c_u. N acts on g as B_uv = √(c_u c_v) s_uv / √(d_u d_v) − [u = v] s_uu / d_u, so every eigenpair (β, g)
@@ -18,9 +14,6 @@ from m × m: N maps the vectors that are constant on labelsets to themselves, an
   length of D^½x in that space is d_u (Q_u − S_u² / c_u).
 
 Together m + Σ(c_u − 1) = n. Rows of degree 0 drop out of the graph, not out of the standardisation.
-
-Source: Zhao & Liu, ICML 2007; the graph is Eq. 2 and 3 of Yan & Li, ECML PKDD 2016, whose Eq. 17 misplaces the degree
-factors and is not followed.
 """
 
 from __future__ import annotations
@@ -51,15 +44,6 @@ class PowerSums:
     count: np.ndarray
     total: np.ndarray
     square: np.ndarray
-
-    @staticmethod
-    def of(x: np.ndarray, codes: np.ndarray, m: int) -> PowerSums:
-        """The sums of an (n, d) matrix whose row i has labelset `codes[i]`."""
-        count = np.bincount(codes, minlength=m)
-        total, square = np.zeros((m, x.shape[1])), np.zeros((m, x.shape[1]))
-        np.add.at(total, codes, x)
-        np.add.at(square, codes, x * x)
-        return PowerSums(count, total, square)
 
     def moments(self) -> tuple[np.ndarray, np.ndarray]:
         """(mean, population standard deviation), (d,) each, of the values summed."""

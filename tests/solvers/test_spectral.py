@@ -19,8 +19,13 @@ CRITERIA = ("phi1", "phi2", "phi3")
 
 def scores(X, Y, criterion, **options):
     members, codes, counts = labelset_codes(Y)
-    sums = PowerSums.of(X, codes, len(counts))
-    return spec_scores(sums, LabelsetSimilarity(members, Y.sum(axis=0)), criterion, **options)
+    rows = np.eye(len(counts))[codes].T  # (m, n) of each labelset
+    return spec_scores(
+        PowerSums(np.bincount(codes, minlength=len(counts)), rows @ X, rows @ (X * X)),
+        LabelsetSimilarity(members, Y.sum(axis=0)),
+        criterion,
+        **options,
+    )
 
 
 def planted(n=120, d=15, q=5, seed=0, rate=0.35):
