@@ -29,8 +29,14 @@ def run(args: argparse.Namespace) -> int:
     from ..extract import EXTRACTORS
     from ..formats import READERS
     from ..methods import METHODS
+    from ..registry import Registry
 
-    registries = (METHODS, EXTRACTORS, CLASSIFIERS, READERS)
+    registries: tuple[Registry[Any], ...] = (METHODS, EXTRACTORS, CLASSIFIERS, READERS)
+    try:
+        import pyspark  # noqa: F401
+    except ImportError:  # readers are of Spark
+        if args.name not in READERS:
+            registries = registries[:-1]
     if args.name:
         registry = next((r for r in registries if args.name in r), None)
         if registry is None:
@@ -39,8 +45,9 @@ def run(args: argparse.Namespace) -> int:
             except ParameterError as error:
                 others = f"extractors {', '.join(EXTRACTORS)}; classifiers {', '.join(CLASSIFIERS)}; formats {', '.join(READERS)}"
                 raise ParameterError(f"{error}; {others}") from None
-        entry = registry[args.name]  # type: ignore[index]
-        print_result(args, whole(registry.kind, entry), described(registry.kind, entry))  # type: ignore[union-attr]
+        assert registry is not None  # or `create` has refused the name
+        entry = registry[args.name]
+        print_result(args, whole(registry.kind, entry), described(registry.kind, entry))
         return OK
     lines, found = [], []
     for registry in registries:

@@ -9,7 +9,7 @@ import pytest
 from spark_mlfs.params import Integer, Number, Parameter
 from spark_mlfs.read.sections import Field, InvalidValue, Section
 
-LARGE = f"must be a whole number from 2 to 30, not '{'9' * 118}…"
+LARGE = f"must be a whole number from 2 to 30, not '{'9' * 117}…'"
 
 
 class Inner(Section):
