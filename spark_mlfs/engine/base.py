@@ -192,7 +192,7 @@ class Engine:
             return True
         size = statistic.state_bytes(self.profile)
         if self.in_one_process and statistic.read_again:
-            return self.bytes_in_one_process([statistic], []) + COUNT_COPIES * size + beside <= self.budgets.worker
+            return self.bytes_of_counts(statistic) + beside <= self.budgets.worker
         return size <= min(statistic.gathered_bytes, self.budgets.worker // 8, self.budgets.driver // 4)
 
     def holds(self, numbers: FeatureNumbers) -> bool:
@@ -270,6 +270,12 @@ class Engine:
             dense = self.profile.n * -(-len(coding.features) // coding.per_byte)
             codes.append(CODING_BYTES * self.profile.nonzero if coding.sparse else dense)
         return 2 * self.profile.size + max(codes) + self.kept_bytes + sum(sizes) + max(sizes, default=0)
+
+    def bytes_of_counts(self, statistic: PerFeatureStatistic) -> int:
+        """Bytes that the rows and counts that stay for the links of every pick take in one process at most: while rows are coded,
+        or later, with the copies of the counts."""
+        size = statistic.state_bytes(self.profile)
+        return max(self.bytes_in_one_process([statistic], [size]), 2 * self.profile.size + COUNT_COPIES * size)
 
     def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
         """The discretisation of the training data."""

@@ -374,7 +374,7 @@ def test_counts_are_kept_in_one_process_only_where_they_fit(monkeypatch, held_to
     links = held._results[two_way.key()].links
     assert links.nbytes + size <= COUNT_COPIES * size  # what is told before they are made
     wide = engine("counts")
-    wide.budgets = Budgets(worker=wide.bytes_in_one_process([two_way], []) + COUNT_COPIES * size - (not held_together))
+    wide.budgets = Budgets(worker=wide.bytes_of_counts(two_way) - (not held_together))
     monkeypatch.setattr(wide, "_refuse", lambda statistics: [])
     assert bits(scores(wide, "jmi", {})) == bits(whole)
     assert (two_way.key() in wide._results) is held_together
