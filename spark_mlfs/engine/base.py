@@ -275,7 +275,8 @@ class Engine:
         """Bytes that the rows and counts that stay for the links of every pick take in one process at most: while rows are coded,
         or later, with the copies of the counts."""
         size = statistic.state_bytes(self.profile)
-        return max(self.bytes_in_one_process([statistic], [size]), 2 * self.profile.size + COUNT_COPIES * size)
+        copies = 2 * self.profile.size + self.kept_bytes + COUNT_COPIES * size
+        return max(self.bytes_in_one_process([statistic], [size]), copies)
 
     def coding(self, num_bins: int = 5, binning: str = "width") -> Coding:
         """The discretisation of the training data."""
