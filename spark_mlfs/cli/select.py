@@ -8,7 +8,6 @@ A run writes ``ranking.csv`` and ``ranking.parquet`` (rank, index, name, score, 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -193,7 +192,7 @@ def run(args: argparse.Namespace) -> int:
         written = f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else "")
         if table is not None:
             written += f"\nthe ranking is in the table {table.name} ({table.format})"
-        best = [dataclasses.asdict(row) for row in feature_rows(ranked.result, ranked.kept)]
+        best = [row._asdict() for row in feature_rows(ranked.result, ranked.kept)]
         print_result(args, written, {**manifest, "output": config.run.output, "selected": best})
     return OK
 

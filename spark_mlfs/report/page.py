@@ -16,8 +16,8 @@ from ..select.modes import COLUMNS, MODES, TESTS
 from ..select.portrait import Portrait
 from ..statistics.joint import MOST_VALUES
 from .figures import Plot, curve, path_of
-from .portrait import sections, verdict
-from .tables import FeatureRow, candidate_rows, feature_rows, label_rows, places, purchase_rows
+from .portrait import sections
+from .tables import candidate_rows, feature_rows, label_rows, places, purchase_rows
 
 MOST_NAMES = 20  # of a list of features
 MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
@@ -25,46 +25,35 @@ MOST_ROWS = 500  # rows of a table at all; ranking.csv has every one
 
 def page(result: Result, manifest: Mapping[str, Any], kept: int, portrait: Portrait | None = None) -> str:
     """Return the report of a selection run as HTML text; `manifest` is what manifest.json says, `portrait` is of the picks."""
-    features, path = feature_rows(result, kept), manifest["data"]["path"]
-    paths = [path] if isinstance(path, str) else list(path or [])
+    features, path, evidence = feature_rows(result, kept), manifest["data"]["path"], result.evidence
     return render(
         "report.html.j2",
+        result=result,
         method=METHODS.create(result.request.method),
-        mode=None if result.evidence is None else MODES[result.evidence.rule.mode].verdict,
-        source=_source(paths, manifest["data"]["format"]),
-        paths=paths,
+        mode=None if evidence is None else MODES[evidence.rule.mode].verdict,
+        paths=[path] if isinstance(path, str) else list(path or []),
         manifest=manifest,
         kept=kept,
-        verdict=verdict(result, portrait, kept),
-        evidence=result.evidence,
-        cut=None if result.evidence is None else _cut(result.evidence, kept),
+        cut=None if evidence is None else _cut(evidence, kept),
         curves=_curves(result, features, kept),
         features=_features(result, features),
+        meaning=meaning(result.scores.path is not None),
         constraints=_constraints(result),
         label_rows=label_rows(result),
-        profile=result.profile,
         command=shlex.join(manifest["command"]),
         most=MOST_ROWS,
-        portrait=sections(result, portrait, kept),
+        portrait=sections(result, portrait),
     )
 
 
-def _source(paths: Sequence[str], format: str) -> str:
-    if not paths:
-        return f"the sample “{format}”"
-    name = paths[0].rstrip("/").rsplit("/", 1)[-1]
-    return name if len(paths) == 1 else f"{name} and {len(paths) - 1} more"
-
-
-def _curves(result: Result, features: Sequence[FeatureRow], kept: int) -> dict[str, Any]:
-    """Return the scores, and the loss where there are iterations."""
+def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any]:
+    """Return the scores, those of picks and what each is worth alone (`pair`) or those near the cut and all; and the loss where
+    there are iterations."""
     objective = None
     if len(result.scores.objective) > 1:
         state = {True: "converged", False: "not converged: allow more iterations", None: ""}[result.scores.converged]
         objective = curve(result.scores.objective, "iteration", f"objective ({state})" if state else "objective", first=0)
-    found: dict[str, Any] = {"objective": objective, "pair": [], "near": None, "whole": None}
-    found |= {"sketch": result.scores.details.get("label_sketch"), "q": result.profile.q, "d": len(result.ranking)}
-    found |= {"greedy": result.scores.path is not None, "by_rule": result.evidence is not None}
+    found = {"objective": objective, "pair": [], "near": None, "whole": None}
     if result.scores.path is not None:
         names = [row.name for row in features]
         gains = curve([row.score for row in features if row.score == row.score], "pick", "score at the pick", names=names)
@@ -101,22 +90,21 @@ def _cut(evidence: Evidence, kept: int) -> Plot | None:
     return curve(values[:near], "features by frequency", "share of half-samples", kept, f"kept {kept}", levels=lines)
 
 
-def _features(result: Result, rows: Sequence[FeatureRow]) -> dict[str, Any]:
+def _features(result: Result, rows: Sequence[Any]) -> dict[str, Any]:
     """Return the selected features, and the orders that a reader may want; of what was picked one by one by what each is worth
     alone."""
-    greedy, low = result.scores.path is not None, min((row.relevance for row in rows), default=0.0)
-    low = min(low, 0.0)  # scores where larger is better but all are negative: bars by the distance from the worst shown
+    low = min(0.0, min((row.relevance for row in rows), default=0.0))  # all negative: bars by the distance from the worst shown
     top = max((row.relevance - low if low else abs(row.relevance) for row in rows), default=0.0) or 1.0
     shown = rows[:MOST_ROWS]
     at = range(len(shown))
     orders = {
         "rank": list(at),
-        "relevance" if greedy else "score": sorted(at, key=lambda i: -shown[i].relevance),
+        "score" if result.scores.path is None else "relevance": sorted(at, key=lambda i: -shown[i].relevance),
         "feature": sorted(at, key=lambda i: shown[i].name.casefold()),
         "index": sorted(at, key=lambda i: shown[i].index),
     }
-    found = {"rows": shown, "all": len(rows), "low": low, "top": top, "greedy": greedy, "meaning": meaning(greedy)}
-    return found | {"orders": list(orders), "places": places(orders, len(shown))}
+    kept = {"rows": shown, "all": len(rows), "low": low, "top": top}
+    return kept | {"orders": list(orders), "places": places(orders, len(shown))}
 
 
 def _constraints(result: Result) -> dict[str, Any] | None:
@@ -130,11 +118,11 @@ def _constraints(result: Result) -> dict[str, Any] | None:
         together = f"; together {figure(joint[name])}" if joint.get(name) is not None else ""
         pairs.append((f"group {name}", some(members, MOST_NAMES) + together))
     rows, by_mean = candidate_rows(result), result.scores.details.get("groups_by_mean", [])
-    found = {"pairs": pairs, "scored": bool(joint or by_mean), "by_mean": some(by_mean, MOST_NAMES), "values": MOST_VALUES}
-    found |= {"candidates": rows, "top": max((abs(row.score) for row in rows), default=0.0) or 1.0, "bought": None}
-    if bought := purchase_rows(result):
-        path = result.scores.budget_path or result.scores.path
-        found |= {"spent": bought[-1].cost, "budget": resolved.budget, "single": path is not None and path.single}
-        points, names = [(row.cost, row.gain) for row in bought], [row.name for row in bought]
-        found["bought"] = path_of(points, "cost", "sum of the gains", names, resolved.budget)
-    return found | {"included": bool(resolved.include)}
+    bought, path = purchase_rows(result), result.scores.budget_path or result.scores.path
+    names, spent, gains = zip(*bought, strict=True) if bought else ((), (), ())
+    return {
+        "pairs": pairs, "scored": bool(joint or by_mean), "by_mean": some(by_mean, MOST_NAMES), "most_values": MOST_VALUES,
+        "candidates": rows, "top": max((abs(row.gain) for row in rows), default=0.0) or 1.0,
+        "bought": path_of(list(zip(spent, gains, strict=True)), "cost", "sum of the gains", names, resolved.budget),
+        "spent": sum(spent[-1:]), "single": path is not None and path.single,
+    }  # fmt: skip
