@@ -1,4 +1,4 @@
-"""HTML of the templates in report/templates, in which whatever is put is escaped; and figures as a person reads them."""
+"""The templates in report/templates, in whose HTML whatever is put is escaped; and figures as a person reads them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,18 @@ def render(template: str, **values: Any) -> str:
     return environment().get_template(template).render(values)
 
 
+_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {c: "\\" + c for c in "&%$#_{}"}
+
+
 @cache
 def environment() -> Environment:
     """Return the templates; a zip on the path may hold them, and who renders none needs no Jinja2."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     loader = PackageLoader("spark_mlfs", "report/templates")
-    made = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size, some)}
+    blocks: dict[str, Any] = {"undefined": StrictUndefined, "trim_blocks": True, "lstrip_blocks": True}
+    made = Environment(loader=loader, autoescape=lambda name: name is None or ".html" in name, **blocks)
+    made.filters |= {f.__name__: f for f in (number, figure, decimal, seconds, size, some, tex)}
     return made
 
 
@@ -70,3 +74,8 @@ def some(names: Any, most: int) -> str:
     """Return the first of a list of names, and how many more there are."""
     rest = len(names) - most
     return ", ".join(map(str, names[:most])) + (f" and {number(rest)} more" if rest > 0 else "")
+
+
+def tex(text: object) -> str:
+    """Return a text as LaTeX sets it."""
+    return "".join(_TEX.get(c, c) for c in str(text))

@@ -19,30 +19,28 @@ RATES = ("precision", "recall", "F1")
 
 def check_page(checked: Measured, names: list[str], trained: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
     """Return a check as one page; `trained` are the labels' shares in training, where they are known."""
-    tiles = [(number(checked.rows), "rows"), (number(checked.untagged), "without a tag")]
-    tiles += [(number(value, 3), name) for name, value in manifest["metrics"].items()]
-    curves, counts = checked.by_threshold(), checked.by_count()
-    n = int(counts[2].argmax()) + 1
-    given, rows = checked.sums.labels[1], max(1, checked.rows)
-    labels = []
-    for j, (name, row) in enumerate(zip(names, manifest["labels"], strict=True)):
-        own = checked.by_threshold(j)
-        values = [f"{100 * row['share']:.1f} %", f"{100 * trained[name]:.1f} %" if name in trained else "–"]
-        values += [f"{100 * given[j] / rows:.1f} %", *(number(row[rate], 3) for rate in ("precision", "recall", "f1"))]
-        labels.append((name, values, own[:, own[3].argmax()]))
+    curves = [checked.by_threshold(j) for j in range(len(names))]
     few = sorted(range(len(names)), key=lambda j: (-checked.sums.labels[2, j], j))[:MOST_LABELS]
+    together, counts = checked.by_threshold(), checked.by_count()
     return render(
         "check.html.j2",
+        checked=checked,
+        metrics=[(number(value, 3), name) for name, value in manifest["metrics"].items()],
         manifest=manifest,
-        tiles=tiles,
+        trained=trained,
         rates=RATES,
-        best=curves[:, curves[3].argmax()],
-        top_n=n,
-        top_n_f1=counts[2, n - 1],
-        figures=_figures(curves, counts),
-        labels=labels,
-        few=[(names[j], _figures(checked.by_threshold(j), checked.by_count(j))) for j in few],
+        best=_best(together),
+        top_n=int(counts[2].argmax()) + 1,
+        top_n_f1=counts[2].max(),
+        figures=_figures(together, counts),
+        labels=list(zip(names, manifest["labels"], checked.sums.labels[1], map(_best, curves), strict=True)),
+        few=[(names[j], _figures(curves[j], checked.by_count(j))) for j in few],
     )
+
+
+def _best(curves: np.ndarray) -> np.ndarray:
+    """Return threshold, precision, recall and F1 where F1 is largest."""
+    return curves[:, curves[3].argmax()]
 
 
 def _figures(curves: np.ndarray, counts: np.ndarray) -> list[Plot | None]:

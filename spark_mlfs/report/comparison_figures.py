@@ -170,16 +170,6 @@ def critical_differences(names: Sequence[str], ranks: Any, nemenyi: float, group
     return Drawing(width, bars + 22 * half + 16, strokes, texts)
 
 
-def diagram(drawing: Drawing, places: Mapping[str, int]) -> dict[str, Any]:
-    """Return a critical difference diagram as what its template shows."""
-    strokes = []
-    for kind, corners in drawing.strokes:
-        path = "L".join(f"{a:.1f} {b:.1f}" for a, b in corners)
-        strokes.append((f"lead {colour(places[kind])}" if kind in places else kind, f"M{path}"))
-    summary = ", ".join(text for _, _, anchor, text in drawing.texts if anchor != "middle")
-    return {**vars(drawing), "strokes": strokes, "summary": summary}
-
-
 def heat(title: str, table: pd.DataFrame, larger: bool) -> dict[str, Any] | None:
     """Return a table of values as colours, each (value, share of full colour, whether it is the best); None where all are nan."""
     values = table.to_numpy(float)

@@ -15,6 +15,7 @@ from ..errors import ParameterError
 from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
 from ..evaluate.trials import ALL_FEATURES
+from ..markup import render
 from .comparison_figures import COLOURS, LIGHT, critical_differences
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 FIGURES, TABLES = ("pdf", "svg", "png"), ("latex",)
 MARKERS = "os^vD*X"  # as `comparison_figures.MARKS`
 DRAWN = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4.0)}
-_TEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"} | {c: "\\" + c for c in "&%$#_{}"}
 
 
 def check_formats(figures: Sequence[str], kinds: Sequence[str]) -> None:
@@ -114,25 +114,6 @@ def _curves(outcome: Outcome, data: str, judge: str) -> Any:
 def latex(outcome: Outcome, kind: str, metric: str, judge: str) -> str:
     """Return a table in LaTeX with booktabs: a row a method, a column a data set, means ± standard deviations, the best bold."""
     summary = tables.summary(outcome.cells, kind, metric, judge, outcome.methods)
-    lines = []
-    for method, row in tables.summary_rows(summary, metric):
-        cells = [_tex(method)]
-        for mean, spread, top in row:
-            text = rf"\textbf{{{mean}}}" if top and mean else mean or "--"
-            cells.append(text + (rf" $\pm$ {spread}" if spread else ""))
-        lines.append(" & ".join(cells) + r" \\")
-    what = tables.metric_title(metric, kind)
-    head = " & ".join(["method", *map(_tex, summary.mean.index)])
-    return "\n".join(
-        [
-            "% \\usepackage{booktabs}", r"\begin{table}", r"\centering",
-            rf"\caption{{{_tex(what[0].upper() + what[1:])} by {_tex(judge)}, mean $\pm$ standard deviation over the splits "
-            rf"({tables.better(metric)}; bold: the best of a data set).}}",
-            rf"\begin{{tabular}}{{l{'r' * len(summary.mean)}}}", r"\toprule", head + r" \\", r"\midrule", *lines, r"\bottomrule",
-            r"\end{tabular}", r"\end{table}", "",
-        ]
-    )  # fmt: skip
-
-
-def _tex(text: object) -> str:
-    return "".join(_TEX.get(c, c) for c in str(text))
+    rows, title = list(tables.summary_rows(summary, metric)), tables.metric_title(metric, kind)
+    title = title[0].upper() + title[1:]
+    return render("table.tex.j2", rows=rows, data=summary.mean.index, title=title, better=tables.better(metric), judge=judge)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -13,8 +14,8 @@ from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER
 from ..evaluate.plan import OF_METHODS, published
 from ..evaluate.trials import ALL_FEATURES
-from ..markup import number, render, seconds, some
-from .comparison_figures import COLOURS, LIGHT, critical_differences, diagram, heat, lines, mark, scatter
+from ..markup import render
+from .comparison_figures import COLOURS, LIGHT, critical_differences, heat, lines, mark, scatter
 from .figures import Plot
 
 if TYPE_CHECKING:
@@ -23,26 +24,17 @@ if TYPE_CHECKING:
 
 DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
 FEW = 4  # data sets below which a test has no verdict
-MOST_NAMES, MOST_LABELS = 6, 40
+MOST_LABELS = 40
 
 
 def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
     """Return the page of a comparison as HTML text."""
     shown = Shown(outcome, plan)
-    cells = outcome.cells
-    tiles = [
-        (number(len(outcome.data)), "data sets"),
-        (number(len([m for m in shown.methods if m != ALL_FEATURES])), "methods"),
-        (number(cells["classifier"].nunique()), "classifier" + "s" * (cells["classifier"].nunique() > 1)),
-        (number(cells["split"].nunique()), "splits"),
-        (number(len(cells) // max(1, cells["metrics"].nunique())), "cells"),
-        (seconds(sum(manifest["seconds"].values())), "this run"),
-    ]
     parts = {
         "verdict": shown.verdict(),
-        "result": shown.result(),
+        "result": True,
         "tests": shown.tests(),
-        "curves": shown.curves(),
+        "curves": shown.charts(),
         "paper": list(shown.published()),
         "time": shown.time(),
         "stability": shown.stability(),
@@ -53,12 +45,13 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
     }
     return render(
         "comparison.html.j2",
+        shown=shown,
+        outcome=outcome,
         plan=plan,
         protocol=plan.protocol,
         notes=[p.strip() for p in plan.notes.strip().split("\n\n")],
         manifest=manifest,
         command=shlex.join(manifest["command"]),
-        tiles=tiles,
         parts=parts,
         colours=list(zip(LIGHT, DARK, strict=True)),
         judge=shown.judge,
@@ -72,7 +65,8 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
 
 class Shown:
     """An outcome as the sections of the page show it: its classifiers, the first of which is that of the figures, the methods
-    that have results, their `places`, which give each its colour and sign, and the main metric with its definition."""
+    that have results, their `places`, which give each its colour and sign, the main metric with its definition, all metrics, each
+    (definition, metric), and the others than the main one."""
 
     def __init__(self, outcome: Outcome, plan: Comparison) -> None:
         self.outcome, self.plan = outcome, plan
@@ -80,68 +74,46 @@ class Shown:
         self.judge = self.judges[0]
         self.methods = [m for m in outcome.methods if m in set(outcome.cells["method"])]
         self.places = {m: i for i, m in enumerate(self.methods)}
-        self.kind, self.metric = tables.main_metric(plan)
+        self.kind, self.metric = main = tables.main_metric(plan)
+        self.metrics = list(product(plan.protocol.metrics, LARGER_IS_BETTER))
+        self.others = [each for each in self.metrics if each != main]
 
     def summary(self, judge: str, kind: str | None = None, metric: str | None = None) -> tables.Summary:
         """Return means and spreads by a classifier, of the main metric unless another is asked for."""
         return tables.summary(self.outcome.cells, kind or self.kind, metric or self.metric, judge, self.methods)
 
-    def table(self, summary: tables.Summary, metric: str, kind: str = "standard", by: str = "") -> dict[str, Any]:
+    def table(self, judge: str, kind: str, metric: str, by: str = "") -> dict[str, Any]:
         """Return means ± spreads under their title, a row a method, the best of a data set marked."""
+        summary = self.summary(judge, kind, metric)
         rows = list(tables.summary_rows(summary, metric))
-        return _titled(metric, kind, by) | {"heads": ["", *summary.mean.index], "rows": rows}
+        return self.titled(kind, metric, by) | {"heads": ["", *summary.mean.index], "rows": rows}
 
-    def verdict(self) -> list[tuple[str, list[tuple[str, str]]]]:
-        """Return the findings of the comparison, classifier by classifier, in clauses, each (bold, the rest)."""
-        found = ((judge, self._said(self.summary(judge))) for judge in self.judges)
-        return [(judge, said) for judge, said in found if said]
+    def titled(self, kind: str, metric: str, by: str = "") -> dict[str, Any]:
+        """Return a metric as a heading, and which values are better."""
+        text = tables.metric_title(metric, kind) + by
+        return {"title": text[:1].upper() + text[1:], "better": tables.better(metric)}
 
-    def _said(self, summary: tables.Summary) -> list[tuple[str, str]]:
-        test, said = tables.test_of(summary, self.metric), []
+    def verdict(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the findings of the comparison by each classifier that has some."""
+        found = ((judge, self._findings(self.summary(judge))) for judge in self.judges)
+        return [(judge, findings) for judge, findings in found if any(findings.values())]
+
+    def _findings(self, summary: tables.Summary) -> dict[str, Any]:
+        """Return what comparison_verdict.html.j2 tells: of tests the best-ranked methods and those near them, without tests the
+        best of each data set; the data sets on which some selection, and no selection, beats all features."""
+        test, ranked, best = tables.test_of(summary, self.metric), None, []
         selections = summary.mean.drop(columns=ALL_FEATURES, errors="ignore")
         if not isinstance(test, str):
-            ranks, sets = test.friedman.ranks.round(6), test.friedman.data_sets
+            ranks = test.friedman.ranks.round(6)
             top = [name for name, rank in zip(test.names, ranks, strict=True) if rank == ranks.min()]
             near = [test.names[i] for i in ranks.argsort(kind="stable")[len(top) :] if ranks[i] - ranks.min() < test.nemenyi]
-            rest = ""
-            if sets < FEW:
-                rest = "; so few data sets decide nothing"
-            elif test.friedman.f_p >= 0.05:
-                rest = "; the methods cannot be told apart"
-            elif near:
-                rest = f"; {some(near, MOST_NAMES)} {'lies' if len(near) == 1 else 'lie'} within the critical difference"
-            rank = f"{ranks.min():.2f}{_each(top)} of {len(ranks)} over {sets} data sets"
-            said.append((_together(top), f" {'ranks' if len(top) == 1 else 'rank'} best (mean rank {rank}){rest}"))
+            ranked = {"test": test.friedman, "rank": ranks.min(), "top": top, "near": near}
         elif len(selections) and selections.shape[1] > 1:
             for data, row in selections.iterrows():
-                best = row.max() if tables.LARGER[self.metric] else row.min()
-                top = list(row.index[row.round(4) == round(best, 4)])
-                does = "does" if len(top) == 1 else "do"
-                said.append((_together(top), f" {does} best on {data} ({best:.4f}{_each(top)})"))
+                value = row.max() if tables.LARGER[self.metric] else row.min()
+                best.append((data, list(row.index[row.round(4) == round(value, 4)]), value))
         beaten, none = tables.against_all(summary, self.metric)
-        if none:
-            said.append(("no selection beats all features", f" on {some(none, MOST_NAMES)}"))
-        if beaten:
-            said.append(("", f"some selection beats all features on {some(beaten, MOST_NAMES)}"))
-        return said
-
-    def result(self) -> dict[str, Any]:
-        """Return the tables of every metric, the main one first, and what could not be run."""
-        main = (self.kind, self.metric)
-        others = [(k, m) for k in self.plan.protocol.metrics for m in LARGER_IS_BETTER if (k, m) != main]
-        failed = self.outcome.failed
-        return {
-            "splits": self.outcome.cells["split"].nunique(),
-            "judges": [
-                (
-                    judge,
-                    self.table(self.summary(judge), self.metric, self.kind, f", {judge}"),
-                    [self.table(self.summary(judge, kind, metric), metric, kind) for kind, metric in others],
-                )
-                for judge in self.judges
-            ],
-            "failed": list(failed.drop_duplicates(["data", "method", "error"]).itertuples()) if len(failed) else [],
-        }
+        return {"ranked": ranked, "best": best, "beaten": beaten, "unbeaten": none}
 
     def tests(self) -> dict[str, Any] | None:
         """Return Friedman's test with its diagram, Wilcoxon's, and mean ranks by every metric."""
@@ -159,26 +131,14 @@ class Shown:
         if isinstance(test, str):
             return found | {"refused": test}
         drawing = critical_differences(test.names, test.friedman.ranks, test.nemenyi, test.groups)
-        return found | {"test": test, "wilcoxon": list(test.wilcoxon.itertuples()), "diagram": diagram(drawing, self.places)}
+        return found | {"test": test, "wilcoxon": list(test.wilcoxon.itertuples()), "diagram": drawing}
 
-    def curves(self) -> dict[str, Any] | None:
-        """Return every metric against the number of features, the main one first."""
-        main = self._charts(self.kind, self.metric, self.judge)
-        if not main:
-            return None
-        more = [
-            (_titled(name, kind, f", {judge}" if len(self.judges) > 1 else ""), self._charts(kind, name, judge))
-            for judge in self.judges
-            for kind in self.plan.protocol.metrics
-            for name in LARGER_IS_BETTER
-            if (kind, name, judge) != (self.kind, self.metric, self.judge)
-        ]
-        return {"main": main, "more": more}
-
-    def _charts(self, kind: str, metric: str, judge: str) -> list[Plot | None]:
+    def charts(self, kind: str | None = None, metric: str | None = None, judge: str | None = None) -> list[Plot | None]:
+        """Return a metric, the main one unless another is asked for, against the number of features, a figure a data set."""
         out = []
         for data in self.outcome.data["name"]:
-            table, whole = tables.curves(self.outcome.cells, kind, metric, judge, data)
+            at = kind or self.kind, metric or self.metric, judge or self.judge
+            table, whole = tables.curves(self.outcome.cells, *at, data)
             if len(table) > 1:
                 series = {m: table[m].to_numpy() for m in self.methods if m in table}
                 out.append(lines(data, table.index.to_numpy(), series, self.places, "features", whole))
@@ -199,7 +159,7 @@ class Shown:
                 (m, [(theirs.get((d, m), nan), ours.loc[d, m] if m in ours.columns and d in ours.index else nan) for d in sets])
                 for m in names
             ]
-            yield _titled(metric, kind) | {"heads": ["", *sets] if sets else [], "rows": cells}
+            yield self.titled(kind, metric) | {"heads": ["", *sets] if sets else [], "rows": cells}
 
     def time(self) -> dict[str, Any] | None:
         """Return the main metric against the seconds of one ranking."""
@@ -247,7 +207,6 @@ class Shown:
     def labels(self) -> dict[str, Any]:
         """Return macro-F1 of the rarest labels, and F1 of every label."""
         kind, table = self.plan.protocol.metrics[0], self.outcome.labels
-        rare = self.table(self.summary(self.judge, kind, "tailMacroF1"), "tailMacroF1")
         sets = []
         if len(table):
             table = table[table["classifier"] == self.judge].copy()
@@ -259,22 +218,7 @@ class Shown:
                 more = f" (the {MOST_LABELS} rarest)" if rows["label"].nunique() > MOST_LABELS else ""
                 cells = [(r["label"], int(r["actual"]), [r[m] for m in names]) for _, r in wide.iterrows()]
                 sets.append((f"F1 of each label of {data}{more}", ["label", "test rows", *names], cells))
-        return {"rare": rare, "sets": sets}
-
-
-def _titled(metric: str, kind: str = "standard", by: str = "") -> dict[str, Any]:
-    """Return a metric as a heading, and which values are better."""
-    text = tables.metric_title(metric, kind) + by
-    return {"title": text[:1].upper() + text[1:], "better": tables.better(metric)}
-
-
-def _together(names: list[str]) -> str:
-    """Return the names of those that tie."""
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def _each(names: list[str]) -> str:
-    return " each" if len(names) > 1 else ""
+        return {"rare": self.table(self.judge, kind, "tailMacroF1"), "sets": sets}
 
 
 def _held_to(entry: MethodEntry) -> dict[str, str]:

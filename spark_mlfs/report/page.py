@@ -53,7 +53,7 @@ def _curves(result: Result, features: Sequence[Any], kept: int) -> dict[str, Any
     if len(result.scores.objective) > 1:
         state = {True: "converged", False: "not converged: allow more iterations", None: ""}[result.scores.converged]
         objective = curve(result.scores.objective, "iteration", f"objective ({state})" if state else "objective", first=0)
-    found = {"objective": objective, "pair": [], "near": None, "whole": None}
+    found: dict[str, Any] = {"objective": objective, "pair": [], "near": None, "whole": None}
     if result.scores.path is not None:
         names = [row.name for row in features]
         gains = curve([row.score for row in features if row.score == row.score], "pick", "score at the pick", names=names)

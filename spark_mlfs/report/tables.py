@@ -52,7 +52,10 @@ def label_rows(result: Result) -> list[Any]:
     count = np.asarray(result.profile.positive)
     observed = np.broadcast_to(result.profile.observed, count.shape)
     with np.errstate(divide="ignore", invalid="ignore"):
-        share, imbalance = np.where(observed > 0, count / observed, 0.0), np.where(count > 0, count.max(initial=0) / count, np.inf)
+        share, imbalance = (
+            np.where(observed > 0, count / observed, 0.0),
+            np.where(count > 0, count.max(initial=0) / count, np.inf),
+        )
     table = {"name": result.label_names, "count": count, "observed": observed, "share": share, "imbalance": imbalance}
     return _rows(pd.DataFrame(table).iloc[np.argsort(-count, kind="stable")])
 

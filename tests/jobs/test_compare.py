@@ -22,6 +22,7 @@ from spark_mlfs.evaluate import compare
 from spark_mlfs.evaluate import summary as tables
 from spark_mlfs.evaluate.plan import comparison, published, read_comparison
 from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
+from spark_mlfs.markup import render
 from spark_mlfs.output.journal import Journal
 from spark_mlfs.report import comparison_files, comparison_page
 from spark_mlfs.report.compare import ComparisonOutcome
@@ -195,15 +196,19 @@ TIED = {"one": dict(zip(METHODS, (0.5, 0.7, 0.6), strict=True)), "two": dict(zip
 
 
 def test_ties_are_told_and_methods_are_rows():
-    tied = outcome(TIED)
-    shown = comparison_page.Shown(tied, tied.plan)
-    ((judge, said),) = shown.verdict()
-    first = ("lasso and fastcan", " rank best (mean rank 1.50 each of 3 over 2 data sets); so few data sets decide nothing")
-    assert judge == "mlknn" and said[0] == first
-    alone = outcome({"one": dict(zip(METHODS, (0.7, 0.7, 0.7), strict=True))})
-    ((_, said),) = comparison_page.Shown(alone, alone.plan).verdict()
-    assert said == [("b&w_50%, lasso and fastcan", " do best on one (0.7050 each)")]
-    assert [name for name, _ in shown.table(shown.summary("mlknn", metric="coverage"), "coverage")["rows"]] == METHODS
+    def said(of):
+        """The findings of the page, and what they are made of."""
+        made = comparison_page.Shown(of, of.plan)
+        ((judge, found),) = made.verdict()
+        assert judge == "mlknn"
+        return " ".join(render("comparison_verdict.html.j2", found=found, few=comparison_page.FEW).split()), made
+
+    text, shown = said(outcome(TIED))
+    first = "<b>lasso and fastcan</b> rank best (mean rank 1.50 each of 3 over 2 data sets); so few data sets decide nothing."
+    assert text == first
+    text, _ = said(outcome({"one": dict(zip(METHODS, (0.7, 0.7, 0.7), strict=True))}))
+    assert text == "<b>b&amp;w_50%, lasso and fastcan</b> do best on one (0.7050 each)."
+    assert [name for name, _ in shown.table("mlknn", "standard", "coverage")["rows"]] == METHODS
     wide = outcome({"one": dict(zip(METHODS, (0.5, 12.0, 3.0), strict=True))})
     rows = tables.summary_rows(tables.summary(wide.cells, "standard", "coverage", "mlknn", METHODS), "coverage")
     # one precision
