@@ -61,6 +61,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """Return the packages that the entries are of."""
         return {place.partition(":")[0].partition(".")[0] for place in self._all().values()}
 
+    def class_name(self, name: str) -> str:
+        """The name of the class of an entry, which is not imported for that."""
+        place = self._all().get(name)
+        return self._classes[name].__name__ if place is None else place.rpartition(":")[2]
+
     def create(self, name: str) -> T:
         """A new instance of the class of that name; `ParameterError` lists the valid ones."""
         if name in self:

@@ -1,5 +1,5 @@
-"""Write what readers and editors see of the estimator classes: a line for each, their typed stubs, the public names of the
-package, and the methods' pages: ``python conf/developers/generate.py``.
+"""Write what readers and editors see of the estimator classes: their typed stubs, the public names of the package, and the
+methods' pages: ``python conf/developers/generate.py``.
 
 To be run when a method, extractor or classifier, its parameters or its docstring change. A class works without: these are texts.
 """
@@ -28,7 +28,6 @@ from spark_mlfs.sklearn import extractors as array_extractors
 from spark_mlfs.sklearn import selectors as array_selectors
 
 PACKAGE = Path(spark_mlfs.__file__).resolve().parent
-LISTED = "# fmt: off\nfrom __future__ import annotations\n\n"
 STUB = '"""{about}: written by ``python conf/developers/generate.py``."""\n\n# fmt: off\n# ruff: noqa: E501\n{imports}\n'
 READ_STUB = '''"""Readers as functions, typed: written by ``python conf/developers/generate.py``."""
 
@@ -70,19 +69,6 @@ def own(classes: EstimatorClasses) -> list[Any]:
 
 def base(cls: Any) -> Any:
     return cls.__mro__[1]
-
-
-def listed(face: str, classes: EstimatorClasses) -> str:
-    """Return the module of the classes, a line each."""
-    kind, names = classes.suffix.lower(), "SELECTORS" if classes.suffix == "Selector" else "ESTIMATORS"
-    about = TITLES[kind] + (" of tables in memory" if face == "sklearn" else "")
-    bases = ", ".join([names, *sorted({base(cls).__name__ for cls in own(classes)})])
-    lines = [f"class {cls.__name__}({base(cls).__name__}, entry={literal(cls.entry.name)}): ..." for cls in own(classes)]
-    return (
-        f'"""{about}: `help` tells what each takes, and editors read the stub."""\n\n{LISTED}from .{kind}s import {bases}\n\n\n'
-        + "\n".join(lines)
-        + f"\n\n__getattr__ = {names}.named  # the class of an entry from outside, made when it is first asked for\n"
-    )
 
 
 # ---- stubs ----
@@ -134,7 +120,8 @@ def stub(face: str, classes: EstimatorClasses) -> str:
         words = ["self", *(["*"] if cls.entry.parameters else []), *typed(cls.entry.parameters, spelled)]
         words.append("**common: Unpack[_Common]")
         methods = [method("__init__", words, "None"), *([method("setParams", words, "Self")] if face == "ml" else [])]
-        bodies.append(f"class {cls.__name__}({', '.join(bases)}):\n{about}\n{''.join(methods)}")
+        entry = literal(cls.entry.name)
+        bodies.append(f"class {cls.__name__}({', '.join(bases)}, entry={entry}):\n{about}\n{''.join(methods)}")
     text = "".join([*parts, "\n", *bodies])
     imports = imported(text, f"from .{classes.suffix.lower()}s import {', '.join(sorted({base(c).__name__ for c in made}))}")
     return STUB.format(about=f"{TITLES[classes.suffix.lower()]}, typed", imports=imports) + text
@@ -216,8 +203,7 @@ def files() -> dict[Path, str]:
     out = {PACKAGE / "ml" / "shared.pyi": shared_stub(), PACKAGE / "read" / "__init__.pyi": reader_stub()}
     for face, rooms in ROOMS.items():
         for classes in rooms:
-            module = PACKAGE / face / f"{classes.suffix.lower()}_classes.py"
-            out |= {module: listed(face, classes), module.with_suffix(".pyi"): stub(face, classes)}
+            out[PACKAGE / face / f"{classes.suffix.lower()}_classes.pyi"] = stub(face, classes)
     tops = {PACKAGE / "__init__.py": "ml", PACKAGE / "sklearn" / "__init__.py": "sklearn"}
     return {**out, **{path: with_names(path, face) for path, face in tops.items()}, **pages()}
 

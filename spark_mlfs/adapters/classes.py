@@ -1,11 +1,12 @@
-"""The estimator class of every name in a registry: a line of the source, or made at first use for an entry from outside; what it
-takes, and what is read of it, are made of the tables of parameters."""
+"""The estimator class of every name in a registry, made when it is first asked for: what it takes, and what is read of it,
+comes of the tables of parameters."""
 
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Mapping, Sequence  # noqa: F401 (for the annotations that are made here)
+from collections.abc import Iterator, Mapping, Sequence  # noqa: F401 (for the annotations that are made here)
 from importlib import import_module
+from threading import RLock
 from types import ModuleType
 from typing import Any, ClassVar, Literal  # noqa: F401
 
@@ -15,35 +16,40 @@ from ..registry import Registry
 from .described import Spelling, camel, docstring, signature
 
 
-class Made:
-    """An attribute of a class that is made when it is first asked for: no import of an entry, no text that nobody reads."""
-
-    def __init__(self, cls: type, name: str, make: Callable[[Any], Any]) -> None:
-        self.cls, self.name, self.make = cls, name, make
-
-    def __get__(self, instance: Any, owner: type) -> Any:
-        value = self.make(self.cls)
-        setattr(self.cls, self.name, value)
-        return value.__get__(instance, owner) if isinstance(value, types.FunctionType) else value
-
-
 class EntryEstimator:
-    """Common part of both faces' estimators. A class of a registered name is a line, ``class JMISelector(SelectorEstimator,
+    """Common part of both faces' estimators. A class is made of a registered name, ``class JMISelector(SelectorEstimator,
     entry="jmi")``: the parameters of METHODS["jmi"] and the `_common` ones become its keywords and its docstring."""
 
     registry: ClassVar[Registry[Any]]
     _common: ClassVar[tuple[Parameter, ...]]  # that every class of the base takes besides its entry's own
     _spelled: ClassVar[Spelling] = staticmethod(camel)
-    _made: ClassVar[tuple[str, ...]] = ("__doc__", "__init__")
     entry: ClassVar[Any] = None  # a class of the registry
 
     def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
         super().__init_subclass__(**further)
         if entry is not None:
-            cls.entry = Made(cls, "entry", lambda cls: cls.registry[entry])
-            for name in cls._made:
-                if vars(cls).get(name) is None:
-                    setattr(cls, name, Made(cls, name, MAKERS[name]))
+            cls.entry = cls.registry[entry]
+            cls.__doc__ = vars(cls).get("__doc__") or docstring(cls.registry.kind, cls.entry, cls._parameters(), cls._spelled)
+            cls._give_methods({cls._spelled(p): p.default for p in cls._parameters()})
+
+    @classmethod
+    def _give_methods(cls, known: dict[str, Any]) -> None:
+        """Write the methods that take the parameters, which are `known` by name and default, as keywords."""
+
+        def __init__(self: Any, **values: Any) -> None:
+            super(cls, self).__init__()
+            self._take(values, known)
+
+        cls._add(__init__, "None")
+
+    @classmethod
+    def _add(cls, function: Any, returns: str) -> None:
+        """Add `function`, which takes any keywords, as the method that takes the parameters, unless the class has its own."""
+        function.__qualname__, function.__module__ = f"{cls.__qualname__}.{function.__name__}", cls.__module__
+        function.__signature__ = made = signature(cls._parameters(), cls._spelled, returns)
+        function.__annotations__ = {p.name: p.annotation for p in list(made.parameters.values())[1:]} | {"return": returns}
+        if function.__name__ not in vars(cls):
+            setattr(cls, function.__name__, function)
 
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> Any:
         """Keep the values that were passed, of parameters that are `known` by name and default."""
@@ -60,49 +66,16 @@ class EntryEstimator:
         return [*cls.entry.parameters, *cls._common]
 
 
-def _docstring(cls: type[EntryEstimator]) -> str:
-    return docstring(cls.registry.kind, cls.entry, cls._parameters(), cls._spelled)
-
-
-def _constructor(cls: type[Any]) -> Any:
-    known = {cls._spelled(p): p.default for p in cls._parameters()}
-
-    def __init__(self: Any, **values: Any) -> None:
-        super(cls, self).__init__()
-        self._take(values, known)
-
-    return _with_keywords(__init__, cls, "None")
-
-
-def _set_params(cls: type[Any]) -> Any:
-    known = {cls._spelled(p): p.default for p in cls._parameters()}
-
-    def setParams(self: Any, **values: Any) -> Any:
-        """Sets several params: those that are passed."""
-        return self._take(values, known)
-
-    return _with_keywords(setParams, cls, "Self")
-
-
-def _with_keywords(function: Any, cls: type[EntryEstimator], returns: str) -> Any:
-    """Return `function`, which takes any keywords, as the method of `cls` that takes its parameters."""
-    function.__qualname__, function.__module__ = f"{cls.__qualname__}.{function.__name__}", cls.__module__
-    function.__signature__ = made = signature(cls._parameters(), cls._spelled, returns)
-    function.__annotations__ = {p.name: p.annotation for p in list(made.parameters.values())[1:]} | {"return": returns}
-    return function
-
-
-MAKERS = {"__doc__": _docstring, "__init__": _constructor, "setParams": _set_params}
-
-
 class EstimatorClasses(Mapping[str, type]):
     """Names of a registry and their estimator classes, ``classes["jmi"]``.
 
     `base`      the base class, `weighted` of that of an entry that takes row weights
     `suffix`    what the class's name ends in: the class of method ``JMI`` is ``JMISelector``
-    `module`    where the classes are listed. One that is not there, since its entry was registered or installed from outside,
-                is put there: what was pickled or saved finds it once the entry is registered
+    `module`    where they are put once they are made: what was pickled or saved finds a class there, and of an entry from outside
+                once that is registered
     """
+
+    _making: ClassVar[RLock] = RLock()  # one class of a name, whichever thread asks first
 
     def __init__(self, base: type[Any], suffix: str, module: str, weighted: type[Any] | None = None) -> None:
         self.registry: Registry[Any] = base.registry
@@ -114,11 +87,7 @@ class EstimatorClasses(Mapping[str, type]):
 
     def class_name(self, name: str) -> str:
         """The name of the class of an entry."""
-        return self.registry[name].__name__ + self.suffix
-
-    def base_of(self, name: str) -> type[Any]:
-        """The base class of an entry's."""
-        return self.weighted if getattr(self.registry[name], "weighted", False) else self.base
+        return self.registry.class_name(name) + self.suffix
 
     def of(self, name: str) -> Any:
         """The class of an entry; `ParameterError` lists the names where there is none of this one."""
@@ -127,27 +96,27 @@ class EstimatorClasses(Mapping[str, type]):
 
     def named(self, class_name: str) -> Any:
         """The class of that name; `AttributeError` where no entry has it."""
-        if class_name.endswith(self.suffix):
-            for name in self.registry:
-                if self.class_name(name) == class_name:
-                    return self[name]
-        raise AttributeError(f"there is no {self.registry.kind} with a class {class_name!r}")
+        name = next((name for name in self.registry if self.class_name(name) == class_name), None)
+        if name is None:
+            raise AttributeError(f"there is no {self.registry.kind} with a class {class_name!r}")
+        return self[name]
 
     def __getitem__(self, name: str) -> Any:
         entry, class_name, module = self.registry[name], self.class_name(name), self.module
-        known = vars(module).get(class_name)
-        if known is not None and known.entry is entry:
-            return known
-        if known is not None and known.entry.name != name:
+        first = next(other for other in self.registry if self.class_name(other) == class_name)
+        if first != name:
             raise ParameterError(
-                f"{self.registry.kind} {name!r}: {class_name} is the class of {known.entry.name!r}; give the class "
-                f"{entry.__name__} another name"
+                f"{self.registry.kind} {name!r}: {class_name} is the class of {first!r}; give the class {entry.__name__} another "
+                "name"
             )
-        place = {"__module__": self._module}
-        made: Any = types.new_class(class_name, (self.base_of(name),), {"entry": name}, lambda body: body.update(place))
-        made._parameters()  # refused before it is known
-        setattr(module, class_name, made)
-        return made
+        with self._making:
+            known = vars(module).get(class_name)
+            if known is None or known.entry is not entry:
+                base = self.weighted if getattr(entry, "weighted", False) else self.base
+                place = {"__module__": self._module}
+                known = types.new_class(class_name, (base,), {"entry": name}, lambda body: body.update(place))
+                setattr(module, class_name, known)
+        return known
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.registry)

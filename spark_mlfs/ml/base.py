@@ -50,11 +50,18 @@ class MultiLabelEstimator(
 ):
     """Common part of every estimator: the columns it reads and how it runs. Of an entry, its parameters are Params, too."""
 
-    _made = ("__doc__", "__init__", "setParams")
-
     def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:
         own = () if entry is None else cls.registry[entry].parameters
         super().__init_subclass__(entry=entry, parameters=own, **further)
+
+    @classmethod
+    def _give_methods(cls, known: dict[str, Any]) -> None:
+        def setParams(self: Any, **values: Any) -> Any:
+            """Sets several params: those that are passed."""
+            return self._take(values, known)
+
+        super()._give_methods(known)
+        cls._add(setParams, "Self")
 
     def _take(self, values: dict[str, Any], known: Mapping[str, Any]) -> Self:
         return self._set(**known_params(self, values, known))

@@ -64,7 +64,7 @@ class _Order:
     def getOrder(self) -> Literal['random', 'frequency', 'index']: ...
     def setOrder(self, value: Literal['random', 'frequency', 'index']) -> Self: ...
 
-class MLkNNClassifier(_K, _S, _Scaling, ClassifierEstimator):
+class MLkNNClassifier(_K, _S, _Scaling, ClassifierEstimator, entry="mlknn"):
     """Maximum a posteriori label from how many of the k nearest training rows have it."""
     def __init__(
         self, *, k: int = 10, s: float = 1.0, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
@@ -72,7 +72,7 @@ class MLkNNClassifier(_K, _S, _Scaling, ClassifierEstimator):
     def setParams(
         self, *, k: int = 10, s: float = 1.0, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
     ) -> Self: ...
-class BRkNNClassifier(_K, _Scaling, ClassifierEstimator):
+class BRkNNClassifier(_K, _Scaling, ClassifierEstimator, entry="brknn"):
     """Majority vote of the k nearest training rows, label by label."""
     def __init__(
         self, *, k: int = 3, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
@@ -80,7 +80,7 @@ class BRkNNClassifier(_K, _Scaling, ClassifierEstimator):
     def setParams(
         self, *, k: int = 3, scaling: Literal['none', 'standard', 'minmax'] = "none", **common: Unpack[_Common],
     ) -> Self: ...
-class BRSVMClassifier(_C, _MaxIter, _Tol, _Seed, _LabelSpecific, _Scores, _Scaling, ClassifierEstimator):
+class BRSVMClassifier(_C, _MaxIter, _Tol, _Seed, _LabelSpecific, _Scores, _Scaling, ClassifierEstimator, entry="br-svm"):
     """A linear support vector machine per label."""
     def __init__(
         self, *, c: float = 1.0, maxIter: int = 10000, tol: float = 0.0001, seed: int = 0, labelSpecific: bool = False,
@@ -92,7 +92,7 @@ class BRSVMClassifier(_C, _MaxIter, _Tol, _Seed, _LabelSpecific, _Scores, _Scali
         scores: Literal['decision', 'calibrated'] = "decision", scaling: Literal['none', 'standard', 'minmax'] = "none",
         **common: Unpack[_Common],
     ) -> Self: ...
-class ClassifierChainClassifier(_Base, _Order, _K, _C, _MaxIter, _Tol, _Seed, _Scaling, ClassifierEstimator):
+class ClassifierChainClassifier(_Base, _Order, _K, _C, _MaxIter, _Tol, _Seed, _Scaling, ClassifierEstimator, entry="cc"):
     """A chain of linear support vector machines or of nearest-neighbour votes."""
     def __init__(
         self, *, base: Literal['svm', 'knn'] = "svm", order: Literal['random', 'frequency', 'index'] = "random", k: int = 3,

@@ -1,7 +1,7 @@
 """pyspark.ml Estimators over every classifier, and the model they fit to.
 
 `MLkNNClassifier(k=10)`, `BRkNNClassifier()`, `BRSVMClassifier(c=1.0)`, `ClassifierChainClassifier(base="svm")`: one class each,
-written out in `ml.classifier_classes`. They stand behind a selector or extractor in one `Pipeline`, which saves and
+found in `ml.classifier_classes`. They stand behind a selector or extractor in one `Pipeline`, which saves and
 loads as a whole.
 """
 

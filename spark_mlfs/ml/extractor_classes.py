@@ -1,15 +1,5 @@
 """An estimator for every extractor: `help` tells what each takes, and editors read the stub."""
 
-# fmt: off
-from __future__ import annotations
+from .extractors import ESTIMATORS
 
-from .extractors import ESTIMATORS, ExtractorEstimator
-
-
-class LIFTExtractor(ExtractorEstimator, entry="lift"): ...
-class LIFTRSMExtractor(ExtractorEstimator, entry="lift-rsm"): ...
-class MDDMExtractor(ExtractorEstimator, entry="mddm"): ...
-class MLSIExtractor(ExtractorEstimator, entry="mlsi"): ...
-class MLNBExtractor(ExtractorEstimator, entry="mlnb"): ...
-
-__getattr__ = ESTIMATORS.named  # the class of an entry from outside, made when it is first asked for
+__getattr__ = ESTIMATORS.named  # makes a class when it is first asked for

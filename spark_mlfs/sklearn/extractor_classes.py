@@ -1,15 +1,5 @@
 """An estimator for every extractor of tables in memory: `help` tells what each takes, and editors read the stub."""
 
-# fmt: off
-from __future__ import annotations
+from .extractors import ESTIMATORS
 
-from .extractors import ESTIMATORS, ExtractorOfArrays
-
-
-class LIFTExtractor(ExtractorOfArrays, entry="lift"): ...
-class LIFTRSMExtractor(ExtractorOfArrays, entry="lift-rsm"): ...
-class MDDMExtractor(ExtractorOfArrays, entry="mddm"): ...
-class MLSIExtractor(ExtractorOfArrays, entry="mlsi"): ...
-class MLNBExtractor(ExtractorOfArrays, entry="mlnb"): ...
-
-__getattr__ = ESTIMATORS.named  # the class of an entry from outside, made when it is first asked for
+__getattr__ = ESTIMATORS.named  # makes a class when it is first asked for
