@@ -128,6 +128,12 @@ class Profile:
         out.__dict__["varying"] = np.asarray(features)
         return out
 
+    def over_all(self, values: np.ndarray) -> np.ndarray:
+        """(d,) `values` (v,) of the varying features, NaN for the others."""
+        out = np.full(self.d, np.nan)
+        out[self.varying] = values
+        return out
+
     def excess(self) -> np.ndarray | None:
         """(d,) exponents of the powers of two that take varying features beyond 2^±`REACH` back to there; one for all where one
         will do, so that proportions stay. None where no feature is beyond."""

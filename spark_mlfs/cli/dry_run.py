@@ -51,7 +51,7 @@ def forecast(sample: Profile, rows: int, config: RunConfig, kept: int | None, la
     """
     from ..engine.local import SizingEngine
     from ..pipeline import MANY_PAIRS, Request, Solve
-    from ..select.screen import Screen
+    from ..select import Screen
     from ..statistics.base import Budgets
 
     profile = scaled(sample, rows)

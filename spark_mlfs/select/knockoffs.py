@@ -27,7 +27,6 @@ from ..solvers import knockoffs
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram, features_of
 from ..statistics.moments import row_parts, unit_of
-from .rules import Evidence, Rule, evidence_of, over_all_features
 
 NORMAL = 16.0  # no normal deviate of `rowhash.normal` is larger
 
@@ -107,30 +106,26 @@ class KnockoffGram(Statistic):
         return 8 * k * (words * (2 * k + profile.q + 1) + 2) + envelope(3 * words + 2)
 
 
-# ---- knockoffs ----
-
-
-@evidence_of("knockoffs")
-def against_knockoffs(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) -> Evidence:
-    """W of every feature, and the threshold at the rule's level."""
+def against_knockoffs(
+    engine: Engine, method: Method, p: Mapping[str, Any], level: float, seed: int
+) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """(v,) W of every varying feature, and facts, among them the threshold at the `level`."""
     problem = method.gram_problem(engine.profile, p)
     if problem is None:
         raise ParameterError(f"knockoffs: {method.name} fills in unknown labels by further scans; take lasso or mssl")
     (plain,) = engine.run(Gram())
     with one_thread():
         sampler = knockoffs.sampler(labelled_view(engine, "standard"), plain.centre_x)
-    (both,) = engine.run(KnockoffGram(sampler, rule.seed, plain))
+    (both,) = engine.run(KnockoffGram(sampler, seed, plain))
     with one_thread():
         view = problem.view(both)
         solution = problem.solve(view)
     w = np.zeros(engine.num_features)
     w[sampler.positions] = knockoffs.statistic(view.expand(solution.weights))
-    out = Evidence(rule, {"knockoff": over_all_features(engine, w)})
-    out.facts = {
-        "threshold": knockoffs.threshold(w, rule.level),
+    return {"knockoff": w}, {
+        "threshold": knockoffs.threshold(w, level),
         "shrinkage": sampler.shrinkage,
         "mean_s": float(sampler.s.mean()),
         "knockoffs_above": int((w < 0).sum()),
         "converged": solution.converged,
     }
-    return out

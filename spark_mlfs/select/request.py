@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +19,82 @@ from ..methods.labels import by_place
 from ..solvers.ranking import complete
 from .base import SideAnalysis
 from .constraints import Constraints, Resolved
-from .cut import Cut
+from .modes import DEFAULT, LEVELS, RULES, SETTINGS, level_setting
 from .rules import Rule
-from .screen import Screen
+
+
+@dataclass(frozen=True)
+class Screen:
+    """A filter that runs first: the method sees the `count` best features by `method` only. The others rank after them, in
+    the filter's order."""
+
+    method: str
+    count: int
+    filter: Method = field(compare=False, repr=False)
+
+    @staticmethod
+    def of(text: str) -> Screen | None:
+        """ "chi2:10000" as a screen, "none" as none."""
+        if text.lower() in ("", "none"):
+            return None
+        name, _, count = text.partition(":")
+        if not re.fullmatch(r"0*[1-9][0-9]{0,15}", count):
+            raise ParameterError(f"screen must be METHOD:COUNT, such as chi2:10000, not {text!r}")
+        method = METHODS.create(name)
+        if method.greedy:
+            raise ParameterError(
+                f"screen {text!r}: {name} picks one by one; screen with a method of one scan, such as mim or chi2"
+            )
+        return Screen(name, int(count), method)
+
+    def survivors(self, order: np.ndarray, varying: np.ndarray) -> np.ndarray:
+        """The features that the method sees, ascending: those among the first of the filter's `order` that vary."""
+        return np.intersect1d(order[: self.count], varying)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The `count` best features are kept, or the share `percentile` of them, or those that pass a `rule`; where none of these is
+    said the default number, or all where there are fewer."""
+
+    count: int | None = None
+    percentile: float | None = None
+    rule: Rule | None = None
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Cut:
+        """The cut of checked values of `modes.parameters`, by their names in any face; None, or one that is absent, stands for
+        the default of the mode."""
+        given = {name: one.parameter.default for name, one in SETTINGS.items() if not one.level_of}
+        given |= {name: value for name, value in values.items() if value is not None}
+        mode, count = given.get("selection_mode", DEFAULT), given.get("num_top_features")
+        if mode == "percentile":
+            return Cut(percentile=given.get(mode, SETTINGS[mode].parameter.default))
+        if mode not in RULES:
+            return Cut(count)
+        level = given.get(level_setting(mode).name, LEVELS[mode])
+        return Cut(count, rule=Rule(mode, level, None, given["combination"], given["selection_seed"]))
+
+    @property
+    def level(self) -> float | None:
+        """The rate, or the threshold of the frequency, that the mode goes by; None of a number of features."""
+        return self.percentile if self.rule is None else self.rule.level
+
+    def keep(self, width: int, budget: bool = False) -> int:
+        """How many of `width` features are kept; `ParameterError` where more are asked for than there are. Where a rule or a
+        `budget` says how many: how many a greedy method picks at most, or K of stability."""
+        if self.percentile is not None:
+            return max(1, int(self.percentile * width))
+        if self.count is None:
+            return width if budget else min(SETTINGS[level_setting(DEFAULT).name].parameter.default, width)
+        if self.count > width:
+            said = setting("num_top_features", self.count)
+            raise ParameterError(f"{said} but the data have {width} features; give at most {width}")
+        return self.count
+
+    def rule_among(self, width: int) -> Rule | None:
+        """Which of `width` features are worth keeping, where a rule says that."""
+        return None if self.rule is None else dataclasses.replace(self.rule, count=self.keep(width))
 
 
 @dataclass(frozen=True)

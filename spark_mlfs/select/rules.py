@@ -20,24 +20,34 @@ part in knockoffs, and in G-tests of that label.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ..engine.base import Engine
-from ..errors import ParameterError
-from ..kernels.gram import total
+from ..blocks.folds import Hashed, Split
+from ..blocks.rowhash import GROUPS
+from ..engine.base import Engine, one_thread
+from ..engine.local import LocalEngine, part_of
+from ..errors import DataError, ParameterError
+from ..kernels.gram import GramStatistics, total
+from ..kernels.information import CountLogs
 from ..methods import METHODS
-from ..methods.base import Method
-from ..methods.counting import NUM_BINS
+from ..methods.base import GramProblem, Method
+from ..methods.counting import NUM_BINS, Counting
 from ..solvers import gtest, knockoffs
+from ..solvers.ranking import complete
 from ..statistics.base import Statistic
 from ..statistics.contingency import TwoWay
 from ..statistics.gram import Gram, GroupGrams
+from ..statistics.targets import Labels
 from .base import SideAnalysis
+from .knockoffs import against_knockoffs
 from .modes import COLUMNS, RULES, TESTS
+
+PAIRS = 50
+Gathered = tuple[dict[str, np.ndarray], dict[str, Any]]  # columns (v,) by name of the varying features; facts
 
 
 @dataclass(frozen=True)
@@ -81,11 +91,17 @@ class Rule(SideAnalysis):
 
     def needs(self, engine: Engine, p: Mapping[str, Any]) -> list[Statistic]:
         if self.mode in TESTS:
-            return [TwoWay(engine.coding(*bins_of(p)), engine.labels())]
+            return [TwoWay(engine.coding(*_bins_of(p)), engine.labels())]
         return [Gram()] if self.mode == "knockoffs" else []
 
     def outcome(self, engine: Engine, method: Method, p: Mapping[str, Any]) -> Evidence:
-        return _EVIDENCE[self.mode](self, engine, method, p)
+        if self.mode in TESTS:
+            columns, facts = _g_tests(self, engine, p)
+        elif self.mode == "knockoffs":
+            columns, facts = against_knockoffs(engine, method, p, self.level, self.seed)
+        else:
+            columns, facts = _stability(self, engine, method, p)
+        return Evidence(self, {name: engine.profile.over_all(values) for name, values in columns.items()}, facts)
 
     def picks(self, outcome: Evidence) -> int | None:
         return max(1, outcome.kept) if self.mode in TESTS else None
@@ -95,20 +111,6 @@ class Rule(SideAnalysis):
 
     def kept(self, outcome: Evidence) -> np.ndarray:
         return outcome.passed
-
-
-Gatherer = Callable[[Rule, Engine, Method, Mapping[str, Any]], "Evidence"]
-_EVIDENCE: dict[str, Gatherer] = {}
-
-
-def evidence_of(*modes: str) -> Callable[[Gatherer], Gatherer]:
-    """Marks the function that gathers the evidence of some modes."""
-
-    def mark(function: Gatherer) -> Gatherer:
-        _EVIDENCE.update(dict.fromkeys(modes, function))
-        return function
-
-    return mark
 
 
 @dataclass
@@ -157,13 +159,126 @@ def gram_methods() -> str:
     return ", ".join(name for name, method in METHODS.items() if method.takes_grams())
 
 
-def over_all_features(engine: Engine, values: np.ndarray) -> np.ndarray:
-    """Values of the varying features over all d."""
-    out = np.full(engine.profile.d, np.nan)
-    out[engine.profile.varying] = values
+# ---- G-tests ----
+
+
+def _g_tests(rule: Rule, engine: Engine, p: Mapping[str, Any]) -> Gathered:
+    """p-values of the features, and q-values where they are corrected."""
+    num_bins, binning = _bins_of(p)
+    counting = Counting(engine, {"num_bins": num_bins, "binning": binning})
+    q, n, labels = engine.profile.q, engine.profile.n, counting.target
+    assert isinstance(labels, Labels)
+    logs = CountLogs(n, 8 * (q + 2))
+    values = np.empty(engine.num_features)
+    tests = thin = 0
+    for first, last, counts in counting.two_way.chunks(copies=6):
+        p_values, rough = gtest.g_tests(logs, counts, q, labels.unknown(counts))
+        tests, thin = tests + int((~np.isnan(p_values)).sum()), thin + int(rough.sum())
+        values[first:last] = gtest.combine(p_values, rule.combination, n)
+    columns = {"p_value": values}
+    if rule.mode != "fpr":
+        columns["q_value"] = gtest.corrected(values, rule.mode)
+    return columns, {
+        "features_tested": engine.num_features,
+        "tests": tests,
+        "tests_with_expected_counts_below_1": thin,
+        "combination": rule.combination,
+        "num_bins": num_bins,
+        "binning": binning,
+    }
+
+
+def _bins_of(p: Mapping[str, Any]) -> tuple[int, str]:
+    """Bins and binning of the G-tests: those of the method, where it counts."""
+    return p.get("num_bins", NUM_BINS.default), p.get("binning", "width")
+
+
+# ---- stability ----
+
+
+def error_bound(kept: float, threshold: float, d: int) -> float:
+    """K̄²/((2π − 1)·d): at most so many of the features kept at frequency π are expected to be noise; π above ½."""
+    if not 0.5 < threshold <= 1:
+        raise ParameterError(f"the threshold of the frequency must be above 0.5, at most 1, not {threshold}")
+    return kept * kept / ((2 * threshold - 1) * d)
+
+
+def _stability(rule: Rule, engine: Engine, method: Method, p: Mapping[str, Any]) -> Gathered:
+    """How often each feature is among the `count` best of a half-sample."""
+    count = min(rule.count or engine.num_features, engine.num_features)
+    problem = method.gram_problem(engine.profile, p)
+    if problem is not None:
+        chosen = _halves_of_grams(engine, problem, rule, count)
+    elif engine.in_one_process:
+        chosen = _halves_of_rows(engine, method, p, rule, count)
+    else:
+        raise ParameterError(
+            f"stability of {method.name} needs 100 runs on half of the rows, which are only done where the data run in one task; "
+            f"take a sample of the rows, or a method that finishes on the Gram matrix: {gram_methods()}"
+        )
+    kept = float(chosen.sum(axis=1).mean())
+    return {"frequency": chosen.mean(axis=0)[engine.profile.varying]}, {
+        "half_samples": len(chosen),
+        "count": count,
+        "mean_chosen": kept,
+        "expected_false_at_most": error_bound(kept, rule.level, engine.num_features),
+    }
+
+
+def halves(seed: int) -> np.ndarray:
+    """(100, 60) whether each half-sample has each group of rows: 50 pairs, the second of each the complement of the first."""
+    first = np.array([Hashed((0.5, 0.5), seed, repeat).groups == 0 for repeat in range(PAIRS)])
+    return np.stack([first, ~first], axis=1).reshape(2 * PAIRS, GROUPS)
+
+
+def _top(
+    values: np.ndarray, varying: np.ndarray, d: int, count: int, picks: list[int] | None = None, constant: Any = None
+) -> np.ndarray:
+    """(d,) whether a feature is among the `count` best of the varying ones; where no score is negative, one of 0 is no choice."""
+    order, _ = complete(values, varying, d, picks, constant)
+    best = order[: min(count, len(varying))]
+    if picks is None and values.min(initial=0.0) >= 0:
+        best = best[np.isin(best, varying[values > 0])]
+    out = np.zeros(d, bool)
+    out[best] = True
     return out
 
 
-def bins_of(p: Mapping[str, Any]) -> tuple[int, str]:
-    """Bins and binning of the G-tests: those of the method, where it counts."""
-    return p.get("num_bins", NUM_BINS.default), p.get("binning", "width")
+def _halves_of_grams(engine: Engine, problem: GramProblem, rule: Rule, count: int) -> np.ndarray:
+    """(100, d) choices, from Gram matrices by group."""
+    (groups,) = engine.run(GroupGrams(sketch=problem.sketch))
+    d, varying = engine.profile.d, engine.profile.varying
+    out = np.zeros((2 * PAIRS, d), bool)
+    with one_thread():
+        for number, half in enumerate(halves(rule.seed)):
+            if engine.progress:
+                engine.progress("half-samples", number, 2 * PAIRS)
+            view = problem.view(half_sample([part for group, part in groups.items() if half[group]]))
+            if len(view.varying):
+                out[number] = _top(view.scores(problem.solve(view).weights), varying, d, count)
+    return out
+
+
+def half_sample(parts: list[GramStatistics]) -> GramStatistics:
+    """The sum of Gram matrices by group, as statistics whose constant features are known: what does not vary beyond rounding over
+    these rows is taken as constant."""
+    if not parts or not sum(part.n for part in parts):
+        raise DataError("a half-sample has no labelled rows; there are too few of them for stability selection")
+    return total(parts).flattened()
+
+
+def _halves_of_rows(engine: Engine, method: Method, p: Mapping[str, Any], rule: Rule, count: int) -> np.ndarray:
+    """(100, d) choices, from the rows."""
+    assert isinstance(engine, LocalEngine)
+    d = engine.profile.d
+    out = np.zeros((2 * PAIRS, d), bool)
+    for repeat in range(PAIRS):
+        for side in (0, 1):
+            name = f"half-sample {2 * repeat + side + 1}"
+            half = part_of(engine, Split(name, repeat, side, Hashed((0.5, 0.5), rule.seed, repeat)), True)
+            if not len(half.profile.varying):
+                continue
+            scores = method.score(half, p, min(count, half.num_features))
+            picks = None if scores.path is None else scores.path.picks
+            out[2 * repeat + side] = _top(scores.values, half.profile.varying, d, count, picks, scores.constant)
+    return out

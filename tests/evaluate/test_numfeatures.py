@@ -25,8 +25,7 @@ from spark_mlfs.blocks.rowhash import group_of, normal
 from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.errors import DataError, ParameterError
 from spark_mlfs.methods import METHODS
-from spark_mlfs.select.rules import Rule, passing
-from spark_mlfs.select.stability import PAIRS, error_bound, half_sample, halves
+from spark_mlfs.select.rules import PAIRS, Rule, error_bound, half_sample, halves, passing
 from spark_mlfs.solvers.knockoffs import sampler, statistic
 
 N, D, Q, RELEVANT = 400, 30, 3, 8
