@@ -1,10 +1,16 @@
-"""Properties that are computed once."""
+"""Properties that are computed once, and modules of pyspark that are imported when they are first used."""
 
 import functools
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+__all__ = ["F", "T", "cached_property"]
 
 if TYPE_CHECKING:
     from functools import cached_property as cached_property
+
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
 else:
 
     class cached_property(functools.cached_property):
@@ -18,3 +24,18 @@ else:
             if self.attrname not in values:
                 values[self.attrname] = self.func(instance)
             return values[self.attrname]
+
+    class _Module:
+        """A module, imported at the first use of a name of it: what runs in this process alone needs no pyspark."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            value = getattr(import_module(self._name), name)
+            setattr(self, name, value)
+            return value
+
+    F, T = _Module("pyspark.sql.functions"), _Module("pyspark.sql.types")

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from .frame import LocalFrame
+
 ID, FEATURES, LABELS, WEIGHT = "id", "features", "labels", "weight"
 FILL = "missing_values"  # column metadata beside ml_attr: what became of missing values (`kernels.missing.fill_values`)
 SLICES = "label_slices"  # column metadata beside ml_attr: (q + 1) places where each label's own features begin
@@ -26,7 +28,7 @@ def attribute_metadata(names: Sequence[str]) -> dict[str, Any]:
     return {"ml_attr": {"attrs": {"numeric": attributes}, "num_attrs": len(attributes)}}
 
 
-def attribute_names(frame: DataFrame, column: str) -> list[str] | None:
+def attribute_names(frame: DataFrame | LocalFrame, column: str) -> list[str] | None:
     """Slot names of a vector column from its ``ml_attr`` metadata, or None where it carries none (or not for every slot)."""
     attributes = (frame.schema[column].metadata or {}).get("ml_attr", {}).get("attrs", {})
     named = {a["idx"]: a["name"] for group in attributes.values() for a in group if "name" in a}
@@ -35,7 +37,7 @@ def attribute_names(frame: DataFrame, column: str) -> list[str] | None:
     return [named[index] for index in range(len(named))]
 
 
-def fill_of(frame: DataFrame, column: str) -> dict[str, Any]:
+def fill_of(frame: DataFrame | LocalFrame, column: str) -> dict[str, Any]:
     """Return what became of the missing values of a column, and what stands for those of later rows; {} where nothing did."""
     return dict((frame.schema[column].metadata or {}).get(FILL, {}))
 

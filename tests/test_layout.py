@@ -15,7 +15,7 @@ ground kernels solvers read blocks statistics engine methods extract classify se
 adapters sklearn ml testing output evaluate scoring report mlflow session cli
 """.split()
 SMALL = ("kernels", "solvers")  # NumPy and SciPy alone: what runs in tasks, and what finishes on the driver
-GROUND = ("errors", "lazy", "params", "schema", "registry", "formats", "markup")
+GROUND = ("errors", "frame", "lazy", "params", "schema", "registry", "formats", "markup")
 TOP = (*GROUND, "pipeline", "testing", "__init__")  # the only files beside the rooms
 
 

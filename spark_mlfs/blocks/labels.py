@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from ..errors import DataError, ParameterError, setting, worker_errors
-from ..lazy import cached_property
+from ..frame import Kind, LocalFrame, kinds_of
+from ..lazy import F, cached_property
 from ..schema import attribute_names
 from .block import Attributes
 from .grades import Grades
 from .lists import WrongRow, label_lists, wrong_entry
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 FORMS = ("auto", "tags", "ids", "multihot")
 MAX_TAGS = 1_000_000
@@ -46,8 +47,10 @@ class LabelSource:
         return pa.array(self.vocabulary, pa.string())
 
 
-def label_source(frame: DataFrame, column: str, form: str = "auto", grades: Grades | None = None) -> tuple[LabelSource, Column]:
-    """How `column` holds its labels, and the Spark expression the packer reads.
+def label_source(
+    frame: DataFrame, column: str, form: str = "auto", grades: Grades | None = None
+) -> tuple[LabelSource, str | None]:
+    """How `column` holds its labels, and the type that the packer reads it as, None as it is.
 
     ``VectorUDT``            multi-hot; NaN is unknown
     ``array<string>``        tags; labels are those the column's metadata names, in that order, and no others may occur; or the
@@ -62,47 +65,56 @@ def label_source(frame: DataFrame, column: str, form: str = "auto", grades: Grad
     """
     if form not in FORMS:
         raise ParameterError(f"{setting('labels_form')} must be one of {', '.join(map(repr, FORMS))}, not {form!r}")
-    kind = frame.schema[column].dataType
-    if isinstance(kind, VectorUDT):
+    kind = kinds_of(frame)[column]
+    element = kind.element
+    if kind.vector:
         names = attribute_names(frame, column)
-        return LabelSource("vector", names=tuple(names) if names else None, grades=grades), F.col(column)
+        return LabelSource("vector", names=tuple(names) if names else None, grades=grades), None
     if grades is not None and (form not in ("auto", "multihot") or not _holds_numbers(kind)):
         form = f", {setting('labels_form', form)}" if form in ("tags", "ids") else ""
         raise ParameterError(
-            f"{setting('graded_labels')}: labels column {column!r} is {kind.simpleString()}{form}; grades are a vector or an "
+            f"{setting('graded_labels')}: labels column {column!r} is {kind.name}{form}; grades are a vector or an "
             "array of numbers, one for every label (gather columns with F.array)"
         )
-    if isinstance(kind, T.ArrayType):
-        element = kind.elementType
+    if element is not None:
         if grades is not None:
-            return LabelSource("multihot", grades=grades), F.col(column).cast("array<double>")
-        if isinstance(element, T.StringType):
+            return LabelSource("multihot", grades=grades), "array<double>"
+        if element.text:
             named = attribute_names(frame, column)
             tags = tuple(named) if named else _vocabulary(frame, column)
-            return LabelSource("tags", vocabulary=tags, names=tags, told=bool(named)), F.col(column)
-        if isinstance(element, (T.FloatType, T.DoubleType, T.DecimalType, T.BooleanType)):
-            return LabelSource("multihot"), F.col(column).cast("array<double>")
-        if isinstance(element, (T.ByteType, T.ShortType, T.IntegerType, T.LongType)):
+            return LabelSource("tags", vocabulary=tags, names=tags, told=bool(named)), None
+        if element.fractional or element.name == "boolean":
+            return LabelSource("multihot"), "array<double>"
+        if element.whole:
             if form == "auto":
                 form = "multihot" if _looks_multihot(frame, column) else "ids"
             named = attribute_names(frame, column)
             source = LabelSource(form, names=tuple(named) if named else None)
-            return source, F.col(column).cast("array<double>" if form == "multihot" else "array<bigint>")
+            return source, "array<double>" if form == "multihot" else "array<bigint>"
     raise ParameterError(
-        f"labels column {column!r} is {kind.simpleString()}; give a multi-hot vector, array<string> tags, array<int> label "
+        f"labels column {column!r} is {kind.name}; give a multi-hot vector, array<string> tags, array<int> label "
         "numbers or an array of 0/1 (split a delimited string with F.split, gather 0/1 columns with F.array)"
     )
 
 
-def _holds_numbers(kind: T.DataType) -> bool:
-    return isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.NumericType, T.BooleanType))
+def _holds_numbers(kind: Kind) -> bool:
+    return kind.element is not None and kind.element.number
+
+
+def _cells(frame: LocalFrame, column: str) -> Iterator[pa.Array]:
+    """The cells of a column, batch by batch."""
+    return (batch.column(batch.schema.names.index(column)) for batch in frame.batches())
 
 
 def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
     """The distinct tags of a column, in alphabetical order."""
-    tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null").distinct().limit(MAX_TAGS + 1)
-    with worker_errors():
-        vocabulary = sorted(row.tag for row in tags.collect())
+    if isinstance(frame, LocalFrame):
+        distinct = {tag for cells in _cells(frame, column) for tag in pc.unique(cells.flatten()).to_pylist()} - {None}
+        vocabulary = sorted(distinct)
+    else:
+        tags = frame.select(F.explode(F.col(column)).alias("tag")).where("tag is not null").distinct().limit(MAX_TAGS + 1)
+        with worker_errors():
+            vocabulary = sorted(row.tag for row in tags.collect())
     if len(vocabulary) > MAX_TAGS:
         raise DataError(f"labels column {column!r} holds more than {MAX_TAGS} distinct tags; keep the frequent ones first")
     if not vocabulary:
@@ -112,12 +124,25 @@ def _vocabulary(frame: DataFrame, column: str) -> tuple[str, ...]:
 
 def _looks_multihot(frame: DataFrame, column: str) -> bool:
     """Whether an array of whole numbers is read as 0/1 flags and not as label numbers (`label_source`)."""
+    if isinstance(frame, LocalFrame):
+        looked = [_multihot_signs(cells) for cells in _cells(frame, column)]
+        return any(repeat for repeat, _ in looked) and not any(number for _, number in looked)
     entry = F.col(column)
     repeated = (F.size(F.array_distinct(entry)) < F.size(entry)) | F.exists(entry, lambda e: e.isNull())
     number = F.exists(entry, lambda e: e.isNotNull() & ~e.isin(0, 1))
     with worker_errors():
         ((some_repeat, some_number),) = frame.select(F.max(repeated), F.max(F.coalesce(number, F.lit(False)))).collect()
     return bool(some_repeat) and not some_number
+
+
+def _multihot_signs(cells: pa.ListArray) -> tuple[bool, bool]:
+    """Whether some row repeats an entry or holds a null, and whether an entry is other than 0, 1 and null."""
+    flat = cells.flatten()
+    rows = np.repeat(np.arange(len(cells)), np.asarray(pc.list_value_length(cells).fill_null(0)))
+    values = flat.fill_null(-1).to_numpy()
+    pairs = np.unique(np.stack([rows, values]), axis=1)
+    other = pc.invert(pc.is_in(flat, pa.array([0, 1, None], flat.type)))
+    return flat.null_count > 0 or pairs.shape[1] < len(values), bool(pc.any(other).as_py())
 
 
 def read_labels(column: pa.Array, source: LabelSource) -> tuple[Attributes, int]:

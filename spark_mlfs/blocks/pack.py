@@ -12,24 +12,23 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark import TaskContext
-from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame, Row, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..schema import attribute_names, packed_from
+from ..frame import LocalFrame, kinds_of
+from ..lazy import F
+from ..schema import attribute_names, fill_of, packed_from
 from .block import Block, concatenate
 from .codec import Buffer, binary_array
-from .dataset import Dataset, check_and_name
+from .dataset import Dataset, InMemoryDataset, check_and_name
 from .features import read_features
 from .grades import Grades
 from .identity import profiled
@@ -37,6 +36,9 @@ from .labels import LabelSource, label_source, read_labels
 from .lists import WrongRow
 from .profile import Profile
 from .weights import fixed, wrong_weight
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, Row, SparkSession
 
 BLOCK_BYTES = 4 << 20  # of a block, and of the Arrow batch it is made of, about
 ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to here
@@ -114,6 +116,8 @@ class Pack:
         """Return the name of a row in messages: its id, or its partition and its place there, the first being 1."""
         if self.named:
             return [int(ids[row])]
+        from pyspark import TaskContext
+
         context = TaskContext.get()
         return [context.partitionId() if context else 0, before + row + 1]
 
@@ -260,55 +264,115 @@ def pack(
     `weight` names the column of the rows' weights (`blocks.weights`); a row of weight 0 is left out. `grades`: how labels that
     are no 0 and 1 are read (`blocks.grades`).
 
+    A frame of this process becomes one block of this process.
+
     Raises `ParameterError` for a column that is absent or of the wrong type, `DataError` for values that cannot be used,
     naming the feature and the row: by what its id column holds, or without one as "row 17 of part 3".
     """
     for column in filter(None, (features, labels, row_id, weight)):
         check_column(frame, column)
-    if weight is not None and not isinstance(frame.schema[weight].dataType, T.NumericType):
-        raise ParameterError(f"weight column {weight!r} is {frame.schema[weight].dataType.simpleString()}; give numbers")
+    kinds = kinds_of(frame)
+    if weight is not None and not kinds[weight].numeric:
+        raise ParameterError(f"weight column {weight!r} is {kinds[weight].name}; give numbers")
     given, frame = frame, packed_from(frame) or frame
     vectors = are_vectors(frame, features)
-    source, label_column = label_source(frame, labels, labels_form, grades)
+    source, label_kind = label_source(frame, labels, labels_form, grades)
+    packer = Pack(source, vectors, row_id is not None, weight is not None)
+    if isinstance(frame, LocalFrame):
+        columns = [column for column in (features, labels, row_id, weight) if column is not None]
+        return _pack_here(given, frame, packer, columns, label_kind)
     looked = source.kind in ("ids", "multihot") and labels_form == "auto" and grades is None
     jobs = (source.kind == "tags" and not source.told) + looked
     x = F.col(features)
     if not vectors:
-        if isinstance(getattr(frame.schema[features].dataType, "elementType", None), T.LongType):
+        element = kinds_of(frame)[features].element
+        if element is not None and element.name == "bigint":
             from ..read.columns import exact
 
             x = exact(x, x, [features])
         x = x.cast("array<double>")
-    columns, origin = [x.alias("x"), label_column.alias("y")], None
+    y = F.col(labels) if label_kind is None else F.col(labels).cast(label_kind)
+    columns, origin = [x.alias("x"), y.alias("y")], None
     if row_id is not None:
-        integers = isinstance(frame.schema[row_id].dataType, T.IntegralType)
+        integers = kinds[row_id].whole
         identity = F.coalesce(F.col(row_id).cast("bigint") if integers else F.xxhash64(F.col(row_id)), F.lit(0))
         columns.append(identity.alias("i"))
         origin = (frame, row_id, identity)
     if weight is not None:
         columns.append(F.col(weight).cast("double").alias("w"))
-    packer = Pack(source, vectors, row_id is not None, weight is not None)
     blocks = frame.select(*columns).mapInArrow(packer, BLOCK_SCHEMA)
     with small_batches(frame.sparkSession), worker_errors():
         persisted = persist(blocks)  # which may evaluate a small local table
         profile, more = collect_profile(blocks)
     names = attribute_names(given, features)
     profile.named_ids = row_id is not None
-    label_names = list(source.names or [])
-    if grades is not None and grades.width > 1:
-        label_names = grades.names(label_names or [f"{labels}_{index}" for index in range(profile.q // grades.width)])
+    label_names = _label_names(source, labels, profile)
     packed = Packed(blocks, profile, names or [], label_names, names is not None, persisted, jobs + more, origin)
     try:
         if profile.problem is not None and given is not frame:
             with worker_errors():  # the reader says it better: it knows files and columns
                 given.select(F.count(features), F.count(labels)).collect()
-        if weight is not None and profile.n == 0 and profile.problem is None:
-            raise DataError(f"the weights in {weight!r} are all zero; give some rows a weight above 0")
+        _check_weights(weight, profile)
         check_and_name(packed, features, labels)
     except DataError:
         packed.release()
         raise
     return packed
+
+
+def _label_names(source: LabelSource, labels: str, profile: Profile) -> list[str]:
+    """The labels' names where the column tells them, each of several cuts with its own."""
+    names, grades = list(source.names or []), source.grades
+    if grades is None or grades.width < 2:
+        return names
+    return grades.names(names or [f"{labels}_{index}" for index in range(profile.q // grades.width)])
+
+
+def _check_weights(weight: str | None, profile: Profile) -> None:
+    if weight is not None and profile.n == 0 and profile.problem is None:
+        raise DataError(f"the weights in {weight!r} are all zero; give some rows a weight above 0")
+
+
+def _pack_here(
+    given: LocalFrame, frame: LocalFrame, packer: Pack, columns: Sequence[str], label_kind: str | None
+) -> InMemoryDataset:
+    """The rows of a frame of this process as one block; `given` raises the reader's own error for what is wrong with them."""
+    blocks, profile = [], Profile()
+    for some, part in frame.each(partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)):
+        blocks += some
+        profile = profile.merge(part)
+    profile.partitions, profile.named_ids = 1, packer.named
+    if profile.problem is not None and given is not frame:
+        for batch in given.batches():
+            del batch
+    features, labels = columns[:2]
+    _check_weights(columns[-1] if packer.weighted else None, profile)
+    names = attribute_names(given, features)
+    block = concatenate(blocks) if blocks else Block.empty(0)
+    labelled = _label_names(packer.source, labels, profile)
+    held = InMemoryDataset(block, profile, names or [], labelled, names is not None, fitted=fill_of(given, features))
+    check_and_name(held, features, labels)
+    return held
+
+
+def _blocks_here(
+    batches: Iterator[pa.RecordBatch], packer: Pack, columns: Sequence[str], label_kind: str | None
+) -> tuple[list[Block], Profile]:
+    """The blocks of a part and their profile, as `Pack` makes them of a partition."""
+    total, blocks, before = Profile(), list[Block](), 0
+    for batch in batches:
+        cells = batch.select(columns).columns
+        if label_kind is not None:
+            number = pa.float64() if "double" in label_kind else pa.int64()
+            cells[1] = cells[1].cast(pa.list_(number))
+        if packer.weighted:
+            cells[-1] = cells[-1].cast(pa.float64())
+        rows = pa.RecordBatch.from_arrays(cells, names=list(map(str, range(len(cells)))))
+        for block, profile in packer.blocks(rows, before, total.d or None) if batch.num_rows else ():
+            total = profile if not total.n and not total.problem else total.merge(profile)
+            blocks += [block] if block.n else []
+        before += batch.num_rows
+    return blocks, total
 
 
 def check_column(frame: DataFrame, column: str) -> None:
@@ -321,13 +385,13 @@ def check_column(frame: DataFrame, column: str) -> None:
 
 def are_vectors(frame: DataFrame, features: str) -> bool:
     """Whether the features are ``VectorUDT`` or else arrays; `ParameterError` for any other type."""
-    kind = frame.schema[features].dataType
-    if isinstance(kind, VectorUDT):
+    kind = kinds_of(frame)[features]
+    if kind.vector:
         return True
-    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.NumericType):
+    if kind.element is not None and kind.element.numeric:
         return False
     raise ParameterError(
-        f"features column {features!r} is {kind.simpleString()}; give a vector or an array of numbers "
+        f"features column {features!r} is {kind.name}; give a vector or an array of numbers "
         "(pyspark.ml.feature.VectorAssembler makes one of numeric columns)"
     )
 
@@ -367,7 +431,7 @@ def _merge_batches(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 def row_value(source: tuple[DataFrame, str, Column], key: int) -> str:
     """Return the user's id of the row that is known by `key`."""
     frame, column, identity = source
-    if isinstance(frame.schema[column].dataType, T.IntegralType) and key:
+    if kinds_of(frame)[column].whole and key:
         return str(key)
     with worker_errors():
         rows = frame.where(identity == F.lit(key)).select(F.col(column).cast("string")).limit(1).collect()

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     from ..formats import tabular
     from ..output.folder import MANIFEST
     from ..output.manifest import as_json
-    from ..read.columns import columns_of
+    from ..read.layout import columns_of
     from ..report.check_page import check_page
     from ..scoring.check import FEW_TAGS, Check, overtagged, suggest_threshold
     from ..scoring.scorer import load_scorer

@@ -185,11 +185,12 @@ def _load_corpus(
 def _of_columns(table: DataFrame, model: MultiLabelSelectorModel, options: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
     """A table whose columns are features, and how it is read: what is not selected may be absent, no number, or missing."""
     from pyspark.sql import functions as F
-    from pyspark.sql.types import BooleanType, NullType, NumericType, StringType
 
-    from ..read.columns import columns_of, number_of, quoted
+    from ..frame import kinds_of
+    from ..read.columns import number_of
+    from ..read.layout import columns_of, quoted
 
-    kinds = {field.name: field.dataType for field in table.schema.fields}
+    kinds = kinds_of(table)
     selected = model.selectedFeatureNames
     wanted = [options["features"]] if isinstance(options["features"], str) else options["features"]
     aside = set(model.featureNames) - set(selected)
@@ -198,10 +199,10 @@ def _of_columns(table: DataFrame, model: MultiLabelSelectorModel, options: dict[
     columns = columns_of(table, wanted, "features", others)
     if not set(selected) <= set(columns):  # a vector; or the model says what is absent
         return table, options
-    columns = [name for name in columns if name not in aside or isinstance(kinds[name], NumericType | BooleanType)]
+    columns = [name for name in columns if name not in aside or kinds[name].number]
     if options["missing"] == "error":
         options = {**options, "missing": "keep", "needed": selected}
-    numbers = {name: number_of(name, kinds[name]) for name in selected if isinstance(kinds[name], StringType | NullType)}
+    numbers = {name: number_of(name, kinds[name]) for name in selected if kinds[name].text or kinds[name].name == "void"}
     if numbers:
         table = table.select(*(numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds))
     return table, {**options, "features": columns}

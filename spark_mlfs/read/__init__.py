@@ -9,9 +9,7 @@ and should be known is a warning, `DataNotice`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING, Any
 
 from ..formats import READERS, function_of
 from .arff import Arff
@@ -20,6 +18,9 @@ from .libsvm import Libsvm
 from .samples import Numbers, Planted, PlantedTruth, planted_truth
 from .tables import table
 from .text import text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 __all__ = [
     "DataNotice",

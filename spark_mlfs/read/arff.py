@@ -30,12 +30,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import DataError, ParameterError, option
 from ..formats import Either, Names, Reader
@@ -47,6 +46,9 @@ from .lines import Lines, near, open_text, parse
 from .missing import MISSING_FEATURES, impute, settle
 from .tokens import Irregular, cells, finite, joined, number, pairs
 from .vectors import Vectors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Arff(Reader):

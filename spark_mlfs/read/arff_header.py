@@ -8,12 +8,14 @@ import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from ..errors import DataError, ParameterError, option
 from .errors import notice
 from .lines import MAX_XML, TextFiles, beside, near, small_file
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NUMERIC = ("numeric", "real", "integer")
 UNUSABLE = ("string", "date", "relational")

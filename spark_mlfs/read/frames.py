@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyspark
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.utils import is_remote
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
+from ..frame import LocalFrame
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 ARRAYS = "for tables in memory call spark_mlfs.rank or the estimators of spark_mlfs.sklearn"
 OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
@@ -16,17 +16,22 @@ OF_THE_JVM = "a Connect client before 4.0 has none of the JVM's classes"
 
 def jvm_within_reach() -> bool:
     """Whether Spark ML's own stages can be made and loaded: not by a Connect client before 4.0."""
+    import pyspark
+    from pyspark.sql.utils import is_remote
+
     return not is_remote() or int(pyspark.__version__.split(".")[0]) >= 4
 
 
 def as_spark(data: Any, spark: SparkSession | None = None) -> DataFrame:
     """A Spark frame as it is, a pandas frame through the session (None: the active one). `ParameterError` says what to call for
     anything else."""
-    if type(data).__module__.startswith("pyspark."):
+    if type(data).__module__.startswith("pyspark.") or isinstance(data, LocalFrame):
         return data
     if not _is_pandas(data):
         kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
         raise ParameterError(f"a Spark or a pandas frame is needed, not {kind}; {ARRAYS}")
+    from pyspark.sql import SparkSession
+
     spark = spark or SparkSession.getActiveSession()
     if spark is None:
         raise ParameterError(f"a pandas frame needs a Spark session: start one with spark_mlfs.local_session(); {ARRAYS}")

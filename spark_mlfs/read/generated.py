@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from .samples import NUM_ROWS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 TOPICS = ("astronomy", "baking", "chess", "cycling", "gardening", "history", "law", "music", "photography", "sailing")
 WORDS_OF_A_TOPIC, COMMON_WORDS, WIDTH = 30, 800, 64

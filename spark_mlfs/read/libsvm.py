@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError, option
 from ..formats import Names, Reader
+from ..frame import LocalFrame
+from ..lazy import F
 from ..params import Integer, Optional, Parameter
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
@@ -26,6 +26,9 @@ from .errors import first_repeated, reading
 from .lines import Lines, open_text, parse, small_text
 from .tokens import Irregular, finite, number, pairs, whole
 from .vectors import Vectors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 MAX_FEATURES, MAX_LABELS = 1 << 24, 1_000_000
 
@@ -58,8 +61,7 @@ class Libsvm(Reader):
         if num_features is None or num_labels is None:
             read = partial(_read, **bases, num_labels=num_labels, num_features=num_features)
             sized = parse(files, partial(_extent, read=read))
-            with reading():
-                (largest,) = sized.agg(*(F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS))).collect()
+            largest = _largest(sized)
             num_features, num_labels = int(num_features or largest[0]), int(num_labels or largest[1])
             for what, size in (("feature", num_features), ("label", num_labels)):
                 if not size:
@@ -68,6 +70,16 @@ class Libsvm(Reader):
         features_named = features_named or [f"f{k + p['feature_base']}" for k in range(num_features)]
         labels_named = labels_named or [f"l{k + p['label_base']}" for k in range(num_labels)]
         return with_names(with_names(frame, FEATURES, features_named), LABELS, labels_named)
+
+
+def _largest(sized: DataFrame) -> list[int]:
+    """Return the sizes of the widest features and labels."""
+    if isinstance(sized, LocalFrame):
+        widths = [[vectors.from_arrow(batch.column(at)).size for at in (1, 2)] for batch in sized.batches()]
+        return np.max(widths, axis=0).tolist()
+    with reading():
+        (largest,) = sized.agg(*(F.max(F.unwrap_udt(name)["size"]) for name in (FEATURES, LABELS))).collect()
+    return list(largest)
 
 
 def _names(

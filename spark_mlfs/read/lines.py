@@ -11,24 +11,30 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import os
 import posixpath
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError
+from ..frame import LocalFrame, LocalSession
+from ..lazy import F
 from .errors import PACKED, absent, first_repeated, notice, reading
-from .vectors import FRAME, Vectors
+from .files import files_of, first_lines, lines_of
+from .vectors import Vectors, canonical
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 MAX_HEADER = 256 << 20  # bytes of a header that the driver takes
 MAX_HEADER_LINE = 16 << 20
@@ -101,6 +107,9 @@ def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, head
     paths = paths_of(path)
     names: list[str] = []
     for item in paths:
+        if isinstance(spark, LocalSession):
+            names += files_of(item)
+            continue
         matching = checked(partial(spark.read.text, item), item).inputFiles()
         if not matching:
             raise DataError(f"{item}: no file there; give the data file, a folder or a glob that matches some")
@@ -108,6 +117,11 @@ def open_text(spark: SparkSession, path: str | Sequence[str], comment: str, head
     twice = first_repeated(sorted(names))
     if twice is not None:
         raise ParameterError(f"{twice} is given twice; row ids would not be unique: give each file once")
+    if isinstance(spark, LocalSession):
+        files = TextFiles(lines_of(names), names, comment=comment)
+        if not files.single or len(files.frame.parts) > 1 or not _read_head(files, header):
+            _count(files, header)
+        return files
     frame = spark.read.text(paths).select(
         "value",
         F.col("_metadata.file_path").alias("file"),
@@ -131,23 +145,16 @@ def is_data_marker(line: str) -> bool:
 
 def _read_head(files: TextFiles, header: bool) -> bool:
     """Read a single file up to its first row. False where it has several splits (then the count job finds all)."""
-    # Other lines are cut to their start: a header may need many lines, and a comment or data line may be very long.
-    value = F.col("value")
-    start = F.substring(F.regexp_replace(value, r"^\s+", ""), 1, 2)
-    declared = F.when(value.rlike(r"^[\s\ufeff]*@"), F.substring(value, 1, MAX_HEADER_LINE + 1)).otherwise(start)
-    raw = F.when(F.lit(header), declared).otherwise(start).cast("binary")  # what is no UTF-8 comes as it is
     wanted = 1024
     while True:
-        with reading():
-            head = files.frame.select(
-                raw.alias("value"), F.substring(value.cast("binary"), 1, 2).alias("mark"), "start", "length", "bytes"
-            ).head(wanted)
-        if any(r["start"] != 0 or r["length"] != r["bytes"] for r in head):
+        head = (_first_lines_here if isinstance(files.frame, LocalFrame) else _first_lines)(files, header, wanted)
+        if head is None:
             return False
-        if head and not_text(bytes(head[0]["mark"])):
+        if head and not_text(head[0][1]):
             raise wide(files.names[0])
-        _check_header(files.names[0], [bytes(r["value"]) for r in head])
-        lines = [decoded(bytes(r["value"])) for r in head]
+        raw = [value for value, _ in head]
+        _check_header(files.names[0], raw)
+        lines = [decoded(value) for value in raw]
         whole = len(lines) < wanted
         marker = next((k for k, line in enumerate(lines) if is_data_marker(line)), None) if header else -1
         if marker is None:
@@ -155,7 +162,7 @@ def _read_head(files: TextFiles, header: bool) -> bool:
                 raise _no_data(files.names[0], lines)
         elif any(t and t[0] != files.comment for t in map(str.strip, lines[marker + 1 :])):
             files.header = lines[: marker + 1]
-            tell_encoding(files.names[0], [bytes(r["value"]) for r in head[: marker + 1]])
+            tell_encoding(files.names[0], raw[: marker + 1])
             if header and any(line[:2] in ("{,",) for line in lines[marker + 1 :]):
                 _tell_empty_pairs(files.names[0])
             files.data_from = {files.names[0]: marker + 1}
@@ -164,6 +171,33 @@ def _read_head(files: TextFiles, header: bool) -> bool:
         elif whole:
             raise _no_rows(files.names[0], header)
         wanted *= 8
+
+
+Head = list[tuple[bytes, bytes]]  # of lines: what matters of a line, and its first two bytes
+
+
+def _first_lines(files: TextFiles, header: bool, count: int) -> Head | None:
+    """The first lines of a single file; None where it has several splits. Other lines than a header's are cut to their start: a
+    header may need many lines, and a comment or data line may be very long."""
+    value = F.col("value")
+    start = F.substring(F.regexp_replace(value, r"^\s+", ""), 1, 2)
+    declared = F.when(value.rlike(r"^[\s\ufeff]*@"), F.substring(value, 1, MAX_HEADER_LINE + 1)).otherwise(start)
+    raw = F.when(F.lit(header), declared).otherwise(start).cast("binary")  # what is no UTF-8 comes as it is
+    with reading():
+        head = files.frame.select(
+            raw.alias("value"), F.substring(value.cast("binary"), 1, 2).alias("mark"), "start", "length", "bytes"
+        ).head(count)
+    if any(r["start"] != 0 or r["length"] != r["bytes"] for r in head):
+        return None
+    return [(bytes(r["value"]), bytes(r["mark"])) for r in head]
+
+
+def _first_lines_here(files: TextFiles, header: bool, count: int) -> Head:
+    """The same of a file of this machine."""
+    head = first_lines(files.names[0], count)
+    declared = re.compile(rb"[\s\xef\xbb\xbf]*@")
+    values = [line[: MAX_HEADER_LINE + 1] if header and declared.match(line) else line.lstrip()[:2] for line in head]
+    return [(value, line[:2]) for value, line in zip(values, head, strict=True)]
 
 
 def decoded(raw: bytes) -> str:
@@ -221,16 +255,12 @@ def _no_rows(name: str, header: bool) -> DataError:
 
 def _count(files: TextFiles, header: bool) -> None:
     """Lines and rows of every split, and the headers, in one job."""
+    lines = files.frame if isinstance(files.frame, LocalFrame) else files.frame.select("value", "start", "file")
     with reading():
-        counts = (
-            files.frame.select("value", "start", "file")
-            .mapInArrow(
-                partial(_count_splits, comment=files.comment, header=header),
-                "file string, start long, lines long, rows long, marker long, after long, head binary, empty boolean, "
-                "latin boolean",
-            )
-            .collect()
-        )
+        counts = lines.mapInArrow(
+            partial(_count_splits, comment=files.comment, header=header),
+            "file string, start long, lines long, rows long, marker long, after long, head binary, empty boolean, latin boolean",
+        ).collect()
     by_file: dict[str, list[Any]] = {}
     for r in counts:
         by_file.setdefault(plain(r["file"]), []).append(r)
@@ -383,17 +413,9 @@ class Lines:
 
 def parse(files: TextFiles, parser: Callable[[Lines], tuple[np.ndarray, Vectors, Vectors]]) -> DataFrame:
     """The canonical frame without names: `parser` turns lines into (kept rows, features, labels) on the workers."""
-    return files.frame.mapInArrow(
-        partial(
-            _parse_splits,
-            parser=parser,
-            splits=files.splits,
-            data_from=files.data_from,
-            only=files.names[0] if files.single else None,
-            comment=files.comment,
-        ),
-        FRAME,
-    )
+    only = files.names[0] if files.single else None
+    numbered = {"splits": files.splits, "data_from": files.data_from, "only": only, "comment": files.comment}
+    return canonical(files.frame, partial(_parse_splits, parser=parser, **numbered))  # type: ignore[arg-type]
 
 
 def _parse_splits(
@@ -436,6 +458,9 @@ def _parse_splits(
 
 def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str, bytes]]:
     """Path and content of the files beside a data file whose name matches `pattern`, sorted by name."""
+    if isinstance(spark, LocalSession):
+        near_it = (path for path in sorted(Path(data_file).parent.glob(pattern)) if path.name[0] not in "._")
+        return [(str(path), path.read_bytes()) for path in near_it if path.is_file() and path.stat().st_size < MAX_XML]
     folder = escape_glob(posixpath.dirname(data_file) or ".")
     with reading():
         files = (
@@ -452,6 +477,13 @@ def beside(spark: SparkSession, data_file: str, pattern: str) -> list[tuple[str,
 
 def small_file(spark: SparkSession, path: str, what: str, most: int) -> bytes:
     """The content of one small file (labels, names), unpacked, from anywhere Spark can read."""
+    if isinstance(spark, LocalSession):
+        matching = files_of(path)
+        if len(matching) != 1:
+            raise ParameterError(f"{what} {path}: {len(matching)} files match; give the path of one file")
+        if os.path.getsize(matching[0]) > most:
+            raise DataError(f"{what} {path}: more than {most >> 20} MB; it is not such a file")
+        return _unpacked(Path(matching[0]).read_bytes(), path, what, most)
     frame = checked(lambda: spark.read.format("binaryFile").load(path), f"{what} {path}")
     with reading():
         lengths = frame.select("length").head(2)
@@ -462,6 +494,10 @@ def small_file(spark: SparkSession, path: str, what: str, most: int) -> bytes:
         if lengths[0]["length"] > most:
             raise DataError(f"{what} {path}: more than {most >> 20} MB; it is not such a file")
         content = bytes(frame.select("content").collect()[0]["content"])
+    return _unpacked(content, path, what, most)
+
+
+def _unpacked(content: bytes, path: str, what: str, most: int) -> bytes:
     if content[:2] == b"\x1f\x8b" or path.endswith(".gz"):
         unpacker = zlib.decompressobj(47)
         try:

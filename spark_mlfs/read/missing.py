@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from ..errors import DataError, ParameterError, option
+from ..frame import LocalFrame
 from ..kernels import missing as policies
+from ..lazy import F
 from ..params import Choice, Parameter
 from ..schema import FEATURES, FILL, attribute_metadata
 from . import vectors
 from .errors import reading
 from .vectors import Vectors
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 MISSING_TAKES = f"{option('missing', 'mean')}, 'zero' or 'drop'"
 MISSING_FEATURES = Parameter(
@@ -76,7 +80,8 @@ def impute(frame: DataFrame, missing: str, names: Sequence[str] | None, settled:
         means, lacking = _means(frame)
         fitted["fill"] = means.tolist()
     if lacking:
-        frame = frame.mapInArrow(partial(_impute, missing=missing, names=names, means=means), frame.schema)
+        schema = frame.kinds if isinstance(frame, LocalFrame) else frame.schema
+        frame = frame.mapInArrow(partial(_impute, missing=missing, names=names, means=means), schema)
     metadata = {**(attribute_metadata(names) if names else {}), **({FILL: fitted} if fitted else {})}
     return frame.withMetadata(FEATURES, metadata) if metadata else frame
 
@@ -102,30 +107,36 @@ def _impute(
 def _means(frame: DataFrame) -> tuple[np.ndarray, bool]:
     """The mean of the known values of every column as far as the last that has one other than 0, and whether any value is
     missing."""
-    features = frame.select(FEATURES)
+    features = frame.mapInArrow(_features, {}) if isinstance(frame, LocalFrame) else frame.select(FEATURES)
     with reading():
-        extents: Any = (
-            features.mapInArrow(_extent, "slot int, missing long, largest double, rows long")
-            .groupBy("slot")
-            .agg(F.sum("missing").alias("missing"), F.max("largest").alias("largest"), F.sum("rows").alias("rows"))
-            .toPandas()
-        )
+        extents = _by_slot(features, _extent, {"missing": "sum", "largest": "max", "rows": "sum"})
         slots = extents["slot"].to_numpy()
         width = int(slots.max(initial=-1)) + 1
         missing, largest = np.zeros(width, np.int64), np.zeros(width)
         missing[slots[slots >= 0]] = extents["missing"][slots >= 0]
         largest[slots[slots >= 0]] = extents["largest"][slots >= 0]
         scale = policies.scale_above(largest)
-        sums: Any = (
-            features.mapInArrow(partial(_fixed_point, scale=scale), "slot int, high long, low long")
-            .groupBy("slot")
-            .agg(F.sum("high").alias("high"), F.sum("low").alias("low"))
-            .toPandas()
-        )
+        sums = _by_slot(features, partial(_fixed_point, scale=scale), {"high": "sum", "low": "sum"})
     high, low = np.zeros((2, width), np.int64)
     high[sums["slot"]], low[sums["slot"]] = sums["high"], sums["low"]
     known = int(extents["rows"].sum()) - missing
     return np.array(policies.means_of_sums(high, low, known, scale)), bool(missing.any())
+
+
+def _features(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield batch.select([FEATURES])
+
+
+def _by_slot(features: DataFrame, task: Any, columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return the numbers that tasks give slots, summed, or the largest, by slot."""
+    types = ", ".join(f"{name} {'double' if how == 'max' else 'long'}" for name, how in columns.items())
+    numbers = features.mapInArrow(task, f"slot int, {types}")
+    if isinstance(numbers, LocalFrame):
+        rows = [batch.to_pandas() for batches in numbers.each(list) for batch in batches]
+        return pd.concat(rows).groupby("slot", as_index=False).agg(columns)
+    wanted = [getattr(F, how)(name).alias(name) for name, how in columns.items()]
+    return numbers.groupBy("slot").agg(*wanted).toPandas()
 
 
 def _extent(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -11,19 +11,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from ..errors import ParameterError
 from ..formats import Reader
+from ..frame import Kind, LocalFrame, LocalSession
 from ..kernels.hashing import GOLDEN, in_unit, mixed
 from ..params import REQUIRED, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, LABELS, with_names
 from . import vectors
-from .vectors import FRAME, Vectors
+from .vectors import Vectors, canonical
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 def mix(counters: np.ndarray) -> np.ndarray:
@@ -73,6 +76,9 @@ SEED = Parameter("seed", 0, Integer(), "of every draw")
 NUM_PARTITIONS = Parameter("num_partitions", None, Optional(Integer(1, 100_000)), "of the frame; None: as Spark has it")
 
 
+PART_ROWS = 1 << 15  # that one core makes at a time in this process
+
+
 # ----------------------------------------------------------------------------------------------------------- Number set
 
 CELLS, SIDE = 5, 9
@@ -107,9 +113,8 @@ class Numbers(Reader):
         images, target = _digits()
         images = images[np.argsort(target, kind="stable")]
         counts = np.bincount(target, minlength=10)
-        frame = _ids(spark, p["num_rows"], p["num_partitions"]).mapInArrow(
-            partial(_number_rows, seed=p["seed"], images=images, counts=counts, noise=p["noise"]), FRAME
-        )
+        made = partial(_number_rows, seed=p["seed"], images=images, counts=counts, noise=p["noise"])
+        frame = canonical(_ids(spark, p["num_rows"], p["num_partitions"]), made)
         names = [f"cell{k}_r{r}_c{c}" for k in range(CELLS) for r in range(SIDE) for c in range(SIDE)]
         return with_names(with_names(frame, FEATURES, names), LABELS, [str(d) for d in range(10)])
 
@@ -125,9 +130,16 @@ def _digits() -> tuple[np.ndarray, np.ndarray]:
 
 
 def _ids(spark: SparkSession, num_rows: int, num_partitions: int | None) -> DataFrame:
+    if isinstance(spark, LocalSession):
+        parts = [partial(_range, a, min(num_rows, a + PART_ROWS)) for a in range(0, num_rows, PART_ROWS)]
+        return LocalFrame(parts, {"id": Kind("bigint")})
     if num_partitions is None:
         return spark.range(num_rows)
     return spark.range(0, num_rows, 1, num_partitions)
+
+
+def _range(first: int, end: int) -> Iterator[pa.RecordBatch]:
+    yield pa.record_batch({"id": np.arange(first, end)})
 
 
 def _number_rows(
@@ -265,7 +277,7 @@ class Planted(Reader):
             raise ParameterError(f"cardinality={cardinality!r}: it is between 0 and num_labels={q}")
         truth = _truth(p)
         plan = _Planted(truth, d, q, density, p["noise"], cardinality / q, p["seed"])
-        frame = _ids(spark, p["num_rows"], p["num_partitions"]).mapInArrow(partial(_planted_rows, plan=plan), FRAME)
+        frame = canonical(_ids(spark, p["num_rows"], p["num_partitions"]), partial(_planted_rows, plan=plan))
         return with_names(with_names(frame, FEATURES, truth.names), LABELS, [f"label_{k}" for k in range(q)])
 
 

@@ -28,16 +28,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    StringType,
-    StructField,
-    StructType,
-)
-
 from ..errors import DataError, ParameterError, option
 from ..formats import READERS, Distinct, Names, Reader, Texts, documentation, tabular
+from ..frame import LocalSession
+from ..lazy import F, T
 from ..params import REQUIRED, Flag, Optional, Parameter, Text
 from .errors import notice, of_spark, reading
 from .frames import as_spark
@@ -46,8 +40,11 @@ from .missing import MISSING_FEATURES
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
-from .columns import assemble, quoted
+from .columns import assemble
+from .layout import quoted
 
 _BAD = "_spark_mlfs_bad_record"  # the text of a CSV row or JSON record that does not fit
 
@@ -151,6 +148,10 @@ def open_table(
 ) -> DataFrame:
     """The table as Spark reads it."""
     check_tabular(format)
+    if isinstance(spark, LocalSession):
+        from .local import open_here
+
+        return open_here(format, paths_of(path), reader_options or {})
     options = {"header": "true", "inferSchema": "true"} if format == "csv" else {}
     options |= {k: str(v) for k, v in (reader_options or {}).items()}
     lenient = {k.lower() for k in options} & {"mode", "columnnameofcorruptrecord"}
@@ -203,7 +204,7 @@ def open_table(
 def csv_rows(spark: SparkSession, paths: list[str], schema: StructType, options: dict[str, str]) -> DataFrame:
     """CSV files of a schema; an action on a row of more or fewer cells raises `DataError` with its text."""
     reader = spark.read.format("csv").options(**options, columnNameOfCorruptRecord=_BAD)
-    frame = reader.schema(StructType([*schema.fields, StructField(_BAD, StringType())])).load(paths)
+    frame = reader.schema(T.StructType([*schema.fields, T.StructField(_BAD, T.StringType())])).load(paths)
     first = F.col(quoted(schema.names[0]))
     message = F.concat(
         F.lit("spark_mlfs.errors.DataError: "),

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer, StopWordsRemover, Tokenizer
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-from pyspark.sql.types import StringType
+from typing import TYPE_CHECKING, Any
 
 from .. import params
 from ..errors import DataError, ParameterError, option
 from ..formats import Distinct, Names, Reader, documentation
+from ..frame import LocalFrame, LocalSession, NeedsSpark, kinds_of
+from ..lazy import F
 from ..params import REQUIRED, Flag, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, with_names
-from .columns import assemble, columns_of, quoted
+from .columns import assemble
 from .errors import reading
 from .frames import OF_THE_JVM, jvm_within_reach
+from .layout import columns_of, quoted
 from .tables import COLUMNS, source_of
 from .words import PATTERN, WordCounts, counted, tokens_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 class Text(Reader):
@@ -90,9 +91,11 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     """The canonical frame of a table with a text column."""
     pattern, stop_words, vocabulary, binary = p["pattern"], p["stop_words"], p["vocabulary"], p["binary"]
     columns = columns_of(source, p["text"], "text")
-    kind = source.schema[columns[0]].dataType
-    if len(columns) != 1 or not isinstance(kind, StringType):
-        raise DataError(f"text: column {columns[0]!r} is {kind.simpleString()}; give one string column")
+    kind = kinds_of(source)[columns[0]]
+    if len(columns) != 1 or not kind.text:
+        raise DataError(f"text: column {columns[0]!r} is {kind.name}; give one string column")
+    if isinstance(source, LocalFrame):
+        return counted_here(source, columns[0], p)
     used = set(source.columns)
     raw, counts = (_unused(n, used) for n in ("_text", "_counts"))
     words = source.withColumn(raw, F.coalesce(F.col(quoted(columns[0])), F.lit("")))
@@ -110,6 +113,8 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     if not vocabulary:
         raise DataError(f"text: no term of column {columns[0]!r} occurs in {p['min_df']:g} rows; lower min_df")
     if reached:
+        from pyspark.ml.feature import CountVectorizerModel
+
         counter = CountVectorizerModel.from_vocabulary(vocabulary, inputCol=kept, outputCol=counts, binary=binary)
         words = counter.transform(words)
     else:
@@ -118,9 +123,14 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     return with_names(frame, FEATURES, vocabulary)
 
 
+def counted_here(source: LocalFrame, column: str, p: Mapping[str, Any]) -> LocalFrame:
+    """The same of a table of this process."""
+    raise NeedsSpark("texts are counted by Spark")
+
+
 def check_pattern(spark: SparkSession, pattern: str | None) -> None:
     """`ParameterError` where `pattern` is no regular expression of Java's, by which Spark splits."""
-    if pattern is None:
+    if pattern is None or isinstance(spark, LocalSession):
         return
     try:
         spark.range(1).select(F.split(F.lit("a"), pattern)).head()
@@ -137,6 +147,8 @@ def word_stages(
     column: str, pattern: str | None = r"\W+", stop_words: str | Sequence[str] | None = None, used: set[str] | None = None
 ) -> tuple[list[Any], str]:
     """Spark ML's stages that make words of a text column, and the column the words are in."""
+    from pyspark.ml.feature import RegexTokenizer, StopWordsRemover, Tokenizer
+
     used = set() if used is None else used
     tokens = _unused("_tokens", used)
     if pattern is None:
@@ -169,6 +181,8 @@ def _stop_words(stop_words: str | Sequence[str]) -> list[str]:
     if not isinstance(stop_words, str):
         return list(stop_words)
     try:
+        from pyspark.ml.feature import StopWordsRemover
+
         return list(StopWordsRemover.loadDefaultStopWords(stop_words))
     except Exception:
         raise ParameterError(

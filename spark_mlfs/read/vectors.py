@@ -6,22 +6,29 @@ sparse, type 1 is dense and then has neither size nor indices.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from pyspark.ml.linalg import VectorUDT
-from pyspark.sql.types import LongType, StructField, StructType
 
-from ..schema import FEATURES, ID, LABELS
+from ..frame import CANONICAL, LocalFrame
+from ..lazy import T
 
-FRAME = StructType(
-    [
-        StructField(ID, LongType(), False),
-        StructField(FEATURES, VectorUDT(), False),
-        StructField(LABELS, VectorUDT(), False),
-    ]
-)
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def canonical(frame: DataFrame, function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]) -> DataFrame:
+    """Return the canonical frame of what `function` makes of the batches of another."""
+    if isinstance(frame, LocalFrame):
+        return frame.mapInArrow(function, CANONICAL)
+    from pyspark.ml.linalg import VectorUDT
+
+    types = {name: T.LongType() if kind.whole else VectorUDT() for name, kind in CANONICAL.items()}
+    return frame.mapInArrow(function, T.StructType([T.StructField(name, each, False) for name, each in types.items()]))
+
 
 _INT32_MAX = 2**31 - 1
 

@@ -7,16 +7,18 @@ otherwise (at ``\\W+``, in lower case), counting a batch at a time gives the sam
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
-from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
+
+from ..lazy import F, T
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column
 
 PATTERN = r"\W+"
 SLICE_BYTES = 16 << 20  # of texts that are split at a time: their words take some ten times that, measured
@@ -106,6 +108,8 @@ def tokens_of(texts: Column, stop: frozenset[str] = frozenset()) -> Column:
 
 def counted(texts: Column, counts: WordCounts) -> Column:
     """The counts of a column's texts as sparse vectors, a null's as those of an empty text."""
+
+    from pyspark.ml.linalg import VectorUDT
 
     @F.pandas_udf("indices array<int>, values array<double>")  # type: ignore[attr-defined, untyped-decorator]
     def parts(cells: pd.Series) -> pd.DataFrame:

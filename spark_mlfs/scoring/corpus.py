@@ -36,12 +36,14 @@ from pyspark.sql import functions as F
 from ..engine.tasks import side_by_side
 from ..errors import DataError, ParameterError
 from ..formats import tabular
+from ..frame import kinds_of
 from ..ml.classifiers import output_names
 from ..ml.persistence import Storable, stamp
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
-from ..read.columns import number_of, quoted
+from ..read.columns import number_of
 from ..read.errors import reading
+from ..read.layout import quoted
 from ..read.lines import near
 from ..read.tables import csv_rows, open_table
 from ..read.words import WordCounts, counted
@@ -69,7 +71,7 @@ class ColumnGatherer(ColumnMaker, HasInputCols):
     """
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        kinds = {f.name: f.dataType for f in dataset.schema.fields}
+        kinds = kinds_of(dataset)
         columns = [name for name in self.getInputCols() if name in kinds]  # a stage behind names what it lacks
         values = [F.coalesce(number_of(name, kinds[name]), F.lit(float("nan"))) for name in columns]
         gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(F.array(*values)))

@@ -8,8 +8,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import BooleanType, NumericType
 
 from ..errors import ParameterError, camel
-from ..read.columns import quoted
 from ..read.frames import OF_THE_JVM, jvm_within_reach
+from ..read.layout import quoted
 from ..read.words import PATTERN
 from .corpus import ColumnGatherer, Progress, WordCounter
 
@@ -51,7 +51,7 @@ def _column_stages(
     selected ones."""
     from pyspark.ml.feature import CountVectorizerModel, SQLTransformer
 
-    from ..read.columns import columns_of
+    from ..read.layout import columns_of
     from ..read.text import python_stop_words, word_stages
     from ..schema import FEATURES
 

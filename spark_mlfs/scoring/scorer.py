@@ -21,8 +21,8 @@ from ..ml.pipelines import load_pipeline
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
-from ..read.columns import quoted
 from ..read.errors import absent, reading
+from ..read.layout import quoted
 from ..read.lines import near
 from ..read.missing import left_to
 from .words import word_counts

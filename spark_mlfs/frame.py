@@ -1,0 +1,211 @@
+"""Rows of this process: a table as Arrow batches that are read anew at each use, with the few operations of a Spark frame that
+readers and packing need. Its parts are what partitions are to Spark; several are worked on at once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .errors import SparkMlfsError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Outcome = TypeVar("Outcome")
+Batches = Iterator["pa.RecordBatch"]
+
+
+class NeedsSpark(SparkMlfsError):
+    """Something that only Spark reads or does."""
+
+
+def num_cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The type of a column as Spark calls it, of either engine: ``int``, ``array<double>``, ``vector``; `nulls` whether an array
+    may hold null entries."""
+
+    name: str
+    element: Kind | None = None
+    nulls: bool = True
+
+    @property
+    def whole(self) -> bool:
+        return self.name in _WHOLE
+
+    @property
+    def fractional(self) -> bool:
+        return self.name in ("float", "double") or self.name.startswith("decimal")
+
+    @property
+    def numeric(self) -> bool:
+        return self.whole or self.fractional
+
+    @property
+    def number(self) -> bool:
+        """Whether it is numeric or boolean."""
+        return self.numeric or self.name == "boolean"
+
+    @property
+    def text(self) -> bool:
+        return re.match(r"(string|varchar|char)\b", self.name) is not None
+
+    @property
+    def vector(self) -> bool:
+        return self.name == "vector"
+
+
+_WHOLE = {"tinyint", "smallint", "int", "bigint"}
+CANONICAL = {"id": Kind("bigint"), "features": Kind("vector"), "labels": Kind("vector")}
+UNKNOWN = Kind("unknown")
+
+
+def kinds_of(frame: Any) -> dict[str, Kind]:
+    """Return the type of each column of a frame of Spark's or of this process."""
+    if isinstance(frame, LocalFrame):
+        return frame.kinds
+    return {field.name: kind_of(field.dataType) for field in frame.schema.fields}
+
+
+def kind_of(data_type: Any) -> Kind:
+    """Return a type of Spark's."""
+    element = getattr(data_type, "elementType", None)
+    if element is not None:
+        return Kind(data_type.simpleString(), kind_of(element), data_type.containsNull)
+    vector = type(data_type).__name__ == "VectorUDT"
+    return Kind("vector" if vector else str(data_type.simpleString()))
+
+
+class LocalSession:
+    """This process where Spark's session would be; `memory` bytes are for rows and statistics together."""
+
+    version = None
+
+    def __init__(self, memory: int | None = None) -> None:
+        self.memory = default_memory() if memory is None else memory
+
+    def stop(self) -> None:
+        """Do nothing, as there is nothing to stop."""
+
+
+def default_memory() -> int:
+    """Return three quarters of the memory of this machine, or of what its control group allows, in bytes."""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 4 << 30
+    for limit in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(limit) as file:
+                total = min(total, int(file.read()))
+        except (OSError, ValueError):
+            continue
+    return total * 3 // 4
+
+
+@dataclass(frozen=True)
+class _Field:
+    metadata: Mapping[str, Any]
+
+
+@dataclass
+class LocalFrame:
+    """Arrow batches with the columns `kinds`, of `parts` that each give them anew; `metadata` of columns as Spark has it. `bytes`
+    of what is read, as they are stored, where that is known."""
+
+    parts: Sequence[Callable[[], Batches]]
+    kinds: dict[str, Kind]
+    metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    bytes: int = 0
+    is_cached = False
+
+    @property
+    def columns(self) -> list[str]:
+        return list(self.kinds)
+
+    @property
+    def schema(self) -> dict[str, _Field]:
+        return {name: _Field(self.metadata.get(name, {})) for name in self.kinds}
+
+    def withMetadata(self, column: str, metadata: Mapping[str, Any]) -> LocalFrame:
+        return replace(self, metadata={**self.metadata, column: metadata})
+
+    def mapInArrow(self, function: Callable[[Batches], Iterable[pa.RecordBatch]], schema: Any) -> LocalFrame:
+        """Return what `function` makes of the batches of each part. `schema`: the new columns' types by name, or as DDL."""
+        if isinstance(schema, str):
+            schema = {column.split()[0]: UNKNOWN for column in schema.split(", ")}
+        return replace(self, parts=[_Mapped(part, function) for part in self.parts], kinds=schema, metadata={})
+
+    def batches(self) -> Batches:
+        """Iterate over all batches, part by part."""
+        return chain.from_iterable(part() for part in self.parts)
+
+    def collect(self) -> list[dict[str, Any]]:
+        """Return all rows."""
+        return [row for batches in self.each(list) for batch in batches for row in batch.to_pylist()]
+
+    def limit(self, rows: int) -> LocalFrame:
+        """Return the first rows alone, as one part."""
+        return replace(self, parts=[_First(self, rows)])
+
+    def count(self) -> int:
+        return sum(self.each(_num_rows))
+
+    def each(self, work: Callable[[Batches], Outcome]) -> Iterator[Outcome]:
+        """Iterate over what `work` makes of the batches of each part, in order; as many parts as there are cores are worked on at
+        once."""
+        threads = min(num_cores(), len(self.parts))
+        if threads < 2:
+            for part in self.parts:
+                yield work(part())
+            return
+        under_way: deque[Future[Outcome]] = deque()
+        with ThreadPoolExecutor(threads) as pool:
+            try:
+                for part in self.parts:
+                    under_way.append(pool.submit(_run, work, part))
+                    if len(under_way) > threads:
+                        yield under_way.popleft().result()
+                while under_way:
+                    yield under_way.popleft().result()
+            finally:
+                for future in under_way:
+                    future.cancel()
+
+
+def _run(work: Callable[[Batches], Outcome], part: Callable[[], Batches]) -> Outcome:
+    return work(part())
+
+
+def _num_rows(batches: Batches) -> int:
+    return sum(batch.num_rows for batch in batches)
+
+
+@dataclass(frozen=True)
+class _Mapped:
+    part: Callable[[], Batches]
+    function: Callable[[Batches], Iterable[Any]]
+
+    def __call__(self) -> Batches:
+        return iter(self.function(self.part()))
+
+
+@dataclass(frozen=True)
+class _First:
+    frame: LocalFrame
+    rows: int
+
+    def __call__(self) -> Batches:
+        left = self.rows
+        for batch in self.frame.batches():
+            if left <= 0:
+                return
+            yield batch.slice(0, left)
+            left -= batch.num_rows

@@ -1,0 +1,166 @@
+"""Files of this machine as Spark takes a path: one file, a folder, a glob; plain or packed; as lines, or whole."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import itertools
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import PACKED, DataError
+from ..frame import Kind, LocalFrame, NeedsSpark
+
+SPLIT_BYTES = 32 << 20  # of a plain file that one core reads at a time
+BLOCK_BYTES = 4 << 20  # of lines that are one batch, about
+_OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
+
+
+def here(path: str) -> str:
+    """Return a path of this machine without its scheme; `NeedsSpark` for one that is elsewhere."""
+    scheme = _SCHEME.match(path)
+    if scheme and scheme[1].lower() != "file":
+        raise NeedsSpark(f"{path} is not on this machine")
+    return os.path.abspath(re.sub(r"^file:(//)?(?=/)", "", path, flags=re.IGNORECASE))
+
+
+def files_of(path: str) -> list[str]:
+    """Return the files that a path, folder or glob stands for, sorted by name. `DataError` where there are none."""
+    local = here(path)
+    matches = [local] if os.path.exists(local) else sorted({m for one in _braces(local) for m in glob.glob(one)})
+    if not matches:
+        raise DataError(f"{path}: no such file; give a path that is there")
+    out: list[str] = []
+    for match in matches:
+        if not os.path.isdir(match):
+            out.append(match)
+            continue
+        shown = sorted(name for name in os.listdir(match) if name[0] not in "._")
+        if any(os.path.isdir(os.path.join(match, name)) for name in shown):
+            raise NeedsSpark(f"{match} has folders in it")
+        out += [os.path.join(match, name) for name in shown]
+    if not out:
+        raise DataError(f"{path}: no file there; give the data file, a folder or a glob that matches some")
+    return out
+
+
+def _braces(pattern: str) -> list[str]:
+    """Return the patterns that one with ``{a,b}`` stands for."""
+    group = re.search(r"\{([^{}]*)\}", pattern)
+    if group is None:
+        return [pattern]
+    return [one for part in group[1].split(",") for one in _braces(pattern[: group.start()] + part + pattern[group.end() :])]
+
+
+def is_packed(path: str) -> bool:
+    """Return whether a file is packed, as its name says."""
+    return path.endswith(PACKED)
+
+
+def open_file(path: str) -> IO[bytes]:
+    """Open a file, unpacked; `NeedsSpark` for what only Spark unpacks."""
+    ending = os.path.splitext(path)[1]
+    if is_packed(path) and ending not in _OPEN:
+        raise NeedsSpark(f"{path} is packed as {ending}")
+    opened: IO[bytes] = _OPEN.get(ending, open)(path, "rb")
+    return opened
+
+
+def lines_of(names: Sequence[str]) -> LocalFrame:
+    """Return the lines of files as a frame of ``value, start``, and ``file`` where there are several; large plain files in
+    several parts, `start` being where a part begins."""
+    parts: list[Callable[[], Iterator[pa.RecordBatch]]] = []
+    single = len(names) == 1 and (is_packed(names[0]) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES)
+    for name in names:
+        size = os.path.getsize(name)
+        splits = 1 if is_packed(name) else max(1, round(size / SPLIT_BYTES))
+        edges = np.linspace(0, size, splits + 1).astype(int).tolist()
+        for start, end in itertools.pairwise(edges):
+            parts.append(partial(_batches, Split(name, start, None if end == size else end), single))
+    text = Kind("string")
+    kinds = {"value": text, "start": Kind("bigint")} | ({} if single else {"file": text})
+    return LocalFrame(parts, kinds, bytes=sum(map(os.path.getsize, names)))
+
+
+@dataclass(frozen=True)
+class Split:
+    """The lines of a file that begin from `start` on and before `end`."""
+
+    name: str
+    start: int
+    end: int | None
+
+    def blocks(self) -> Iterator[bytes]:
+        """Iterate over bytes that end where a line does."""
+        try:
+            with open_file(self.name) as file:
+                at = self.start
+                if at:
+                    file.seek(at - 1)
+                    at += len(file.readline()) - 1
+                rest: list[bytes] = []
+                while self.end is None or at < self.end:
+                    data = file.read(BLOCK_BYTES if self.end is None else max(1, min(BLOCK_BYTES, self.end - at)))
+                    if data and not data.endswith(b"\n") and self.end is not None and at + len(data) >= self.end:
+                        data += file.readline()
+                    if not data:
+                        break
+                    at += len(data)
+                    cut = data.rfind(b"\n") + 1
+                    if not cut:
+                        rest.append(data)
+                        continue
+                    yield b"".join([*rest, data[:cut]])
+                    rest = [data[cut:]]
+                if any(rest):
+                    yield b"".join(rest)
+        except (OSError, EOFError, zlib.error) as error:
+            if not is_packed(self.name):
+                raise
+            raise DataError(
+                f"{self.name}: damaged, or not packed as its name says ({error}); test it (gzip -t, bzip2 -t), or fetch it again"
+            ) from None
+
+    def lines(self) -> Iterator[pa.StringArray]:
+        """Iterate over the lines, each with the white space around it; a lone carriage return ends a line, too."""
+        for block in self.blocks():
+            data = np.frombuffer(block, np.uint8)
+            ends = data == 10
+            returns = np.flatnonzero(data == 13)
+            if len(returns):
+                alone = returns[(returns + 1 == len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)]
+                ends[alone] = True
+            edges = np.flatnonzero(ends) + 1
+            if not len(edges) or edges[-1] < len(data):
+                edges = np.append(edges, len(data))
+            offsets = np.concatenate([[0], edges]).astype(np.int32)
+            yield pa.StringArray.from_buffers(len(edges), pa.py_buffer(offsets), pa.py_buffer(block))
+
+
+def _batches(split: Split, single: bool) -> Iterator[pa.RecordBatch]:
+    for lines in split.lines():
+        columns, names = [lines, pa.array(np.full(len(lines), split.start))], ["value", "start"]
+        if not single:
+            columns.append(pa.array([split.name]).take(pa.array(np.zeros(len(lines), np.int32))))
+            names.append("file")
+        yield pa.RecordBatch.from_arrays(columns, names)
+
+
+def first_lines(name: str, count: int) -> list[bytes]:
+    """Return the first lines of a file, as many as there are, without what ends them."""
+    out: list[bytes] = []
+    for lines in Split(name, 0, None).lines():
+        out += [raw.rstrip(b"\r\n") for raw in lines.slice(0, count - len(out)).cast(pa.binary()).to_pylist()]
+        if len(out) == count:
+            break
+    return out

@@ -1,0 +1,395 @@
+"""Tables of this machine without Spark: what `tables` and `columns` do there, as functions of Arrow batches.
+
+The frame is the one Spark gives of the same files: the same values, ids and messages, whatever the engine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import LARGE_WHOLE, DataError
+from ..frame import UNKNOWN, Kind, LocalFrame, NeedsSpark
+from ..kernels import xxhash
+from ..schema import FEATURES, ID, LABELS, WEIGHT
+from . import vectors
+from .files import files_of
+from .layout import ColumnOfCells, Layout
+
+VECTOR = pa.struct(
+    [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
+)
+SPARK_ROW = b"org.apache.spark.sql.parquet.row.metadata"  # of a Parquet file that Spark wrote: its schema as JSON
+PART_BYTES = 64 << 20  # of a Parquet file, decoded, that one core reads at a time
+BATCH_BYTES = 4 << 20
+
+
+# ---- types ----
+
+_NAMES = {
+    pa.bool_(): "boolean", pa.int8(): "tinyint", pa.int16(): "smallint", pa.int32(): "int", pa.int64(): "bigint",
+    pa.float32(): "float", pa.float64(): "double", pa.string(): "string", pa.binary(): "binary", pa.date32(): "date",
+    pa.null(): "void",
+}  # fmt: skip
+
+
+def kind_of_arrow(kind: pa.DataType) -> Kind:
+    """Return a type of Arrow's as Spark calls it."""
+    if pa.types.is_list(kind):
+        element = kind_of_arrow(kind.value_type)
+        return Kind(f"array<{element.name}>", element, kind.value_field.nullable)
+    if pa.types.is_decimal(kind):
+        return Kind(f"decimal({kind.precision},{kind.scale})")
+    if pa.types.is_timestamp(kind):
+        return Kind("timestamp" if kind.tz else "timestamp_ntz")
+    if pa.types.is_struct(kind):
+        return Kind(f"struct<{','.join(f'{f.name}:{kind_of_arrow(f.type).name}' for f in kind)}>")
+    return Kind(_NAMES[kind]) if kind in _NAMES else UNKNOWN
+
+
+def plain_type(kind: pa.DataType) -> pa.DataType:
+    """Return the type that Spark reads a type of Arrow's as; `NeedsSpark` for what this process does not read."""
+    if pa.types.is_dictionary(kind):
+        return plain_type(kind.value_type)
+    if pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    if pa.types.is_large_binary(kind):
+        return pa.binary()
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.list_(kind.value_field.with_type(plain_type(kind.value_type)))
+    wider = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+    return wider.get(kind, kind)
+
+
+def open_here(format: str, paths: Sequence[str], options: Mapping[str, Any]) -> LocalFrame:
+    """Return a table of files of this machine by its format; `NeedsSpark` for what this process does not read."""
+    if format == "parquet" and not options:
+        return open_parquet(paths)
+    raise NeedsSpark(f"format {format}{' with reader_options' if options else ''} is read by Spark")
+
+
+# ---- Parquet ----
+
+
+def open_parquet(paths: Sequence[str]) -> LocalFrame:
+    """Return the rows of Parquet files, some row groups a part."""
+    import pyarrow.parquet as pq
+
+    files = [file for path in paths for file in files_of(path)]
+    try:
+        readers = [pq.ParquetFile(file) for file in files]
+    except (pa.ArrowInvalid, OSError) as error:
+        raise DataError(f"{files[0]}: no Parquet file ({str(error).splitlines()[0][:120]}); give its format") from None
+    schema = readers[0].schema_arrow.remove_metadata()
+    for reader, file in zip(readers, files, strict=True):
+        if not reader.schema_arrow.remove_metadata().equals(schema):
+            raise NeedsSpark(f"{file} has other columns than {files[0]}")
+    declared = json.loads((readers[0].metadata.metadata or {}).get(SPARK_ROW, b'{"fields": []}'))["fields"]
+    fields = {field["name"]: field for field in declared}
+    kinds, metadata = {}, {}
+    for field in schema:
+        said = fields.get(field.name, {})
+        vector = isinstance(said.get("type"), dict) and said["type"].get("class", "").endswith("linalg.VectorUDT")
+        kinds[field.name] = Kind("vector") if vector else kind_of_arrow(plain_type(field.type))
+        metadata[field.name] = said.get("metadata", {})
+    if len(set(map(str.lower, schema.names))) < len(schema.names):
+        raise NeedsSpark(f"{files[0]} has columns whose names differ by case alone")
+    parts: list[Callable[[], Iterator[pa.RecordBatch]]] = []
+    for reader, file in zip(readers, files, strict=True):
+        groups: list[int] = []
+        waiting = 0
+        for group in range(reader.num_row_groups):
+            groups.append(group)
+            waiting += reader.metadata.row_group(group).total_byte_size
+            if waiting >= PART_BYTES or group == reader.num_row_groups - 1:
+                parts.append(partial(_row_groups, file, tuple(groups), None))
+                groups, waiting = [], 0
+        reader.close()
+    return LocalFrame(parts, kinds, metadata)
+
+
+def _row_groups(file: str, groups: tuple[int, ...], columns: tuple[str, ...] | None) -> Iterator[pa.RecordBatch]:
+    import pyarrow.parquet as pq
+
+    with pq.ParquetFile(file, pre_buffer=True) as reader:
+        meta = [reader.metadata.row_group(group) for group in groups]
+        rows, size = sum(m.num_rows for m in meta), sum(m.total_byte_size for m in meta)
+        wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
+        for batch in reader.iter_batches(wanted, list(groups), columns=columns, use_threads=False):
+            yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    """Return a column in the type that Spark reads it as."""
+    wanted = plain_type(column.type)
+    return column if wanted == column.type else column.cast(wanted)
+
+
+def only(frame: LocalFrame, columns: Sequence[str]) -> LocalFrame:
+    """Return some columns of a frame; of Parquet files no others are read."""
+    wanted = [name for name in frame.kinds if name in columns]
+    parts = [
+        partial(_row_groups, part.args[0], part.args[1], tuple(wanted))
+        if isinstance(part, partial) and part.func is _row_groups
+        else partial(_selected, part, tuple(wanted))
+        for part in frame.parts
+    ]
+    return replace(frame, parts=parts, kinds={name: frame.kinds[name] for name in wanted})
+
+
+def _selected(part: Callable[[], Iterator[pa.RecordBatch]], columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+    for batch in part():
+        yield batch.select(list(columns))
+
+
+# ---- columns as the canonical frame ----
+
+
+def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
+    """Return ``id, features, labels`` of a table, and ``weight`` where it has one: the rows checked as vectors, or unchecked as
+    packing takes them."""
+    read = {*layout.hashed, *layout.needed, *filter(None, (layout.id, layout.weight))}
+    narrow = only(source, [*read])
+    parts = [partial(_assembled, number, part, source.kinds, layout, checked) for number, part in enumerate(narrow.parts)]
+    kinds = {ID: Kind("bigint"), FEATURES: _kind(layout.x, checked), LABELS: _kind(layout.y, True)}
+    return LocalFrame(parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), bytes=narrow.bytes)
+
+
+def _kind(cells: ColumnOfCells, as_vectors: bool) -> Kind:
+    if cells.form == "asis":
+        number = cells.kind != ""
+        return Kind(cells.kind or "array<string>", Kind("bigint" if number else "string"))
+    return Kind("vector") if as_vectors or cells.form == "vector" else Kind("array<double>", Kind("double"))
+
+
+def _assembled(
+    number: int, part: Callable[[], Iterator[pa.RecordBatch]], kinds: Mapping[str, Kind], layout: Layout, checked: bool
+) -> Iterator[pa.RecordBatch]:
+    before = 0
+    for whole in part():
+        if not whole.num_rows:
+            continue
+        table = _Rows(whole, kinds, layout, number, before)
+        before += whole.num_rows
+        if layout.missing == "drop":
+            table = table.complete()
+        table.refuse(nulls_only=not checked)
+        yield table.batch(checked)
+
+
+class _Rows:
+    """The rows of a batch: their cells, ids, and what messages call them."""
+
+    def __init__(self, batch: pa.RecordBatch, kinds: Mapping[str, Kind], layout: Layout, part: int, before: int) -> None:
+        self.source = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
+        self.kinds, self.layout, self.part = kinds, layout, part
+        self.at = np.arange(before, before + batch.num_rows)
+        self.x, self.y = self._cells(layout.x), self._cells(layout.y)
+
+    def _cells(self, cells: ColumnOfCells) -> pa.Array:
+        _exact(self.source, cells.whole)
+        if cells.several:
+            return _gathered([self.source[name] for name in cells.columns])
+        column = self.source[cells.columns[0]]
+        if cells.form == "vector":
+            return column
+        if cells.form == "array":
+            return column.cast(pa.list_(pa.float64()))
+        if cells.delimiter is None:
+            return column.cast(pa.list_(pa.int64())) if cells.kind else column
+        return _parted(column, cells.delimiter)
+
+    def complete(self) -> _Rows:
+        """Return the rows that lack no feature."""
+        rows, _, values, _ = _entries(self.x)
+        keep = ~np.asarray(self.x.is_null())
+        keep[rows[np.isnan(values)]] = False
+        if keep.all():
+            return self
+        kept = object.__new__(_Rows)
+        kept.kinds, kept.layout, kept.part = self.kinds, self.layout, self.part
+        mask = pa.array(keep)
+        kept.source = {name: column.filter(mask) for name, column in self.source.items()}
+        kept.at, kept.x, kept.y = self.at[keep], self.x.filter(mask), self.y.filter(mask)
+        return kept
+
+    def refuse(self, nulls_only: bool) -> None:
+        """Raise `DataError` for the first row that cannot be used."""
+        worst: tuple[int, str] | None = None
+        for what, message in self.layout.faults(nulls_only):
+            row, said = self._first(what)
+            if row is not None and (worst is None or row < worst[0]):
+                worst = row, _filled(message, {**self._named(row), **said})
+        if worst is not None:
+            raise DataError(worst[1])
+
+    def _named(self, row: int) -> dict[str, str]:
+        place = f"{self.at[row] + 1} of part {self.part}"
+        shown = None if self.layout.id is None else self.source[self.layout.id][row].as_py()
+        return {"place": place, "row": f"row {place if shown is None else shown}: "}
+
+    def _first(self, what: str) -> tuple[int | None, dict[str, str]]:
+        """The first row with a fault, and what a message says of it."""
+        x, y = self.layout.x, self.layout.y
+        if what in ("no id", "no features", "no labels"):
+            id = self.layout.id
+            column = self.x if what == "no features" else self.y if what == "no labels" else self.source.get(id or "")
+            at = None if column is None or not column.null_count else int(np.argmax(np.asarray(column.is_null())))
+            return at, {}
+        if what == "needed":
+            cells = _gathered([self.source[name] for name in self.layout.needed])
+            at, slot, _ = _first_entry(cells, np.isnan)
+            return at, {what: repr(self.layout.needed[slot])}
+        if what == "no label":
+            at, slot, value = _first_entry(self.y, lambda v: ~((v == 0) | (v == 1) | np.isnan(v)))
+            return at, {"label": _called(y, slot, f"{y.said!r}, position "), "value": f"{value!r}".removesuffix(".0")}
+        at, slot, _ = _first_entry(self.x, np.isinf if what == "infinite" else np.isnan)
+        return at, {"feature": _called(x, slot, f"column {x.said!r}, feature ")}
+
+    def batch(self, checked: bool) -> pa.RecordBatch:
+        """Return the columns of the canonical frame."""
+        missing, x, y = self.layout.missing, self.layout.x, self.layout.y
+        features, labels = self.x, self.y
+        if checked and x.form == "array":
+            features = _as_vectors(features, fill=0.0 if missing == "zero" else None)
+        if y.form == "array":
+            labels = _as_vectors(labels)
+        columns, names = [pa.array(self._ids()), features, labels], [ID, FEATURES, LABELS]
+        if self.layout.weight is not None:
+            columns.append(self.source[self.layout.weight].cast(pa.float64()))
+            names.append(WEIGHT)
+        return pa.RecordBatch.from_arrays(columns, names)
+
+    def _ids(self) -> np.ndarray:
+        layout = self.layout
+        if layout.id is not None and layout.id_kind is not None and layout.id_kind.whole:
+            return self.source[layout.id].cast(pa.int64()).to_numpy(zero_copy_only=False)
+        h = np.full(len(self.at), xxhash.SEED, np.uint64)
+        names = layout.hashed if layout.id is None else [layout.id]
+        for name in names:
+            _hash(h, self.source[name], self.kinds[name])
+        if layout.id is None:
+            for name in names:
+                xxhash.fold(h, np.asarray(self.source[name].is_null()), None, xxhash.of_ints)
+        return h.view(np.int64)
+
+
+def _filled(message: str, parts: Mapping[str, str]) -> str:
+    return "".join(parts[piece] if at % 2 else piece for at, piece in enumerate(message.split("\x01")))
+
+
+def _called(cells: ColumnOfCells, slot: int, without: str) -> str:
+    return f"{without}{slot}" if cells.names is None else repr(cells.names[slot])
+
+
+def _exact(source: Mapping[str, pa.Array], names: Sequence[str]) -> None:
+    """Raise `DataError` where a bigint becomes another as double."""
+    for name in names:
+        column = source[name]
+        flat = column.flatten() if pa.types.is_list(column.type) else column
+        extent = pc.min_max(flat)
+        low, high = extent["min"].as_py() or 0, extent["max"].as_py() or 0
+        if -(1 << 53) <= low and high <= 1 << 53:
+            continue
+        values = flat.drop_null().to_numpy()
+        if (((values < -(1 << 53)) | (values > 1 << 53)) & (values % 1024 != 0)).any():
+            raise DataError(f"column {name!r} holds {LARGE_WHOLE}")
+
+
+def _gathered(columns: Sequence[pa.Array]) -> pa.ListArray:
+    """Columns of numbers as one of lists; null is NaN."""
+    out = np.empty((len(columns[0]), len(columns)))
+    for j, column in enumerate(columns):
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.int8())
+        out[:, j] = column.to_numpy(zero_copy_only=False) if column.type == pa.float64() else column.cast(pa.float64())
+    offsets = np.arange(0, out.size + 1, max(1, len(columns))).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(out.reshape(-1)))
+
+
+def _parted(column: pa.StringArray, delimiter: str) -> pa.ListArray:
+    """The tags of texts."""
+    lists = pc.split_pattern(column, delimiter)
+    tags = pc.utf8_trim(lists.flatten(), " ")
+    keep = np.asarray(pc.not_equal(tags, "").fill_null(False))
+    rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(lists).fill_null(0)))[keep]
+    offsets = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(column)))]).astype(np.int32)
+    nulls = pa.array(np.asarray(column.is_null()))
+    return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=nulls)
+
+
+def _entries(cells: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+    """(row, slot, value) of the stored entries of cells, null as NaN, and their width."""
+    if pa.types.is_struct(cells.type):
+        v = vectors.from_arrow(cells)
+        return v.rows, v.indices, v.values, v.size
+    lengths = np.asarray(pc.list_value_length(cells).fill_null(0)).astype(np.int64)
+    slots = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    values = cells.flatten().to_numpy(zero_copy_only=False)
+    return np.repeat(np.arange(len(cells)), lengths), slots, values, int(lengths.max(initial=0))
+
+
+def _first_entry(cells: pa.Array, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int | None, int, float]:
+    """The row, slot and value of the first entry that is wrong."""
+    rows, slots, values, _ = _entries(cells)
+    bad = np.flatnonzero(wrong(values))
+    return (int(rows[bad[0]]), int(slots[bad[0]]), float(values[bad[0]])) if len(bad) else (None, 0, 0.0)
+
+
+def _as_vectors(lists: pa.ListArray, fill: float | None = None) -> pa.StructArray:
+    """Lists of numbers as dense vectors; null entries as NaN, or as `fill`."""
+    lengths = np.asarray(pc.list_value_length(lists).fill_null(0)).astype(np.int64)
+    values = lists.flatten().to_numpy(zero_copy_only=False)
+    if fill is not None:
+        values = np.where(np.isnan(values), fill, values)
+    n = len(lists)
+    dense = vectors.Vectors(0, np.ones(n, bool), lengths, np.empty(0, np.int32), values).to_arrow()
+    if not lists.null_count:
+        return dense
+    return pa.StructArray.from_arrays(dense.flatten(), [f.name for f in dense.type], mask=lists.is_null())
+
+
+# ---- ids ----
+
+
+def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
+    """Fold a column's cells into the hashes of rows, as Spark's xxhash64 does."""
+    valid = None if not column.null_count else np.asarray(column.is_valid())
+    if kind.vector:
+        for name, field in zip(("type", "size", "indices", "values"), column.flatten(), strict=True):
+            _hash(h, field, kind_of_arrow(VECTOR.field(name).type))
+    elif kind.element is not None:
+        lengths = np.asarray(pc.list_value_length(column).fill_null(0)).astype(np.int64)
+        flat, starts = column.flatten(), np.cumsum(lengths) - lengths
+        for k in range(int(lengths.max(initial=0))):
+            rows = np.flatnonzero(lengths > k)
+            part = h[rows]
+            _hash(part, flat.take(pa.array(starts[rows] + k)), kind.element)
+            h[rows] = part
+    elif kind.text or kind.name == "binary":
+        _, offsets, data = column.buffers()
+        bounds = np.frombuffer(offsets, np.int32, len(column) + 1, 4 * column.offset)
+        content = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+        with np.errstate(over="ignore"):
+            new = xxhash.of_bytes(content[: bounds[-1]], bounds[:-1], np.diff(bounds), h)
+        h[:] = new if valid is None else np.where(valid, new, h)
+    elif kind.name in ("float", "double"):
+        values = column.fill_null(0.0).to_numpy(zero_copy_only=False)
+        xxhash.fold(h, values, valid, xxhash.of_doubles if kind.name == "double" else xxhash.of_floats)
+    elif kind.whole or kind.name in ("boolean", "date", "timestamp", "timestamp_ntz"):
+        column = column.cast(pa.timestamp("us", column.type.tz)) if pa.types.is_timestamp(column.type) else column
+        small = kind.name in ("tinyint", "smallint", "int", "date", "boolean")
+        values = column.cast(pa.int32() if small else pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+        xxhash.fold(h, values if small else values.view(np.uint64), valid, xxhash.of_ints if small else xxhash.of_longs)
+    elif kind.name.startswith("decimal") and column.type.precision <= 18:
+        digits = np.frombuffer(column.cast(pa.decimal128(18, column.type.scale)).buffers()[1], np.uint64)
+        xxhash.fold(h, digits[::2][column.offset : column.offset + len(column)], valid, xxhash.of_longs)
+    elif kind.name != "void":
+        raise NeedsSpark(f"the ids of rows are hashes of a column of type {kind.name}")

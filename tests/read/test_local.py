@@ -1,0 +1,213 @@
+"""Files of this machine read in this process: the frame that Spark gives of them, to the bit, and what it says of wrong ones."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.ml.linalg import Vectors
+from pyspark.sql import functions as F
+
+from spark_mlfs.errors import DataError, ParameterError, worker_errors
+from spark_mlfs.frame import LocalSession
+from spark_mlfs.read import load, vectors
+from spark_mlfs.schema import FEATURES, LABELS, attribute_names, fill_of
+
+HERE = LocalSession()
+
+
+def cell_of(value):
+    """A cell as text that tells values to the bit, whether a vector is sparse, and null from NaN."""
+    if hasattr(value, "toArray"):
+        stored = [*value.indices, *value.values] if hasattr(value, "indices") else value.values
+        return [hasattr(value, "indices"), len(value), [float(v).hex() for v in stored]]
+    if isinstance(value, float):
+        return value.hex()
+    return value
+
+
+def vector_of(cells: pa.Array, row: int):
+    v = vectors.from_arrow(cells.slice(row, 1))
+    if v.null is not None and v.null[0]:
+        return None
+    return Vectors.dense(v.values) if v.dense[0] else Vectors.sparse(v.size, v.indices, v.values)
+
+
+def rows_there(frame):
+    with worker_errors():
+        return sorted(json.dumps([cell_of(value) for value in row]) for row in frame.collect())
+
+
+def rows_here(frame):
+    out = []
+    for batch in frame.batches():
+        assert batch.schema.names == frame.columns
+        columns = [
+            [vector_of(column, row) for row in range(len(column))] if pa.types.is_struct(column.type) else column.to_pylist()
+            for column in batch.columns
+        ]
+        out += [json.dumps([cell_of(value) for value in row]) for row in zip(*columns, strict=True)]
+    return sorted(out)
+
+
+def assert_same(spark, path, format, **options):
+    """Both engines give the same rows, names and fill, or the same error."""
+    outcomes = []
+    for session, rows in ((spark, rows_there), (HERE, rows_here)):
+        try:
+            frame = load(session, path, format, **options)
+            names = [attribute_names(frame, column) for column in (FEATURES, LABELS)]
+            outcomes.append((rows(frame), names, fill_of(frame, FEATURES), frame.columns))
+        except (DataError, ParameterError) as error:
+            outcomes.append(str(error))
+    assert outcomes[0] == outcomes[1]
+    return outcomes[1]
+
+
+# ---- lines ----
+
+
+@pytest.mark.parametrize("missing", ["error", "mean", "drop"])
+@pytest.mark.parametrize(
+    "name", ["weather", "weather-sparse", "foodtruck", "meka", "solar_flare", "hierarchical-train", "Music-test", "FilterTest"]
+)
+def test_quirks_of_arff(spark, data_dir, name, missing):
+    folder = data_dir / "quirks"
+    path = next(p for p in sorted(folder.glob(f"{name}.arff*")))
+    xml = folder / f"{name.removesuffix('-train')}.xml"
+    how = {"labels": str(xml)} if xml.exists() else {}
+    assert_same(spark, str(path), "arff", missing=missing, **how)
+    assert_same(spark, str(path), "arff", missing=missing, nominal="onehot", labels=2, binarize_labels=True)
+
+
+def test_several_files_and_packed_ones_are_numbered_as_spark_does(spark, tmp_path, data_dir):
+    import bz2
+    import gzip
+
+    text = gzip.decompress((data_dir / "scene" / "scene-test.arff.gz").read_bytes())
+    head, rows = text.split(b"@data", 1)
+    lines = rows.split(b"\n")[1:]
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    (folder / "b.arff").write_bytes(head + b"@data\r\n" + b"\r\n".join(lines[:300]) + b"\r\n")
+    (folder / "a.arff").write_bytes(head + b"@data\n" + b"\n".join(lines[300:500]))
+    (folder / "c.arff.gz").write_bytes(gzip.compress(head + b"@data\n% none\n\n" + b"\n".join(lines[500:600])))
+    (folder / "d.arff.bz2").write_bytes(bz2.compress(head + b"@data\n" + b"\n".join(lines[600:650])))
+    (folder / "_hidden.arff").write_bytes(b"?")
+    assert len(assert_same(spark, str(folder), "arff", labels=-6)[0]) > 640
+    assert_same(spark, f"{folder}/[ab].arff", "arff", labels=-6)
+    assert_same(spark, f"{folder}/{{a,b}}.arff", "arff", labels=-6)
+    assert_same(spark, [f"{folder}/b.arff", f"{folder}/a.arff"], "arff", labels=-6)
+
+
+def test_a_large_file_in_parts_has_the_same_numbers(monkeypatch, tmp_path, spark):
+    from spark_mlfs.read import files
+
+    generator = np.random.default_rng(0)
+    lines = [f"{k % 7},{k % 3} " + " ".join(f"{j + 1}:{generator.integers(1, 9)}" for j in range(k % 11)) for k in range(4000)]
+    path = tmp_path / "rows.txt"
+    path.write_text("\n".join(lines))
+    whole = rows_here(load(HERE, str(path), "libsvm"))
+    monkeypatch.setattr(files, "SPLIT_BYTES", 3000)
+    monkeypatch.setattr(files, "BLOCK_BYTES", 700)
+    assert len(load(HERE, str(path), "libsvm").parts) > 10
+    assert rows_here(load(HERE, str(path), "libsvm")) == whole == rows_there(load(spark, str(path), "libsvm"))
+
+
+@pytest.mark.parametrize(
+    "content", [b"1 1:2\rr 1:3\n", b"1 1:2\r0 2:3\r", b"", b"\n\n", b"\xff\xfe1\x00", b"1 1:nan\n", b"0 1:1 1:2\n"]
+)
+def test_what_is_wrong_with_lines_is_said_alike(spark, tmp_path, content):
+    path = tmp_path / "rows.txt"
+    path.write_bytes(content)
+    assert_same(spark, str(path), "libsvm")
+
+
+def test_made_rows(spark):
+    assert_same(spark, None, "numbers", num_rows=300)
+    assert_same(spark, None, "planted", num_rows=500, num_features=30, num_labels=4, seed=3)
+    assert_same(spark, None, "planted", num_rows=500, num_features=300, num_labels=40, density=0.02)
+
+
+# ---- Parquet ----
+
+
+@pytest.fixture(scope="module")
+def columns(spark, tmp_path_factory):
+    """A table of every type, nulls, NaN and -0 in it, a third of its rows repeated."""
+    generator = np.random.default_rng(1)
+    rows = []
+    for k in range(900):
+        k = k % 600
+        null = k % 17 == 3
+        rows.append(
+            (
+                k, f"row {k}" * (k % 9), None if null else float(generator.normal()) if k % 5 else -0.0, k % 3, k % 2 == 0,
+                None if k % 19 == 5 else float(k % 4), k % 100, decimal.Decimal(k) / 4, datetime.date(2020, 1, 1 + k % 28),
+                [float(k % 3), None if null else 1.0, -0.0], [f"t{k % 3}", f"t{k % 7}"] if k % 4 else [],
+                [k % 3, k % 5], [float(k % 2), None if k % 13 == 0 else 1.0], None if k % 31 == 0 else f" a{k % 3}; b ;;c{k % 2}",
+                float(k % 2), k % 2, float("nan") if k % 23 == 0 else 1.5, datetime.datetime(2021, 3, 4, 5, 6, k % 60, 789),
+            )
+        )  # fmt: skip
+    schema = (
+        "key bigint, name string, `f.a` double, f_b int, f_c boolean, f_d float, f_e smallint, price decimal(10,2), day date, "
+        "cells array<double>, tags array<string>, numbers array<int>, hot array<double>, text string, l_x double, l_y int, "
+        "holes double, at timestamp"
+    )
+    frame = spark.createDataFrame(rows, schema)
+    sparse = F.when(F.col("key") % 2 == 0, F.col("hot")).otherwise(F.array(F.lit(0.0), F.lit(1.0)))
+    from pyspark.ml.functions import array_to_vector
+
+    frame = frame.withColumn("vector", array_to_vector(F.transform(sparse, lambda v: F.coalesce(v, F.lit(2.0)))))
+    folder = str(tmp_path_factory.mktemp("columns") / "table.parquet")
+    frame.coalesce(1).write.parquet(folder)
+    return folder
+
+
+FEATURE_CHOICES = [["f.a", "f_b", "f_c", "f_d", "f_e"], "cells", "vector", ["price", "f_b"], "f*", "holes", ["f_b", "f_c"]]
+LABEL_CHOICES = [{"labels": "tags"}, {"labels": "numbers"}, {"labels": "hot"}, {"labels": "l_*"}]
+
+
+@pytest.mark.parametrize("missing", ["error", "mean", "zero", "drop", "keep"])
+@pytest.mark.parametrize("features", FEATURE_CHOICES, ids=str)
+def test_features_of_a_table(spark, columns, features, missing):
+    assert_same(spark, columns, "parquet", features=features, labels="tags", id="key", missing=missing)
+    assert_same(spark, columns, "parquet", features=features, labels="l_*", missing=missing)
+
+
+@pytest.mark.parametrize("labels", LABEL_CHOICES, ids=str)
+@pytest.mark.parametrize("id", [None, "key", "name", "f_e", "price", "day", "at"], ids=str)
+def test_labels_and_ids_of_a_table(spark, columns, labels, id):
+    how = {"features": ["f_b", "f_c"], "id": id, "weight": "f_e"}
+    assert_same(spark, columns, "parquet", **how, **labels)
+
+
+def test_ids_of_texts_that_are_parted(spark, columns):
+    said = assert_same(spark, columns, "parquet", features="f_b", labels="text", label_delimiter=";", missing="zero")
+    assert len(said[0]) == 900
+    assert_same(spark, columns, "parquet", features=["price", "f_b"], labels="text", label_delimiter=";")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"features": "absent", "labels": "tags"},
+        {"features": "name", "labels": "tags"},
+        {"features": "day", "labels": "tags"},
+        {"features": "cells", "labels": "f_e"},
+        {"features": "f_b", "labels": "f_e"},
+        {"features": "f_b", "labels": "name"},
+        {"features": "f_b", "labels": "tags", "id": "f_d"},
+        {"features": "f_b", "labels": "tags", "weight": "name"},
+        {"features": "f_b", "labels": "tags", "weight": "f_b"},
+        {"features": "f_b", "labels": "f_e", "graded": True},
+        {"features": "tags", "labels": "tags"},
+    ],
+    ids=str,
+)
+def test_what_is_refused_is_refused_alike(spark, columns, options):
+    assert isinstance(assert_same(spark, columns, "parquet", **options), (str, tuple))
