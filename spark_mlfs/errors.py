@@ -199,24 +199,48 @@ def _of_import(error: ImportError) -> NotInstalledError | None:
 LARGE_WHOLE = "whole numbers above 2^53, which become equal as float64; drop ids, or subtract the least"
 PACKED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 _READING = re.compile(r"\s*(\S.*?)\.\s{1,20}(?:Could not read|SQLSTATE|at |Caused)", re.DOTALL)
-_NEWLINES = re.compile(r"\s+")
 _ABSENT = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
-_NO_PROGRAM = re.compile(r'Cannot run program "([^"]*)"')
 _WRITING = re.compile(r"Task failed while writing rows to (\S+?)\.?\s")
 _FULL = {"no space left on device": "the disk is full", "disk quota exceeded": "the quota is used up"}
 _FULL["file too large"] = "a file may not grow so large there (ulimit -f)"
-_NO_MEMORY = ("MemoryError", "failed to map segment from shared object", "Cannot allocate memory", "can't start new thread")
 # of Java's stack where Spark writes what it spills, caches or shuffles
 _SPARKS_OWN = ("DiskBlockObjectWriter", "storage.DiskStore", "SpillWriter", "shuffle.sort", "SpillableColumnarBatch")
-_ADDRESSES = {  # what Spark and Hadoop say of a path or a name, and we
+_COLON = "Hadoop's file systems read no name with a colon; rename it"
+# what Spark and Hadoop say, and we: of the workers and of tables; of paths, names and columns; of a file while it is read
+_OF_WORKERS: dict[str, tuple[type[SparkMlfsError], str]] = {
+    r"\[LOCATION_ALREADY_EXISTS\][^\n]*location '([^']*)'": (
+        DataError, "{} lies where the table is to be, of one that is no more: delete it, or give another name",
+    ),
+    r'Cannot run program "([^"]*)"': (
+        PlatformError, "the workers' Python {} cannot be run: correct PYSPARK_PYTHON (or spark.pyspark.python)",
+    ),
+    r"(?s)\A(?=.*Python worker).*"
+    r"(?:MemoryError|failed to map segment from shared object|Cannot allocate memory|can't start new thread)": (
+        PlatformError,
+        "a Python worker may take no more memory: all workers of an executor share what spark.executor.pyspark.memory says; set "
+        "it higher, or leave it out",
+    ),
+}  # fmt: skip
+_OF_PATHS = {
+    r"(?:COLUMN_ALREADY_EXISTS|Found duplicate column)(?:[^`]*`([^`]+)`)?": "two columns differ in nothing but the case of their "
+    "letters ({}); set spark.sql.caseSensitive=true for the session, or rename one",
+    "while assembling a row": "a feature column holds a null or NaN; fill it, or drop those rows",
     r"Illegal file pattern: ([^\n]{1,200})": "no pattern of paths ({}): close its bracket, or write \\ before it",
     r"Expected scheme[^\n:]{1,60}: ([^\n]{1,200})": "{} is no path: write what follows the scheme, as in scheme://host/path",
     r"Incomplete HDFS URI, no host: (\S{1,200})": "{}: it names no host; write hdfs://HOST/path",
     r"UnknownHostException: (\S{1,200})": "there is no host {}; correct the path",
     r"ConnectException: Call From \S{1,200} to (\S{1,200}) failed": "{} takes no connection; correct the path, or start it",
     r"Class org\.apache\.hadoop\.fs\.[\w.]{0,99}\.(\w{1,99}) not found": "this Spark has no {}: add it with --packages",
+    r"URISyntaxException(?:(?s:.*)absolute URI: ([^\n]*))?": "{}: " + _COLON,
 }
-_COLON = "Hadoop's file systems read no name with a colon; rename it"
+_NO_PARQUET = "no Parquet file, or a damaged one; give the format it has, or fetch it again"
+_OF_FILES = {
+    r"CANNOT_READ_FILE_FOOTER|is not a Parquet file|Could not read footer": _NO_PARQUET,
+    r"FILE_NOT_EXIST|FileNotFoundException": "the file went away while it was read; keep the data still, and start again",
+    r"AccessControlException|Permission denied": "permission denied; make it readable for the user Spark runs as",
+    r"MALFORMED_RECORD_IN_PARSING|Malformed records are detected": "a record cannot be parsed; correct it, or read without "
+    "mode=FAILFAST",
+}
 
 
 def of_spark(error: BaseException) -> SparkMlfsError | None:
@@ -225,12 +249,9 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
     full = disk_error(error)
     if full:
         return full
-    location = re.search(r"\[LOCATION_ALREADY_EXISTS\][^\n]*location '([^']*)'", text)
-    if location:
-        return DataError(f"{location[1]} lies where the table is to be, of one that is no more: delete it, or give another name")
-    program = _NO_PROGRAM.search(text)
-    if program:
-        return PlatformError(f"the workers' Python {program[1]} cannot be run: correct PYSPARK_PYTHON (or spark.pyspark.python)")
+    for sign, (kind, said) in _OF_WORKERS.items():
+        if found := re.search(sign, text):
+            return kind(said.format(*found.groups()))
     absent = _ABSENT.search(text)
     if absent:
         name = absent[1].partition(".")[0]
@@ -239,29 +260,12 @@ def of_spark(error: BaseException) -> SparkMlfsError | None:
             return PlatformError(f"{runs} runs the workers and has no Python package {name}: set PYSPARK_PYTHON={sys.executable}")
         more = ", or pass a zip of it (--py-files spark_mlfs.zip)" if name == "spark_mlfs" else ""
         return PlatformError(f"the workers have no Python package {name}: install it on every one{more}")
-    if "Python worker" in text and any(sign in text for sign in _NO_MEMORY):
-        return PlatformError(
-            "a Python worker may take no more memory: all workers of an executor share what spark.executor.pyspark.memory says; "
-            "set it higher, or leave it out"
-        )
     found = _READING.match(text.partition("ncountered error while reading file")[2])
     if found:
         return _unreadable(re.sub(r"^file:/+", "/", unquote(found[1])), text)
-    if "COLUMN_ALREADY_EXISTS" in text or "Found duplicate column" in text:
-        name = re.search(r"`([^`]+)`", text)
-        return DataError(
-            f"two columns differ in nothing but the case of their letters ({name[1] if name else text[:80]}); set "
-            "spark.sql.caseSensitive=true for the session, or rename one"
-        )
-    if "while assembling a row" in text:
-        return DataError("a feature column holds a null or NaN; fill it, or drop those rows")
-    for sign, said in _ADDRESSES.items():
-        found = re.search(sign, text)
-        if found:
-            return DataError(said.format(found[1].strip()))
-    if "URISyntaxException" in text:
-        path = text.rpartition("absolute URI: ")[2].split("\n")[0].strip()
-        return DataError(f"{path}: {_COLON}")
+    for sign, said in _OF_PATHS.items():
+        if found := re.search(sign, text):
+            return DataError(said.format(*((part or text[:80]).strip() for part in found.groups())))
     if ("Options`" in text and "INVALID_PARAMETER_VALUE" in text) or ("csv.CSVOptions" in text and "IndexOutOfBounds" in text):
         why = re.search(r"The value of parameter\(s\) (.*?)(?: SQLSTATE|\n|$)", text)
         return DataError(f"reader_options: Spark refuses one of them{': ' + why[1] if why else ''}; correct it")
@@ -296,22 +300,13 @@ def disk_error(error: BaseException, what: str | None = None) -> PlatformError |
 
 def _unreadable(path: str, text: str) -> DataError:
     name = posixpath.basename(path)
-    if "CANNOT_READ_FILE_FOOTER" in text or "is not a Parquet file" in text or "Could not read footer" in text:
-        return DataError(f"{path}: no Parquet file, or a damaged one; give the format it has, or fetch it again")
-    if ":" in name:
-        return DataError(f"{path}: {_COLON}")
-    if "FILE_NOT_EXIST" in text or "FileNotFoundException" in text:
-        return DataError(f"{path}: the file went away while it was read; keep the data still, and start again")
-    if "AccessControlException" in text or "Permission denied" in text:
-        return DataError(f"{path}: permission denied; make it readable for the user Spark runs as")
-    if "MALFORMED_RECORD_IN_PARSING" in text or "Malformed records are detected" in text:
-        return DataError(f"{path}: a record cannot be parsed; correct it, or read without mode=FAILFAST")
-    if name.endswith(PACKED):
-        return DataError(f"{path}: damaged, or not packed as its name says; test it (gzip -t, bzip2 -t) and fetch it again")
-    cause = text.rpartition("Caused by: ")[2].split("\n")[0] if "Caused by: " in text else ""
-    cause = re.sub(r"^[\w.$]+: ", "", cause)  # the class of Java's exception
-    return DataError(f"{path}: cannot be read, it is damaged or of another format{f' ({_one_line(cause)})' if cause else ''}")
-
-
-def _one_line(text: str) -> str:
-    return _NEWLINES.sub(" ", text).strip()[:160]
+    said = next((said for sign, said in _OF_FILES.items() if re.search(sign, text)), None)
+    if ":" in name and said != _NO_PARQUET:
+        said = _COLON
+    if said is None and name.endswith(PACKED):
+        said = "damaged, or not packed as its name says; test it (gzip -t, bzip2 -t) and fetch it again"
+    if said is None:
+        cause = text.rpartition("Caused by: ")[2].split("\n")[0] if "Caused by: " in text else ""
+        cause = " ".join(re.sub(r"^[\w.$]+: ", "", cause).split())[:160]  # without the class of Java's exception
+        said = f"cannot be read, it is damaged or of another format{f' ({cause})' if cause else ''}"
+    return DataError(f"{path}: {said}")

@@ -84,10 +84,7 @@ class Integer:
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, Integral):
             raise ValueError
-        value = int(value)
-        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
-            raise ValueError
-        return int(value)
+        return int(_inside(int(value), self.low, self.high))
 
     def __str__(self) -> str:
         return "a whole number" + _range(self.low, self.high)
@@ -106,15 +103,11 @@ class Number:
             value = float(value)
         if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
             raise ValueError
-        if self.low is not None and (value < self.low or (self.above and value == self.low)):
+        if self.above and value == self.low:
             raise ValueError
-        if self.high is not None and value > self.high:  # type: ignore[operator]
-            raise ValueError
-        return float(value)
+        return _inside(float(value), self.low, self.high)
 
     def __str__(self) -> str:
-        if self.above and self.low is not None and self.high is None:
-            return f"a number above {number(self.low)}"
         return "a number" + _range(self.low, self.high, "above " if self.above else "")
 
 
@@ -211,7 +204,7 @@ class Costs:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class NumberList:
     """Several numbers, all of them accepted by `each`: a sequence of `length` of them (None: of any), or a text with commas; with
     `words` one of these instead; where `named`, or numbers by name, {"a": 2} or the text ``a=2,b=0.5``. `what` says what they
     are."""
@@ -268,11 +261,17 @@ def number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() and abs(value) < 1e15 else f"{value:g}"
 
 
+def _inside(value: float, low: float | None, high: float | None) -> float:
+    if (low is not None and value < low) or (high is not None and value > high):
+        raise ValueError
+    return value
+
+
 def _range(low: float | None, high: float | None, prefix: str = "") -> str:
     if low is not None and high is not None:
         return f" from {prefix}{number(low)} to {number(high)}"
     if low is not None:
-        return f", at least {number(low)}"
+        return f" {prefix}{number(low)}" if prefix else f", at least {number(low)}"
     return f", at most {number(high)}" if high is not None else ""
 
 

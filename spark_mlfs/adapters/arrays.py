@@ -21,7 +21,7 @@ from ..methods import DEFAULT_METHOD, METHODS
 from ..params import Choice, Integer, Optional, Parameter, Text
 from ..select import Constraints, Cut, constraints, modes
 from ..statistics.base import Budgets
-from .fit import Fit
+from .classes import Fit
 
 COUNT = "num_top_features"  # the default mode, in snake case as every name here
 SCREEN = Parameter(

@@ -5,15 +5,37 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Mapping, Sequence  # noqa: F401 (for the annotations that are made here)
+from dataclasses import dataclass, field
 from importlib import import_module
 from threading import RLock
 from types import ModuleType
-from typing import Any, ClassVar, Literal  # noqa: F401
+from typing import Any, ClassVar, Generic, Literal, TypeVar  # noqa: F401
 
+from ..blocks.codec import State
+from ..classify.base import Classifier
+from ..engine.base import Cost, Engine
 from ..errors import ParameterError
+from ..extract.base import Extractor
 from ..params import Parameter
 from ..registry import Registry
 from .described import Spelling, camel, docstring, signature
+
+Learner = TypeVar("Learner", Extractor, Classifier)
+
+
+@dataclass(frozen=True)
+class Fit(Generic[Learner]):
+    """The fit of an extractor or a classifier; picklable, so that it can run in one task.
+
+    `parameters` the learner's own, checked; `further` what it goes by beside them.
+    """
+
+    learner: Learner
+    parameters: Mapping[str, Any]
+    further: Mapping[str, Any] = field(default_factory=dict)
+
+    def __call__(self, engine: Engine) -> tuple[State, Cost]:
+        return self.learner.fit(engine, {**self.parameters, **self.further}), engine.cost
 
 
 class EntryEstimator:
@@ -22,7 +44,7 @@ class EntryEstimator:
 
     registry: ClassVar[Registry[Any]]
     _common: ClassVar[tuple[Parameter, ...]]  # that every class of the base takes besides its entry's own
-    _spelled: ClassVar[Spelling] = staticmethod(camel)
+    _spelled: ClassVar[Spelling] = camel
     entry: ClassVar[Any] = None  # a class of the registry
 
     def __init_subclass__(cls, entry: str | None = None, **further: Any) -> None:

@@ -6,9 +6,10 @@ import inspect
 import json
 import textwrap
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Any
 
-from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, Numbers, Optional, Parameter, Text, camel_words
+from ..params import Choice, Costs, Features, Flag, Groups, Integer, Number, NumberList, Optional, Parameter, Text, camel_words
 
 WIDTH = 130
 OUTPUT_DEFAULT = "<uid>__output"  # what pyspark's HasOutputCol gives a stage that is told nothing
@@ -47,7 +48,7 @@ def annotation(constraint: Any) -> str:
         return f"{annotation(constraint.of)} | None"
     if isinstance(constraint, Choice):
         return f"Literal[{', '.join(map(repr, constraint.options))}]"
-    if isinstance(constraint, Numbers):
+    if isinstance(constraint, NumberList):
         return ("str | " if constraint.words else "") + ("dict[str, float] | " if constraint.named else "") + "Sequence[float]"
     return next(word for kind, word in _TYPES.items() if isinstance(constraint, kind))
 
@@ -58,16 +59,8 @@ def literal(value: Any) -> str:
 
 
 Spelling = Callable[[Parameter], str]  # a parameter's name as a face writes it
-
-
-def camel(parameter: Parameter) -> str:
-    """As pyspark.ml writes names."""
-    return parameter.camel
-
-
-def snake(parameter: Parameter) -> str:
-    """As scikit-learn writes names."""
-    return parameter.name
+camel: Spelling = attrgetter("camel")  # as pyspark.ml
+snake: Spelling = attrgetter("name")  # as scikit-learn
 
 
 def described(parameters: Iterable[Parameter], spelled: Spelling = camel) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError, setting
-from ..params import Flag, Number, Numbers, Optional, Parameter
+from ..params import Flag, Number, NumberList, Optional, Parameter
 from ..params import number as written
 
 BITS = 15
@@ -25,11 +25,11 @@ MOST = 1 << (61 - BITS)  # units of weight of all rows together: sums of them ti
 SETTINGS = (
     Parameter("graded_labels", False, Flag(), "labels are grades: numbers from 0 to 1, or in grade_range"),
     Parameter(
-        "grade_range", None, Optional(Numbers(Number(), "two numbers, the lowest grade and the highest", 2)),
+        "grade_range", None, Optional(NumberList(Number(), "two numbers, the lowest grade and the highest", 2)),
         "what grades go from and to, such as 1 and 5 of ratings; None: 0 and 1",
     ),
     Parameter(
-        "label_cuts", None, Optional(Numbers(Number(), "grades, ascending")),
+        "label_cuts", None, Optional(NumberList(Number(), "grades, ascending")),
         "a label is positive where its grade is at least this, for methods that take 0 and 1; several cuts: a label for each",
     ),
 )  # fmt: skip

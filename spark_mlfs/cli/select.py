@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
     from ..output.folder import Output
     from ..pipeline import check_rows, ranking_frame
-    from ..report.tables import feature_rows
+    from ..report.page import feature_rows
     from .dry_run import dry_run
 
     config = configuration(args)
@@ -324,7 +324,7 @@ def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[st
 def ranking_text(ranked: Ranked, stages: Stages) -> str:
     """The best features under their headings, and what these say."""
     from ..pipeline import meaning
-    from ..report.tables import feature_rows
+    from ..report.page import feature_rows
 
     result, kept = ranked.result, ranked.kept
     profile, jobs = result.profile, sum(ranked.jobs.values())

@@ -59,7 +59,7 @@ FEWEST, NEIGHBOURS, PENALTY, RESAMPLINGS = 20, 10, 1.0, 200
 
 
 @dataclass(frozen=True)
-class Names(Text):
+class MethodNames(Text):
     """Names of methods that can be tried, commas between them."""
 
     what: str = "names of methods, commas between them"
@@ -85,7 +85,7 @@ class Auto(Method):
     cost = "a sample of the rows, then what the chosen method needs"
     greedy = True
     parameters = (
-        Parameter("methods", "fastcan,scls,lasso,enm,chi2,fisher", Names(), "what is tried; the first is kept in doubt"),
+        Parameter("methods", "fastcan,scls,lasso,enm,chi2,fisher", MethodNames(), "what is tried; the first is kept in doubt"),
         Parameter("judge", "both", Choice(tuple(JUDGES)[::-1]), "what predicts the labels of the held-out rows"),
         Parameter("folds", 3, Integer(2, 10), "inner folds"),
         Parameter("sample", 2000, Integer(FEWEST), "rows tried on at most"),

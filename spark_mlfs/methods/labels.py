@@ -13,13 +13,13 @@ from ..blocks.profile import Profile
 from ..blocks.weights import MOST
 from ..engine.base import Engine
 from ..errors import ParameterError
-from ..params import Number, Numbers, Optional, Parameter, Values
+from ..params import Number, NumberList, Optional, Parameter, Values
 from ..statistics.targets import NOISE_BITS, Labels
 
 LABEL_WEIGHTS = Parameter(
     "label_weights",
     "uniform",
-    Numbers(
+    NumberList(
         Number(0),
         "one number of 0 or more for each label, in their order, or {label: number}, others 1",
         words=("uniform", "entropy", "size"),
@@ -30,7 +30,7 @@ LABEL_WEIGHTS = Parameter(
 LABEL_NOISE = Parameter(
     "label_noise",
     None,
-    Optional(Numbers(Number(0, 1), "two probabilities fp, fn below 1 together", 2)),
+    Optional(NumberList(Number(0, 1), "two probabilities fp, fn below 1 together", 2)),
     "probability that an absent label is reported, and that a present one is missed: counts are corrected for it",
 )
 

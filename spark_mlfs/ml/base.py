@@ -13,8 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from .. import params as spec
 from .. import pipeline
-from ..adapters.classes import EntryEstimator
-from ..adapters.fit import Fit, Learner
+from ..adapters.classes import EntryEstimator, Fit, Learner
 from ..blocks.codec import State
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack

@@ -16,9 +16,8 @@ from pyspark.ml.param import Param
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from ..adapters.classes import EstimatorClasses
+from ..adapters.classes import EstimatorClasses, Fit
 from ..adapters.described import FEATURES, LABELS, ROW_ID
-from ..adapters.fit import Fit
 from ..adapters.tags import best_labels, check_choice
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS

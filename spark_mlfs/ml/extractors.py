@@ -13,9 +13,8 @@ import pandas as pd
 from pyspark.sql import DataFrame
 
 from .. import pipeline
-from ..adapters.classes import EstimatorClasses
+from ..adapters.classes import EstimatorClasses, Fit
 from ..adapters.described import FEATURES, LABELS, ROW_ID
-from ..adapters.fit import Fit
 from ..blocks.codec import State
 from ..blocks.profile import Profile
 from ..errors import ParameterError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,30 +12,22 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import params as spec
 from ..adapters.arrays import MEMORY, in_arrays, learned
-from ..adapters.classes import EntryEstimator
+from ..adapters.classes import EntryEstimator, Fit, Learner
 from ..adapters.described import Spelling, snake
-from ..adapters.fit import Fit
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
 from ..blocks.codec import State
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
-from ..classify.base import Classifier
 from ..errors import spelled_by
-from ..extract.base import Extractor
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_values, filled
-
-if TYPE_CHECKING:
-    pass
-
-Learner = TypeVar("Learner", Extractor, Classifier)
 
 
 class ArrayEstimator(EntryEstimator, BaseEstimator):
     """Common part of every estimator."""
 
     _common: ClassVar[tuple[spec.Parameter, ...]] = (MISSING, MEMORY)
-    _spelled: ClassVar[Spelling] = staticmethod(snake)
+    _spelled: ClassVar[Spelling] = snake
     memory_bytes: int | None
     missing = "error"  # of what was pickled before there was one
     fill_: np.ndarray | None = None

@@ -20,12 +20,12 @@ from spark_mlfs import DataError, ParameterError
 from spark_mlfs.classify import CLASSIFIERS
 from spark_mlfs.extract import EXTRACTORS
 from spark_mlfs.methods import METHODS
-from spark_mlfs.methods.auto import Names
+from spark_mlfs.methods.auto import MethodNames
 from spark_mlfs.ml import classifiers, extractors
 from spark_mlfs.ml import selectors as estimator
 from spark_mlfs.ml.params import FITTING
 from spark_mlfs.ml.persistence import Reader
-from spark_mlfs.params import Choice, Flag, Integer, Number, Numbers, Optional, Text
+from spark_mlfs.params import Choice, Flag, Integer, Number, NumberList, Optional, Text
 from spark_mlfs.schema import attribute_names, with_names
 
 N, D, Q, CONSTANT = 48, 6, 3, 4
@@ -159,10 +159,10 @@ def wrong_values(constraint):
     if isinstance(constraint, Number):
         edge = [constraint.low] if constraint.above else []
         return ["much", float("nan"), float("inf"), True, None, *edge, *below, *above]
-    if isinstance(constraint, Numbers):
+    if isinstance(constraint, NumberList):
         short = [[constraint.each.low] * (constraint.length - 1)] if constraint.length else []
         return ["much", 3, None, [], [constraint.each.low - 1], [float("nan")], *short]
-    if isinstance(constraint, Names):
+    if isinstance(constraint, MethodNames):
         return ["", " , ", 3, None]
     return {Flag: ["perhaps", 2, None], Text: [3, None]}[type(constraint)]
 

@@ -78,7 +78,7 @@ def extract(spark, folder):
     import numpy as np
 
     from spark_mlfs import params
-    from spark_mlfs.adapters.fit import Fit
+    from spark_mlfs.adapters.classes import Fit
     from spark_mlfs.blocks.pack import pack
     from spark_mlfs.extract import lift_rsm
 

@@ -17,7 +17,7 @@ from scipy.linalg import subspace_angles
 
 import spark_mlfs
 from spark_mlfs import params, pipeline
-from spark_mlfs.adapters.fit import Fit
+from spark_mlfs.adapters.classes import Fit
 from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block

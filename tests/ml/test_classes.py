@@ -22,7 +22,7 @@ from spark_mlfs.ml import shared
 from spark_mlfs.ml.classifiers import ESTIMATORS as CLASSIFYING
 from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
 from spark_mlfs.ml.selectors import SELECTORS
-from spark_mlfs.params import Choice, Flag, Integer, Number, Numbers, Optional, Parameter, Text
+from spark_mlfs.params import Choice, Flag, Integer, Number, NumberList, Optional, Parameter, Text
 
 CLASSES = {f"{room} {name}": (classes, name) for room, classes in
            (("selectors", SELECTORS), ("extractors", EXTRACTING), ("classifiers", CLASSIFYING)) for name in classes}  # fmt: skip
@@ -120,7 +120,7 @@ def test_types_are_those_of_the_constraints(key):
             hint = typing.Union[tuple(t for t in typing.get_args(hint) if t is not type(None))]  # noqa: UP007
         if isinstance(constraint, Choice):
             assert set(typing.get_args(hint)) == set(constraint.options)
-        elif isinstance(constraint, Numbers):
+        elif isinstance(constraint, NumberList):
             words = (str,) if constraint.words else ()
             named = (dict[str, float],) if constraint.named else ()
             assert hint == typing.Union[(*words, *named, Sequence[float])]
