@@ -36,7 +36,8 @@ if TYPE_CHECKING:
 
 class Reader:
     """How one format becomes the canonical frame. `parameters` are its options, the default `REQUIRED` where one must be given;
-    `takes_path` is False where rows are made, `tabular` True where Spark reads the format as named columns."""
+    `takes_path` is False where rows are made, `tabular` True where Spark reads the format as named columns,
+    `local` where this process reads files of this machine, too (`frame.LocalSession` is the session then)."""
 
     name: ClassVar[str]
     title: ClassVar[str]
@@ -46,6 +47,7 @@ class Reader:
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     takes_path: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
+    local: ClassVar[bool] = False
 
     def read(self, spark: SparkSession, path: Any, p: Mapping[str, Any]) -> DataFrame:
         """Return the canonical frame of what is at `path`; `p` has the value of every parameter."""

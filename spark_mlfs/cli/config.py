@@ -6,7 +6,8 @@
     [constraints] include, exclude, groups, costs, budget; include_from, exclude_from: a file of names, or the folder of a
                   selection; groups_from, costs_from: a file
     [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
-    [run]        output, output_table, table_format, overwrite, seed, report, driver_bytes, worker_bytes
+    [run]        output, output_table, table_format, overwrite, seed, report, engine, memory_bytes, driver_bytes,
+                 worker_bytes
 
 `conf/runs/quickstart.toml` explains each key. A flag that names another format or another method than the file's replaces that
 whole section, since the options and parameters of one are not those of the other.
@@ -31,6 +32,7 @@ from ..read.toml import Data, explain, read_toml
 from ..select import Constraints, CrossValidation, Cut
 from ..select.modes import KEYS, RATES, RULES, Setting, either
 from ..statistics.base import Budgets
+from .engine import ENGINE, MEMORY
 from .lists import mapping_in, names_in
 
 
@@ -158,6 +160,8 @@ class RunSettings(Section):
     overwrite: bool = Field(False, description="replace the output of an earlier run")
     seed: int = Field(0, description="seed of a method that draws at random")
     report: bool = Field(True, description="write report.html")
+    engine: str = Field(ENGINE.default, ENGINE.constraint, ENGINE.doc)
+    memory_bytes: int | None = Field(MEMORY.default, MEMORY.constraint, MEMORY.doc)
     driver_bytes: int = Field(Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes")
     worker_bytes: int = Field(Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")
 

@@ -10,10 +10,13 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import DataError, ParameterError
+from ..frame import LocalFrame, LocalSession
 from ..select.modes import KEYS, flag_help, level_setting, rules_help
+from .engine import check_memory, on_engine
 from .shared import (
     OK,
     Flags,
@@ -22,7 +25,8 @@ from .shared import (
     budget_arguments,
     data_arguments,
     data_flags,
-    load_model,
+    engine_arguments,
+    load_selection,
     method_arguments,
     method_flags,
     output_arguments,
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from pyspark.ml import PipelineModel
     from pyspark.sql import DataFrame, SparkSession
 
+    from ..adapters.selection import LocalSelection
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.folder import Place
     from ..pipeline import Result
@@ -87,6 +92,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.repeated("--classifier-set", "NAME=VALUE", "a parameter of the classifier")
     flags = output_arguments(parser, "the ranking", "sizes, passes over the data, memory")
     flags.switch("--no-report", "write no report.html")
+    engine_arguments(flags)
     budget_arguments(flags)
 
 
@@ -138,7 +144,7 @@ class Ranked:
     result: Result
     kept: int
     jobs: dict[str, int]
-    frame: DataFrame
+    frame: Any
     cells: list[Result]
     portrait: Portrait | None
 
@@ -146,8 +152,7 @@ class Ranked:
 def run(args: argparse.Namespace) -> int:
     """Selects features; returns the exit code."""
     from ..output.folder import Output
-    from ..pipeline import check_rows, ranking_frame
-    from ..report.page import feature_rows
+    from ..pipeline import check_rows
     from .dry_run import dry_run
 
     config = configuration(args)
@@ -170,34 +175,46 @@ def run(args: argparse.Namespace) -> int:
     work.check(options=True)
     if args.dry_run:
         return dry_run(work, config)
-    stages = work.stages
-    with work.session(("ml.selectors", "output.manifest", "report.page")) as spark:
-        config.constraints.complete(lambda path: load_model(path)[0].selectedFeatureNames)
-        ranked = _rank(spark, config, stages)
-        evidence = ranked.result.evidence
-        if config.classifier.name and evidence is not None and not ranked.kept:
-            raise DataError(f"{evidence.why_none()}; there is nothing to fit the classifier on")
-        model = _model(ranked, config.selection.order or "rank")
-        pipeline = None
-        if config.classifier.name:
-            with stages.stage("classifier"):
-                pipeline = _fit_pipeline(spark, config, model, ranked.frame, stages)
-        with stages.stage("write"), output.writing(spark) as target:
-            if not args.json:  # a ranking that cannot be written has been seen
-                print_result(args, ranking_text(ranked, stages), {})
-            manifest = _write(target, config, ranked, model, pipeline, stages, args.argv)
-            if table is not None:
-                table.write(ranking_frame(spark, ranked.result.ranking))
-        files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
-        written = f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else "")
+    pipeline = f"a pipeline with {config.classifier.name} is Spark ML's" if config.classifier.name else None
+    ahead = ("ml.selectors", "output.manifest", "report.page")
+    return on_engine(work, partial(_select, work, config), settings.engine, settings.memory_bytes, pipeline, ahead)
+
+
+def _select(work: Work, config: RunConfig, spark: Any) -> int:
+    """The run on a session of Spark's or in this process; returns the exit code."""
+    from ..pipeline import ranking_frame
+    from ..report.page import feature_rows
+
+    args, stages, output, table = work.args, work.stages, work.output, work.table
+    assert output is not None
+    if isinstance(spark, LocalSession):
+        output.check()
+    config.constraints.complete(lambda path: load_selection(path, spark).selectedFeatureNames)
+    ranked = _rank(spark, config, stages)
+    evidence = ranked.result.evidence
+    if config.classifier.name and evidence is not None and not ranked.kept:
+        raise DataError(f"{evidence.why_none()}; there is nothing to fit the classifier on")
+    model = _model(ranked, config.selection.order or "rank")
+    pipeline = None
+    if config.classifier.name:
+        with stages.stage("classifier"):
+            pipeline = _fit_pipeline(spark, config, cast("MultiLabelSelectorModel", model), ranked.frame, stages)
+    with stages.stage("write"), output.writing(spark) as target:
+        if not args.json:  # a ranking that cannot be written has been seen
+            print_result(args, ranking_text(ranked, stages), {})
+        manifest = _write(target, config, ranked, model, pipeline, stages, args.argv)
         if table is not None:
-            written += f"\nthe ranking is in the table {table.name} ({table.format})"
-        best = [row._asdict() for row in feature_rows(ranked.result, ranked.kept)]
-        print_result(args, written, {**manifest, "output": config.run.output, "selected": best})
+            table.write(ranking_frame(spark, ranked.result.ranking))
+    files = "ranking.csv, ranking.parquet, model/, manifest.json" + (", report.html" if config.run.report else "")
+    written = f"written to {config.run.output}: {files}" + (", pipeline/" if config.classifier.name else "")
+    if table is not None:
+        written += f"\nthe ranking is in the table {table.name} ({table.format})"
+    best = [row._asdict() for row in feature_rows(ranked.result, ranked.kept)]
+    print_result(args, written, {**manifest, "output": config.run.output, "selected": best})
     return OK
 
 
-def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
+def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     """Read, prepare, rank. The result is the cell of the smallest cross-validated loss, the first where nothing is predicted."""
     from .. import pipeline, read
     from ..blocks.pack import pack
@@ -207,6 +224,7 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
     requests = config.requests()
     with stages.stage("read"):
         frame = read.load(spark, config.data.path, config.data.format or "", **config.data.options)
+    check_memory(frame, spark)
     names = attribute_names(frame, FEATURES)
     if names is not None:  # too many features are refused before the rows are read
         requests[0].for_features(names)
@@ -214,7 +232,8 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
         weight = WEIGHT if WEIGHT in frame.columns else None
         packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
     try:
-        driver, worker = config.run.driver_bytes, config.run.worker_bytes
+        driver = config.run.driver_bytes
+        worker = spark.memory if isinstance(spark, LocalSession) else config.run.worker_bytes
         with stages.stage("statistics and solve"):
             cells = pipeline.rank(packed, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))
@@ -229,18 +248,24 @@ def _rank(spark: SparkSession, config: RunConfig, stages: Stages) -> Ranked:
     return Ranked(result, kept, jobs, frame, cells, seen)
 
 
-def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel:
+def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelection:
     """The model that keeps the best features, or those that the rule keeps, in that order."""
-    from ..ml.selectors import MultiLabelSelectorModel
+    from ..adapters.selection import LocalSelection, facts_of
     from ..schema import FEATURES, fill_of
 
-    model = MultiLabelSelectorModel.of(ranked.result)
-    model._set(numTopFeatures=max(1, ranked.kept), outputCol="selected", order=order)
-    model._extra |= fill_of(ranked.frame, FEATURES)
+    values: dict[str, Any] = {"numTopFeatures": max(1, ranked.kept), "outputCol": "selected", "order": order}
     if ranked.result.evidence is not None:
         rule = ranked.result.evidence.rule
-        level = {level_setting(rule.mode).parameter.camel: rule.level}
-        model._set(selectionMode=rule.mode, combination=rule.combination, selectionSeed=rule.seed, **level)
+        values |= {"selectionMode": rule.mode, "combination": rule.combination, "selectionSeed": rule.seed}
+        values[level_setting(rule.mode).parameter.camel] = rule.level
+    fill = fill_of(ranked.frame, FEATURES)
+    if isinstance(ranked.frame, LocalFrame):
+        return LocalSelection(ranked.result.ranking, {**facts_of(ranked.result), **fill}, values)
+    from ..ml.selectors import MultiLabelSelectorModel
+
+    model = MultiLabelSelectorModel.of(ranked.result)
+    model._set(**values)
+    model._extra |= fill
     return model
 
 
@@ -267,7 +292,7 @@ def _write(
     target: Place,
     config: RunConfig,
     ranked: Ranked,
-    model: MultiLabelSelectorModel,
+    model: MultiLabelSelectorModel | LocalSelection,
     pipeline: PipelineModel | None,
     stages: Stages,
     arguments: list[str],
@@ -328,9 +353,10 @@ def ranking_text(ranked: Ranked, stages: Stages) -> str:
 
     result, kept = ranked.result, ranked.kept
     profile, jobs = result.profile, sum(ranked.jobs.values())
+    where = "in this process" if isinstance(ranked.frame, LocalFrame) else f"{jobs} Spark jobs"
     lines = [
         f"{result.request.method}: {profile.n} rows x {profile.d} features x {profile.q} labels; kept {kept}; "
-        f"{sum(stages.seconds.values()):.1f} s, {jobs} Spark jobs"
+        f"{sum(stages.seconds.values()):.1f} s, {where}"
     ]
     if "verdict" in result.scores.details:  # of auto: what was chosen, and how sure that is
         lines.append(result.scores.details["verdict"])

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
 from ..formats import READERS, accept_options, tabular
+from ..frame import LocalSession
 from ..methods import DEFAULT_METHOD
 from ..params import Integer, Number
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from ..adapters.selection import Selected
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.folder import Output
     from ..output.table import OutputTable
@@ -135,6 +137,13 @@ def output_arguments(parser: argparse.ArgumentParser, table: str = "", dry_run: 
     return flags
 
 
+def engine_arguments(flags: Flags) -> None:
+    """The flags of where a command works."""
+    flags.one("--engine", "NAME", "auto (default): in this process where the data are files of this machine and fit its memory, "
+              "else on Spark; local; spark")  # fmt: skip
+    flags.one("--memory-bytes", "BYTES", "rows and statistics this process holds (default: three quarters of the machine)")
+
+
 def budget_arguments(flags: Flags) -> None:
     """The flags of memory."""
     flags.one("--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)")
@@ -209,12 +218,12 @@ def inputs(path: str | list[str] | None, format: str | None) -> list[str]:
 
 def output_table(name: str | None, format: str | None, overwrite: bool) -> OutputTable | None:
     """The table that --output-table names, if it is given."""
-    from ..output.table import OutputTable
-
     if name is None:
         if format is not None:
             raise ParameterError("--table-format goes with --output-table")
         return None
+    from ..output.table import OutputTable
+
     return OutputTable(name, format, overwrite)
 
 
@@ -423,6 +432,16 @@ def _import(modules: Sequence[str]) -> None:
     with suppress(Exception):  # which the command's own import shall tell
         for name in modules:
             import_module(f"..{name}", __package__)
+
+
+def load_selection(path: str, session: SparkSession | LocalSession) -> Selected:
+    """The saved selection at `path`, or at ``path/model``, by Spark or in this process."""
+    if not isinstance(session, LocalSession):
+        return load_model(path)[0]
+    from ..adapters.selection import LocalSelection
+
+    root = path.rstrip("/")
+    return LocalSelection.load(f"{root}/model" if os.path.isdir(f"{root}/model/metadata") else root)
 
 
 def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:

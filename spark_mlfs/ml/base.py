@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from .. import params as spec
 from .. import pipeline
 from ..adapters.classes import EntryEstimator, Fit, Learner
+from ..adapters.saved import SavedData
 from ..blocks.codec import State
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack
@@ -24,7 +25,7 @@ from ..read.frames import as_spark
 from ..schema import attribute_names, fill_of
 from ..statistics.base import Budgets
 from .params import Checked, known_params
-from .persistence import PIECES, SavedData, Storable, load_state, state_rows
+from .persistence import PIECES, Storable, load_state, state_rows
 from .rows import FeatureSource, feature_cells, feature_positions
 from .shared import FeatureAccessors, FittingAccessors, LabelAccessors
 

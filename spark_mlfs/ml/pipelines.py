@@ -11,10 +11,11 @@ from pyspark.ml.param import Params
 from pyspark.ml.util import DefaultParamsWriter, JavaMLReadable
 from pyspark.sql import SparkSession
 
+from ..adapters.saved import AGAIN
 from ..errors import ParameterError, worker_errors
 from ..params import from_json
 from ..read.frames import OF_THE_JVM, jvm_within_reach
-from .persistence import AGAIN, attribute
+from .persistence import attribute
 
 
 def save_pipeline(spark: SparkSession, pipeline: PipelineModel, path: str, overwrite: bool = False) -> None:

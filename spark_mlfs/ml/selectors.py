@@ -23,20 +23,18 @@ from .. import params as spec
 from .. import pipeline
 from ..adapters import show
 from ..adapters.classes import EstimatorClasses
-from ..adapters.described import COLUMN, FEATURES, LABELS, OUTPUT_DEFAULT, ROW_ID
+from ..adapters.described import FEATURES, LABELS, ROW_ID
+from ..adapters.saved import SavedData
+from ..adapters.selection import OUTPUT, Selected, facts_of
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed, are_vectors, check_column
-from ..errors import DataError, ParameterError, setting
+from ..errors import DataError, ParameterError
 from ..methods import DEFAULT_METHOD, METHODS
-from ..params import Parameter
 from ..schema import attribute_names, with_names
 from ..select import Constraints, Cut, modes
-from ..select.constraints import whole_groups
-from ..select.modes import COLUMNS
-from ..select.rules import passing
 from .base import MOST_NAMES, MultiLabelEstimator, Saved
 from .params import FITTING
-from .persistence import SavedData, load_ranking
+from .persistence import load_ranking
 from .rows import FeatureSource, feature_cells, feature_positions
 from .shared import (
     CONSTRAINTS,
@@ -56,8 +54,6 @@ from .slices import filled_array, filled_vector, sliced
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
-
 
 class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
     """Params the estimators and the model share."""
@@ -76,7 +72,7 @@ class _Selection(SelectionAccessors, FeatureAccessors, HasOutputCol):
         return Cut.of({p.name: self.getOrDefault(p.camel) for p in modes.parameters() if self.isSet(p.camel)})
 
 
-class MultiLabelSelectorModel(Saved, _Selection):
+class MultiLabelSelectorModel(Selected, Saved, _Selection):
     """A ranking of features, and the transformer that keeps the best of them.
 
     ranking : pandas frame with rank (from 1), index, name, score and relevance of every feature that is not excluded, best first:
@@ -109,101 +105,8 @@ class MultiLabelSelectorModel(Saved, _Selection):
         """The model of a run's result."""
         model = MultiLabelSelectorModel()
         model._ranking = result.ranking
-        model._extra = {
-            "method": result.request.method,
-            "parameters": dict(result.request.parameters),
-            "rows": result.profile.n,
-            **({"weight": result.profile.total * result.profile.weight_unit} if result.profile.weighted else {}),
-            **({"graded": True} if result.profile.graded else {}),
-            "features": result.profile.d,
-            "labels": result.label_names if len(result.label_names) <= 10_000 else len(result.label_names),
-            "named": result.named,
-            "fingerprint": f"{result.profile.fingerprint:016x}",
-            "gains": result.gains,
-            "objective": result.scores.objective,
-            "converged": result.scores.converged,
-            **result.scores.summary_details,
-            "seconds": result.seconds,
-            "jobs": result.jobs,
-            "scans": result.scans,
-            "distributed": result.distributed,
-        }
-        if result.evidence is not None:
-            rule = result.evidence.rule
-            model._extra["selection"] = {"mode": rule.mode, "level": rule.level, **result.evidence.facts}
-        if result.request.resolved is not None:
-            paid = {} if result.num_affordable is None else {"paid": result.num_affordable}
-            model._extra["constraints"] = {**result.request.resolved.named(result.feature_names), **paid}
+        model._extra = facts_of(result)
         return model
-
-    @property
-    def ranking(self) -> pd.DataFrame:
-        return self._ranking.copy()
-
-    def _kept(self) -> pd.DataFrame:
-        """The part of the ranking that is selected, in `order`."""
-        kept = self._passing()
-        return kept.sort_values("index") if self.getOrder() == "index" else kept
-
-    def _passing(self) -> pd.DataFrame:
-        cut = self.cut()
-        if cut.rule is None:
-            paid = self._extra.get("constraints", {}).get("paid")
-            count = cut.keep(len(self._ranking), paid is not None)
-            if paid is not None:
-                count = min(count, paid)
-            if "group" in self._ranking:
-                count = whole_groups(self._ranking["group"].tolist(), count)
-            return self._ranking.iloc[:count]
-        mode = cut.rule.mode
-        column = COLUMNS[mode]
-        if column not in self._ranking:
-            raise ParameterError(
-                f"this model was fitted without {setting('selection_mode', mode)}: its ranking has no {column}; fit it again"
-            )
-        passed = passing(mode, cut.rule.level, self._ranking[column].to_numpy())
-        passed[: len(self._held_to("include"))] = True  # these rank first
-        return self._ranking[passed]
-
-    def _held_to(self, what: str) -> list[str]:
-        """Names of the features that were included, in rank order, or excluded, by index."""
-        return cast(list[str], self._extra.get("constraints", {}).get(what, []))
-
-    @property
-    def selectedFeatures(self) -> list[int]:
-        return [int(i) for i in self._kept()["index"]]
-
-    @property
-    def selectedFeatureNames(self) -> list[str]:
-        return list(self._kept()["name"])
-
-    @property
-    def numFeatures(self) -> int:
-        return len(self._ranking) + len(self._held_to("exclude"))
-
-    @property
-    def featureNames(self) -> list[str]:
-        names = np.empty(self.numFeatures, object)
-        index = self._ranking["index"].to_numpy(np.int64)
-        names[index] = self._ranking["name"].to_numpy()
-        names[np.setdiff1d(np.arange(len(names)), index)] = self._held_to("exclude")
-        return list(names)
-
-    @property
-    def gains(self) -> list[float]:
-        return list(self._extra.get("gains", []))
-
-    @property
-    def objective(self) -> list[float]:
-        return list(self._extra.get("objective", []))
-
-    @property
-    def converged(self) -> bool | None:
-        return self._extra.get("converged")
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged", "fill")}
 
     def plot(self, most: int = 30, ax: Any = None) -> Any:
         """The first `most` selected features' relevance as bars, the scores of picks as marks; matplotlib's axes."""

@@ -6,13 +6,12 @@ from pyspark.ml.param.shared import HasFeaturesCol, HasOutputCol, HasPredictionC
 
 from ..adapters.arrays import SCREEN
 from ..adapters.described import COLUMN, FEATURES, LABELS, ROW_ID, WEIGHT
+from ..adapters.selection import SELECTION
 from ..blocks.grades import SETTINGS as GRADING
-from ..params import Choice, Parameter
-from ..select import constraints, modes
+from ..params import Parameter
+from ..select import constraints
 from .params import FITTING, Checked
 
-ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
-SELECTION = (*modes.parameters(), ORDER)
 SCREENING = (SCREEN,)
 CONSTRAINTS = constraints.PARAMETERS
 WEIGHTING = (WEIGHT,)

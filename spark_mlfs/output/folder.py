@@ -23,18 +23,17 @@ import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pandas.api.types import is_numeric_dtype
-from pyspark.ml import PipelineModel
-from pyspark.sql import SparkSession
 
 from ..errors import DataError, ParameterError, PlatformError, disk_error, full_disk
-from ..ml.persistence import Writer
-from ..ml.pipelines import save_pipeline
 from ..params import from_json
 from ..read.errors import unless_absent
 from ..read.frames import jvm_within_reach
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 MANIFEST = "manifest.json"
 MARKS = (MANIFEST, "_" + MANIFEST)  # of a data set the manifest's name starts with _, which Spark does not take for data
@@ -217,6 +216,14 @@ class Place:
 
     def model(self, name: str, saved: Any) -> None:
         """A fitted model or pipeline in the folder `name`."""
+        if self.folder is not None and hasattr(saved, "save_here"):
+            saved.save_here(self.folder / name)
+            return
+        from pyspark.ml import PipelineModel
+
+        from ..ml.persistence import Writer
+        from ..ml.pipelines import save_pipeline
+
         if isinstance(saved, PipelineModel) and not jvm_within_reach():
             save_pipeline(self.spark, saved, f"{self.path}/{name}", self.mode == "overwrite")
             self.require_data(name)

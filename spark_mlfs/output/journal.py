@@ -17,8 +17,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from ..adapters.saved import check_stamp, checksum, stamp
 from ..errors import DataError, SparkMlfsError, worker_errors
-from ..ml.persistence import check_stamp, checksum, stamp
 from ..read.errors import unless_absent
 from .folder import MANIFEST, NOT_VISIBLE, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
 from .lock import locked, owned

@@ -28,12 +28,13 @@ def installed(names: Iterable[str]) -> dict[str, str]:
     return out
 
 
-def versions(spark_version: str) -> dict[str, str]:
+def versions(spark_version: str | None) -> dict[str, str]:
     """Python, Spark and the libraries that take part in the numbers."""
     from .. import __version__
 
     ours = {"spark_mlfs": __version__, "platform": platform.platform()}
-    return {"python": platform.python_version(), "spark": spark_version, **installed(LIBRARIES), **ours}
+    spark = {} if spark_version is None else {"spark": spark_version}
+    return {"python": platform.python_version(), **spark, **installed(LIBRARIES), **ours}
 
 
 def now() -> str:
@@ -50,7 +51,7 @@ def selection_manifest(
     config: Any,
     result: Result,
     kept: int,
-    spark_version: str,
+    spark_version: str | None,
     seconds: Mapping[str, float],
     jobs: Mapping[str, int],
     arguments: Sequence[str],

@@ -101,6 +101,7 @@ class Numbers(Reader):
     """
 
     name, title, source = "numbers", "the Number set of the MSFS paper, rebuilt", "MSFS"
+    local = True
     takes_path = False
     parameters = (
         SEED,
@@ -254,6 +255,7 @@ class Planted(Reader):
     """
 
     name, title = "planted", "made rows whose relevant, redundant and noise features are known"
+    local = True
     takes_path = False
     parameters = (
         NUM_ROWS,

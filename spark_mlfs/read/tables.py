@@ -94,6 +94,7 @@ class Parquet(Table):
     """Parquet files."""
 
     name, title = "parquet", "Parquet files"
+    local = True
 
 
 class Delta(Table):
@@ -106,12 +107,14 @@ class Csv(Table):
     """CSV files."""
 
     name, title = "csv", "CSV files"
+    local = True
 
 
 class Json(Table):
     """JSON files."""
 
     name, title = "json", "JSON, one record a line"
+    local = True
 
 
 def table(

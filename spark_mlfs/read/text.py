@@ -32,6 +32,7 @@ class Text(Reader):
     """
 
     name, title = "text", "counts of the words of a table's text column"
+    local = True
     parameters = (
         Parameter("text", REQUIRED, params.Text("a column"), "the string column; a null counts as empty text"),
         *COLUMNS,

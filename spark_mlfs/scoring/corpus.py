@@ -33,12 +33,13 @@ from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from ..adapters.saved import stamp
 from ..engine.tasks import side_by_side
 from ..errors import DataError, ParameterError
 from ..formats import tabular
 from ..frame import kinds_of
 from ..ml.classifiers import output_names
-from ..ml.persistence import Storable, stamp
+from ..ml.persistence import Storable
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
 from ..read.columns import number_of

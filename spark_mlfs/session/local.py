@@ -15,14 +15,15 @@ import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-
-from pyspark.sql import SparkSession
-from pyspark.sql.utils import is_remote
 
 from ..errors import PlatformError
 from .class_data_sharing import shared
 from .java import COMPILE_LATER, PACKAGE, java_home, started_with
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 def _send_package(spark: SparkSession) -> SparkSession:
@@ -33,6 +34,8 @@ def _send_package(spark: SparkSession) -> SparkSession:
     --py-files.
     """
     from importlib.metadata import PackageNotFoundError, distribution
+
+    from pyspark.sql.utils import is_remote
 
     try:
         distribution("spark_mlfs")
@@ -53,7 +56,11 @@ SECONDS_TO_CONNECT = 5
 def of_our_own() -> bool:
     """Whether `local_session` would start a session: there is none, and nobody else chose one."""
     chosen = {"SPARK_REMOTE", "DATABRICKS_RUNTIME_VERSION", "PYSPARK_GATEWAY_PORT"} & set(os.environ)
-    return not chosen and SparkSession.getActiveSession() is None
+    if chosen or "pyspark" not in sys.modules:
+        return not chosen
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession() is None
 
 
 def remote() -> tuple[str, int] | None:
@@ -88,6 +95,8 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     need. `quiet`: what Java says while it starts is shown only if it does not start, and Spark logs no error that it hands
     to Python anyway.
     """
+    from pyspark.sql import SparkSession
+
     active = SparkSession.getActiveSession()
     if active is not None:
         return _send_package(active)

@@ -12,8 +12,9 @@ from pyspark.ml.linalg import Vectors
 from pyspark.sql.types import StringType, StructField, StructType
 
 import spark_mlfs
+from spark_mlfs.adapters.saved import checksum
 from spark_mlfs.methods.mim import MIM
-from spark_mlfs.ml.persistence import checksum, class_path
+from spark_mlfs.ml.persistence import class_path
 from spark_mlfs.ml.selectors import SELECTORS
 
 

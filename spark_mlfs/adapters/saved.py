@@ -1,0 +1,157 @@
+"""What a saved thing is, whoever reads or writes it: its stamp, its checksums, its files; without Spark."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from pandas.api.types import is_numeric_dtype
+
+from ..errors import DataError, ParameterError
+
+PACKAGE = __name__.partition(".")[0]
+# of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
+FORMAT = 3  # since 3 all that is saved has a checksum
+OLDEST = 2
+AGAIN = "copy the whole folder again, or save it again"
+
+
+def stamp() -> dict[str, Any]:
+    """Stamp of every saved thing: its format, and the version of the library that wrote it."""
+    return {"format": FORMAT, "spark_mlfs": importlib.import_module(PACKAGE).__version__}
+
+
+def check_stamp(saved: Mapping[str, Any], where: str) -> None:
+    """`ParameterError` where the saved thing at `where` is of a format that this version does not read."""
+    number, writer = saved.get("format"), saved.get("spark_mlfs")
+    if number is None and writer is None and saved.get("checksum") is None:  # of something else, or of before formats
+        return
+    if not isinstance(number, int):
+        raise ParameterError(f"{where} is damaged (its format is {str(number)[:40]!r}, not a number): {AGAIN}")
+    if number < OLDEST:
+        raise ParameterError(
+            f"{where} is of format {number}, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
+        )
+    if number > FORMAT:
+        version = writer if isinstance(writer, str) and len(writer) < 40 else None
+        raise ParameterError(
+            f"{where} was saved by spark_mlfs {version or 'of a later version'} in format {number}, this is spark_mlfs "
+            f"{stamp()['spark_mlfs']}, which reads formats up to {FORMAT}: install spark_mlfs {version or 'of that version'}"
+        )
+
+
+def checksum(saved: Mapping[str, Any]) -> str:
+    """Return the hash of all entries but its own, over their canonical JSON."""
+    rest = json.dumps({k: v for k, v in saved.items() if k != "checksum"}, sort_keys=True)
+    return hashlib.sha256(rest.encode()).hexdigest()
+
+
+def check_whole(saved: Mapping[str, Any], where: str) -> None:
+    """Raise `ParameterError` where the stamp or the checksum of a saved thing does not hold."""
+    check_stamp(saved, where)
+    if ((saved.get("format") or 0) >= 3 or "checksum" in saved) and saved.get("checksum") != checksum(saved):
+        raise ParameterError(f"{where} is damaged (its checksum is not that of its content): {AGAIN}")
+
+
+def digest(frame: pd.DataFrame) -> int:
+    """Return a checksum of a saved table's rows; of a state that of its pieces' own."""
+    crc = 0
+    for name in frame.columns.drop("state", errors="ignore"):
+        column = frame[name]
+        if is_numeric_dtype(column):
+            data = np.nan_to_num(column.to_numpy(np.float64), nan=0.5).tobytes()
+        else:
+            data = json.dumps(column.fillna("").tolist()).encode()
+        crc = zlib.crc32(data, crc)
+    return crc
+
+
+@dataclass(frozen=True)
+class SavedData:
+    """Learned data of a model as they are saved: rows in `frame` with Spark's types in `schema`, and what joins the metadata."""
+
+    frame: pd.DataFrame
+    schema: str
+    metadata: dict[str, Any]
+
+
+def plain(value: Any) -> Any:
+    """NumPy numbers and arrays as what JSON takes."""
+    if isinstance(value, (np.integer, np.floating, np.bool_)):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    raise TypeError(f"cannot save {type(value).__name__}")
+
+
+def check_digest(frame: pd.DataFrame, path: str, expected: int | None) -> None:
+    """Raise `DataError` where the rows at `path` are not those that the metadata tell of."""
+    if expected is not None and digest(frame) != expected:
+        raise DataError(f"{path} does not hold what its metadata tell of: {AGAIN}")
+
+
+def whole_ranking(rows: pd.DataFrame, path: str, excluded: int = 0, expected: int | None = None) -> pd.DataFrame:
+    """Return the saved ranking at `path`, of the digest `expected`, best first. `DataError` where it is no ranking of every
+    feature but the `excluded` many."""
+    absent = [name for name in ("rank", "index", "name", "score", "relevance") if name not in rows.columns]
+    if absent:
+        raise DataError(f"{path} holds no saved ranking (it has no column {absent[0]!r}): {AGAIN}")
+    ranking = rows.sort_values("rank", ignore_index=True)
+    every, index = np.arange(len(ranking)), np.unique(ranking["index"])
+    whole = len(index) == len(ranking) and len(index) and index[0] >= 0 and index[-1] < len(ranking) + excluded
+    if not whole or not (ranking["rank"] == every + 1).all():
+        raise DataError(f"{path} holds no whole ranking: rows are absent, or there twice: {AGAIN}")
+    check_digest(ranking, path, expected)
+    return ranking
+
+
+def metadata_text(saved: Mapping[str, Any], learned: SavedData | None) -> str:
+    """Return the metadata of a saved stage as JSON: what pyspark has of it, what was learned, and a checksum."""
+    out = dict(saved)
+    if learned is not None:
+        out |= {**json.loads(json.dumps(learned.metadata, default=plain)), "data": digest(learned.frame)}
+    return json.dumps({**out, "checksum": checksum(out)}, separators=(",", ":"))
+
+
+def save_here(folder: Path, metadata: str, learned: SavedData | None) -> None:
+    """Write a stage into a new folder of this machine: its metadata as text, what was learned as Parquet."""
+    if learned is not None:
+        data = _made(folder / "data")
+        learned.frame.to_parquet(data / "part-00000.parquet", index=False)
+        (data / "_SUCCESS").touch()
+    described = _made(folder / "metadata")
+    (described / "part-00000.txt").write_text(metadata + "\n", encoding="utf-8")
+    (described / "_SUCCESS").touch()
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
+
+
+def metadata_of(text: str, path: str) -> dict[str, Any]:
+    """Return the metadata that the saved stage at `path` has as text; `ParameterError` where they are damaged."""
+    try:
+        saved = json.loads(text)
+        metadata = {**saved, "class": str(saved["class"]), "uid": str(saved["uid"])}
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        what = f"it lacks {error}" if isinstance(error, KeyError) else "it is cut off, or no JSON of a saved stage"
+        raise ParameterError(f"{path}/metadata is damaged ({what}): {AGAIN}") from None
+    check_whole(saved, path)
+    return metadata
+
+
+def check_format(metadata: Mapping[str, Any], path: str) -> None:
+    """Raise `ParameterError` where the saved thing at `path` says no format."""
+    if metadata.get("format") is None:
+        raise ParameterError(
+            f"{path} says no format, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
+        )

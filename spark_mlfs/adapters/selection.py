@@ -1,0 +1,207 @@
+"""A ranking and what is kept of it: what a selection model is without Spark, and such a model of this process."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Mapping
+from importlib import metadata as packages
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+
+from ..errors import ParameterError, setting
+from ..kernels.missing import fill_values
+from ..params import Choice, Parameter
+from ..pipeline import Result, ranking_schema
+from ..select import Cut, modes
+from ..select.constraints import whole_groups
+from ..select.modes import COLUMNS
+from ..select.rules import passing
+from .described import COLUMN, FEATURES, OUTPUT_DEFAULT
+from .saved import AGAIN, PACKAGE, SavedData, check_format, metadata_of, metadata_text, save_here, stamp, whole_ranking
+
+ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
+SELECTION = (*modes.parameters(), ORDER)
+OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
+MODEL = "MultiLabelSelectorModel"
+_OLDEST_SPARK = "3.5.0"  # named by a model that was written where no Spark is
+
+
+def facts_of(result: Result) -> dict[str, Any]:
+    """Return what a model says of the run that its ranking is the result of."""
+    facts: dict[str, Any] = {
+        "method": result.request.method,
+        "parameters": dict(result.request.parameters),
+        "rows": result.profile.n,
+        **({"weight": result.profile.total * result.profile.weight_unit} if result.profile.weighted else {}),
+        **({"graded": True} if result.profile.graded else {}),
+        "features": result.profile.d,
+        "labels": result.label_names if len(result.label_names) <= 10_000 else len(result.label_names),
+        "named": result.named,
+        "fingerprint": f"{result.profile.fingerprint:016x}",
+        "gains": result.gains,
+        "objective": result.scores.objective,
+        "converged": result.scores.converged,
+        **result.scores.summary_details,
+        "seconds": result.seconds,
+        "jobs": result.jobs,
+        "scans": result.scans,
+        "distributed": result.distributed,
+    }
+    if result.evidence is not None:
+        rule = result.evidence.rule
+        facts["selection"] = {"mode": rule.mode, "level": rule.level, **result.evidence.facts}
+    if result.request.resolved is not None:
+        paid = {} if result.num_affordable is None else {"paid": result.num_affordable}
+        facts["constraints"] = {**result.request.resolved.named(result.feature_names), **paid}
+    return facts
+
+
+class Selected:
+    """The kept part of a ranking (`cut`, `getOrder`), and what is known of the run."""
+
+    _ranking: pd.DataFrame
+    _extra: dict[str, Any]
+
+    if TYPE_CHECKING:
+
+        def getOrder(self) -> Any: ...
+
+        def cut(self) -> Cut: ...
+
+    @property
+    def ranking(self) -> pd.DataFrame:
+        return self._ranking.copy()
+
+    def _kept(self) -> pd.DataFrame:
+        """The part of the ranking that is selected, in `order`."""
+        kept = self._passing()
+        return kept.sort_values("index") if self.getOrder() == "index" else kept
+
+    def _passing(self) -> pd.DataFrame:
+        cut = self.cut()
+        if cut.rule is None:
+            paid = self._extra.get("constraints", {}).get("paid")
+            count = cut.keep(len(self._ranking), paid is not None)
+            if paid is not None:
+                count = min(count, paid)
+            if "group" in self._ranking:
+                count = whole_groups(self._ranking["group"].tolist(), count)
+            return self._ranking.iloc[:count]
+        mode = cut.rule.mode
+        column = COLUMNS[mode]
+        if column not in self._ranking:
+            raise ParameterError(
+                f"this model was fitted without {setting('selection_mode', mode)}: its ranking has no {column}; fit it again"
+            )
+        passed = passing(mode, cut.rule.level, self._ranking[column].to_numpy())
+        passed[: len(self._held_to("include"))] = True  # these rank first
+        return self._ranking[passed]
+
+    def _held_to(self, what: str) -> list[str]:
+        """Names of the features that were included, in rank order, or excluded, by index."""
+        return cast(list[str], self._extra.get("constraints", {}).get(what, []))
+
+    @property
+    def selectedFeatures(self) -> list[int]:
+        return [int(i) for i in self._kept()["index"]]
+
+    @property
+    def selectedFeatureNames(self) -> list[str]:
+        return list(self._kept()["name"])
+
+    @property
+    def numFeatures(self) -> int:
+        return len(self._ranking) + len(self._held_to("exclude"))
+
+    @property
+    def featureNames(self) -> list[str]:
+        names = np.empty(self.numFeatures, object)
+        index = self._ranking["index"].to_numpy(np.int64)
+        names[index] = self._ranking["name"].to_numpy()
+        names[np.setdiff1d(np.arange(len(names)), index)] = self._held_to("exclude")
+        return list(names)
+
+    @property
+    def gains(self) -> list[float]:
+        return list(self._extra.get("gains", []))
+
+    @property
+    def objective(self) -> list[float]:
+        return list(self._extra.get("objective", []))
+
+    @property
+    def converged(self) -> bool | None:
+        return self._extra.get("converged")
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        return {k: v for k, v in self._extra.items() if k not in ("gains", "objective", "converged", "fill")}
+
+
+class LocalSelection(Selected):
+    """A selection model of this process, with the files of `MultiLabelSelectorModel`. `values`: the Params that are set."""
+
+    def __init__(self, ranking: pd.DataFrame, extra: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+        self._ranking, self._extra, self.values = ranking, dict(extra), dict(values)
+
+    def getOrder(self) -> str:
+        return str(self.values.get(ORDER.camel, ORDER.default))
+
+    def cut(self) -> Cut:
+        return Cut.of({p.name: self.values[p.camel] for p in modes.parameters() if p.camel in self.values})
+
+    def fill(self) -> np.ndarray | None:
+        """Return (numFeatures,) what stands for a missing value of each feature; None where nothing does."""
+        return fill_values(self._extra, self.numFeatures)
+
+    def _saved_data(self) -> SavedData:
+        return SavedData(self._ranking, ranking_schema(self._ranking), {"selection": self._extra})
+
+    def save_here(self, folder: Path) -> None:
+        """Write the model into a new folder."""
+        learned = self._saved_data()
+        uid = f"{MODEL}_{secrets.token_hex(6)}"
+        defaults = {p.camel: p.default for p in (*SELECTION, FEATURES)} | {OUTPUT.camel: f"{uid}__output"}
+        try:
+            spark = packages.version("pyspark")
+        except packages.PackageNotFoundError:
+            spark = _OLDEST_SPARK
+        described = {
+            "class": f"{PACKAGE}.{MODEL}",
+            "timestamp": round(time.time() * 1000),
+            "sparkVersion": spark,
+            "uid": uid,
+            "paramMap": self.values,
+            "defaultParamMap": defaults,
+            **stamp(),
+        }
+        save_here(folder, metadata_text(described, learned), learned)
+
+    @staticmethod
+    def load(path: str) -> LocalSelection:
+        """Return the selection saved in a folder of this machine. `ParameterError` or `DataError` where there is none."""
+        folder = Path(path)
+        try:
+            text = next(iter(sorted((folder / "metadata").glob("part-*")))).read_text(encoding="utf-8")
+        except (OSError, StopIteration, UnicodeDecodeError):
+            raise ParameterError(
+                f"{path!r} holds nothing that {MODEL} saved (no metadata to read): give the folder that was saved to"
+            ) from None
+        described = metadata_of(text, path)
+        if not described["class"].endswith(f".{MODEL}"):
+            kind = described["class"].rpartition(".")[2]
+            raise ParameterError(f"{path!r} holds a {kind}, not a {MODEL}: give the folder of a selection")
+        check_format(described, path)
+        try:
+            extra = dict(described["selection"])
+            excluded = len(extra.get("constraints", {}).get("exclude", []))
+            rows = pd.concat([pd.read_parquet(part) for part in sorted((folder / "data").glob("*.parquet"))])
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            what = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
+            raise ParameterError(f"{path} is damaged ({what}): {AGAIN}") from None
+        ranking = whole_ranking(rows, f"{path}/data", excluded, described.get("data"))
+        return LocalSelection(ranking, extra, described["paramMap"])

@@ -1,0 +1,85 @@
+"""Where a command works: in this process where one machine holds the rows, else on Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+from ..errors import NotInstalledError, ParameterError, WorkerBudgetError, setting
+from ..formats import READERS
+from ..frame import LocalFrame, LocalSession, NeedsSpark
+from ..markup import size
+from ..params import Choice, Integer, Optional, Parameter
+
+if TYPE_CHECKING:
+    from .shared import Work
+
+ENGINE = Parameter("engine", "auto", Choice(("auto", "local", "spark")), "where the run works: this process, or Spark")
+MEMORY = Parameter(
+    "memory_bytes",
+    None,
+    Optional(Integer(1 << 20)),
+    "rows and statistics of this process; None: three quarters of the machine",
+)
+HELD = 2  # times the rows, while they are joined
+
+
+def on_engine(
+    work: Work,
+    run: Callable[[Any], int],
+    engine: str,
+    memory: int | None,
+    needs_spark: str | None = None,
+    ahead: Sequence[str] = (),
+    **session: Any,
+) -> int:
+    """Return what `run` returns of a session: a `LocalSession` where the engine is local, or where it is auto and all that is
+    read and written is on this machine; else one of Spark's. `needs_spark`: what of the command only Spark does."""
+    from ..session.local import of_our_own
+
+    chosen = not of_our_own()
+    why = "a Spark session was chosen" if chosen and engine == "auto" else needs_spark or _elsewhere(work)
+    if engine == "local" and why is not None:
+        raise ParameterError(f"{setting('engine', 'local')}: {why}; leave it out, or give {setting('engine', 'spark')}")
+    if engine != "spark" and why is None:
+        try:
+            return run(LocalSession(memory))
+        except (NeedsSpark, WorkerBudgetError) as error:
+            if engine == "local":
+                raise
+            why = str(error)
+    if engine != "spark" and not chosen and why is not None:
+        if find_spec("pyspark") is None:
+            raise NotInstalledError(f"{why}; that takes Spark, which is not installed: pip install 'spark_mlfs[local]'")
+        work.note(f"on Spark: {why}")
+    with work.session(ahead, **session) as spark:
+        return run(spark)
+
+
+def _elsewhere(work: Work) -> str | None:
+    """What of a command's input and output is not of this machine."""
+    from ..output.folder import local_path
+    from .shared import inputs
+
+    if work.format in READERS and not READERS[work.format].local:
+        return f"format {work.format} is read by Spark"
+    if work.table is not None:
+        return "a table of the catalog is written by Spark"
+    if work.output is not None and work.output.local is None:
+        return f"{work.output.path} is not on this machine"
+    for path in inputs(work.path, work.format):
+        here = local_path(path)
+        if here is None or (not here.exists() and {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"} & set(os.environ)):
+            return f"{path} is not on this machine"
+    return None
+
+
+def check_memory(frame: Any, session: Any) -> None:
+    """Raise `NeedsSpark` where the rows of a frame of this process are more than its memory holds."""
+    if isinstance(frame, LocalFrame) and isinstance(session, LocalSession) and HELD * frame.bytes > session.memory:
+        raise NeedsSpark(
+            f"the rows take about {size(HELD * frame.bytes)} in this process, more than {setting('memory_bytes')} = "
+            f"{size(session.memory)}"
+        )
