@@ -71,7 +71,7 @@ def test_a_clone_is_sent_where_spark_takes_it(monkeypatch, version, remote, time
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "distribution", absent)
-    monkeypatch.setattr(local, "is_remote", lambda: remote)
+    monkeypatch.setattr("pyspark.sql.utils.is_remote", lambda: remote)
     session = Session()
     assert local._send_package(local._send_package(session)) is session and len(sent) == times
     local._sent.discard(id(session))
