@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Iterator, Mapping
 from itertools import product
@@ -20,7 +19,7 @@ from .figures import Plot
 
 if TYPE_CHECKING:
     from ..evaluate.compare import Outcome
-    from ..evaluate.plan import Comparison, MethodEntry
+    from ..evaluate.plan import Comparison
 
 DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
 FEW = 4  # data sets below which a test has no verdict
@@ -29,35 +28,15 @@ MOST_LABELS = 40
 
 def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, Any]) -> str:
     """Return the page of a comparison as HTML text."""
-    shown = Shown(outcome, plan)
-    parts = {
-        "verdict": shown.verdict(),
-        "result": True,
-        "tests": shown.tests(),
-        "curves": shown.charts(),
-        "paper": list(shown.published()),
-        "time": shown.time(),
-        "stability": shown.stability(),
-        "parameters": shown.parameters(),
-        "labels": shown.labels(),
-        "data": outcome.data.to_dict("records"),
-        "run": _run(outcome),
-    }
     return render(
         "comparison.html.j2",
-        shown=shown,
+        shown=Shown(outcome, plan),
         outcome=outcome,
         plan=plan,
-        protocol=plan.protocol,
         notes=[p.strip() for p in plan.notes.strip().split("\n\n")],
         manifest=manifest,
         command=shlex.join(manifest["command"]),
-        parts=parts,
         colours=list(zip(LIGHT, DARK, strict=True)),
-        judge=shown.judge,
-        main=tables.metric_title(shown.metric, shown.kind),
-        better=tables.better(shown.metric),
-        methods=[(i, i % COLOURS, mark(i), m) for m, i in shown.places.items()],
         all_features=ALL_FEATURES,
         few=FEW,
     )
@@ -65,8 +44,8 @@ def comparison_page(outcome: Outcome, plan: Comparison, manifest: Mapping[str, A
 
 class Shown:
     """An outcome as the sections of the page show it: its classifiers, the first of which is that of the figures, the methods
-    that have results, their `places`, which give each its colour and sign, the main metric with its definition, all metrics, each
-    (definition, metric), and the others than the main one."""
+    that have results, their `places`, which give each its colour and sign (`marks`), the main metric with its definition, all
+    metrics, each (definition, metric), and the others than the main one."""
 
     def __init__(self, outcome: Outcome, plan: Comparison) -> None:
         self.outcome, self.plan = outcome, plan
@@ -74,6 +53,7 @@ class Shown:
         self.judge = self.judges[0]
         self.methods = [m for m in outcome.methods if m in set(outcome.cells["method"])]
         self.places = {m: i for i, m in enumerate(self.methods)}
+        self.marks = [(i, i % COLOURS, mark(i), m) for m, i in self.places.items()]
         self.kind, self.metric = main = tables.main_metric(plan)
         self.metrics = list(product(plan.protocol.metrics, LARGER_IS_BETTER))
         self.others = [each for each in self.metrics if each != main]
@@ -90,8 +70,9 @@ class Shown:
 
     def titled(self, kind: str, metric: str, by: str = "") -> dict[str, Any]:
         """Return a metric as a heading, and which values are better."""
-        text = tables.metric_title(metric, kind) + by
-        return {"title": text[:1].upper() + text[1:], "better": tables.better(metric)}
+        name = tables.metric_title(metric, kind)
+        text = name + by
+        return {"name": name, "title": text[:1].upper() + text[1:], "better": tables.better(metric)}
 
     def verdict(self) -> list[tuple[str, dict[str, Any]]]:
         """Return the findings of the comparison by each classifier that has some."""
@@ -144,7 +125,7 @@ class Shown:
                 out.append(lines(data, table.index.to_numpy(), series, self.places, "features", whole))
         return out
 
-    def published(self) -> Iterator[dict[str, Any]]:
+    def paper(self) -> Iterator[dict[str, Any]]:
         """Yield by metric the paper's numbers and ours."""
         paper, nan = published(self.plan.published), float("nan")
         if paper is None:
@@ -161,20 +142,16 @@ class Shown:
             ]
             yield self.titled(kind, metric) | {"heads": ["", *sets] if sets else [], "rows": cells}
 
-    def time(self) -> dict[str, Any] | None:
-        """Return the main metric against the seconds of one ranking."""
+    def time(self) -> list[Plot | None]:
+        """Return the main metric against the seconds of one ranking, a figure a data set."""
         mean = self.summary(self.judge).mean
         spent, charts = self.outcome.trials.groupby(["data", "method"], sort=False)["select_seconds"].mean(), []
         for data in mean.index:
-            points = [
-                (m, float(spent[(data, m)]), float(mean.loc[data, m]))
-                for m in self.methods
-                if m != ALL_FEATURES and (data, m) in spent.index
-            ]
+            ranked = [m for m in self.methods if m != ALL_FEATURES and (data, m) in spent.index]
+            points = [(m, float(spent[(data, m)]), float(mean.loc[data, m])) for m in ranked]
             whole = float(mean.loc[data, ALL_FEATURES]) if ALL_FEATURES in mean.columns else None
             charts.append(scatter(data, points, self.places, "seconds to rank (one ranking, one task)", whole))
-        searched = (self.outcome.trials["choose_seconds"] > 0).any()
-        return {"charts": charts, "searched": searched} if any(charts) else None
+        return charts if any(charts) else []
 
     def stability(self) -> dict[str, Any] | None:
         """Return how much a selection changes with the training rows."""
@@ -188,21 +165,23 @@ class Shown:
         return {"charts": charts, "runs": int(indices["runs"].min())} if charts else None
 
     def parameters(self) -> dict[str, Any]:
-        """Return what was searched and chosen, and what took part."""
+        """Return what was chosen, by what, and the means of the inner folds."""
         how, searched = self.plan.protocol.choose, self.outcome.trials[self.outcome.trials["parameters"] != ""]
-        took = [(m.called, m.name, _listed(m.parameters | _held_to(m)), _listed(m.grid)) for m in self.plan.method]
-        took += [(c.called, c.name, _listed(c.parameters), "") for c in self.plan.classifier]
         if not len(searched):
-            return {"took": took, "chosen": []}
-        looked, larger = tables.sensitivity(self.outcome.choices), tables.LARGER[how.metric]
-        heats = [heat(title, table, larger) for title, table in looked]
+            return {"chosen": []}
+        heats = [heat(title, table, tables.LARGER[how.metric]) for title, table in tables.sensitivity(self.outcome.choices)]
         counts = searched.groupby(["data", "method", "parameters"], sort=False).agg(
             splits=("split", "size"), sizes=("size", lambda s: ", ".join(sorted({str(v) for v in s if v is not None})))
         )
         spent = searched.groupby(["data", "method"])["choose_seconds"].mean()
-        plain = re.compile(r'[{}"]')  # the signs of JSON
-        chosen = [(d, m, plain.sub("", p), r.sizes, r.splits, spent[(d, m)]) for (d, m, p), r in counts.iterrows()]
-        return {"took": took, "chosen": chosen, "how": how, "by": tables.metric_title(how.metric, how.metrics), "heats": heats}
+        plain = str.maketrans("", "", '{}"')  # the signs of JSON
+        chosen = [(d, m, p.translate(plain), r.sizes, r.splits, spent[(d, m)]) for (d, m, p), r in counts.iterrows()]
+        return {"chosen": chosen, "by": tables.metric_title(how.metric, how.metrics), "heats": heats}
+
+    def given(self, entry: Any) -> dict[str, Any]:
+        """Return what a method or a classifier of the plan is told: its parameters, what it includes and excludes."""
+        held_to = {what: ", ".join(map(str, listed)) for what in OF_METHODS if (listed := getattr(entry, what, None))}
+        return entry.parameters | held_to
 
     def labels(self) -> dict[str, Any]:
         """Return macro-F1 of the rarest labels, and F1 of every label."""
@@ -220,25 +199,10 @@ class Shown:
                 sets.append((f"F1 of each label of {data}{more}", ["label", "test rows", *names], cells))
         return {"rare": self.table(self.judge, kind, "tailMacroF1"), "sets": sets}
 
-
-def _held_to(entry: MethodEntry) -> dict[str, str]:
-    """Return what a method includes and excludes."""
-    return {what: ", ".join(map(str, listed)) for what in OF_METHODS if (listed := getattr(entry, what))}
-
-
-def _listed(values: Mapping[str, Any]) -> str:
-    return "; ".join(f"{k} = {v}" for k, v in values.items())
-
-
-def _run(outcome: Outcome) -> list[tuple[str, list[float]]]:
-    """Return the seconds of each method's trials, by what they were spent on, and of all."""
-    fitted = outcome.cells.drop_duplicates(["data", "method", "split", "classifier", "features"])
-    spent = pd.concat(
-        [
-            outcome.trials.groupby("method", sort=False)[["choose_seconds", "select_seconds"]].sum(),
-            fitted.groupby("method", sort=False)[["fit_seconds", "predict_seconds"]].sum(),
-        ],
-        axis=1,
-    ).fillna(0.0)
-    rows = [*zip(spent.index, spent.to_numpy(), strict=True), ("all", spent.to_numpy().sum(axis=0))]
-    return [(name, [*row, sum(row)]) for name, row in rows]
+    def run(self) -> list[tuple[str, list[float]]]:
+        """Return the seconds of each method's trials, by what they were spent on, and of all."""
+        fitted = self.outcome.cells.drop_duplicates(["data", "method", "split", "classifier", "features"])
+        parts = (self.outcome.trials, ["choose_seconds", "select_seconds"]), (fitted, ["fit_seconds", "predict_seconds"])
+        spent = pd.concat([t.groupby("method", sort=False)[columns].sum() for t, columns in parts], axis=1).fillna(0.0)
+        rows = [*zip(spent.index, spent.to_numpy(), strict=True), ("all", spent.to_numpy().sum(axis=0))]
+        return [(name, [*row, sum(row)]) for name, row in rows]
