@@ -6,7 +6,7 @@ inner quantiles (linear interpolation) below x. A feature that holds only 0 and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,7 +27,7 @@ class Coding:
     """How values become codes. Over the varying features, in order.
 
     `low`, `high` (v,) training range; `binary` (v,); `edges` (v, b-1) inner quantiles padded with +inf, or None for equal width;
-    `zero` (v,) the code of 0 (the code that is not stored in the sparse layout); `sparse` whether blocks are coded sparsely.
+    `sparse` whether blocks are coded sparsely.
     """
 
     num_bins: int
@@ -38,7 +38,12 @@ class Coding:
     binary: np.ndarray
     edges: np.ndarray | None
     sparse: bool
-    zero: np.ndarray
+
+    @cached_property
+    def zero(self) -> np.ndarray:
+        """(v,) uint8 code of 0, the one that is not stored in the sparse layout. 0 may lie outside the range of a feature without
+        zeros; then any code serves."""
+        return self.column_codes(np.clip(0.0, self.low, self.high), slice(None))
 
     @property
     def key(self) -> tuple[int, str]:
@@ -98,19 +103,8 @@ class Coding:
 def plan_coding(profile: Profile, num_bins: int, binning: str, edges: np.ndarray | None = None) -> Coding:
     """The coding the training data's profile leads to (`edges` for quantile bins, from `statistics.quantiles`)."""
     v = profile.varying
-    coding = Coding(
-        num_bins,
-        binning,
-        v,
-        profile.low[v],
-        profile.high[v],
-        profile.binary[v],
-        edges,
-        profile.density < SPARSE_DENSITY,
-        np.zeros(len(v), np.uint8),
-    )
-    # 0 may lie outside the range of a feature without zeros; then any code serves as the unstored one
-    return replace(coding, zero=coding.column_codes(np.clip(0.0, coding.low, coding.high), slice(None)))
+    sparse = profile.density < SPARSE_DENSITY
+    return Coding(num_bins, binning, v, profile.low[v], profile.high[v], profile.binary[v], edges, sparse)
 
 
 def inner_edges(quantiles: np.ndarray) -> np.ndarray:

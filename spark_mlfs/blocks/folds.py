@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ class Hashed:
         rank[np.argsort(mix(np.arange(GROUPS), self.draw), kind="stable")] = np.arange(GROUPS)
         return np.searchsorted(np.rint(edges), rank, side="right")
 
-    def of(self, rows: Block | RowIds) -> np.ndarray:
+    def of(self, rows: Block | SimpleNamespace) -> np.ndarray:
         if self.groups is not None:
             return self.groups[group_of(rows.ids)]
         fold = np.searchsorted(np.cumsum(self.shares), uniform(rows.ids, self.draw), side="right")
@@ -50,7 +51,7 @@ class Listed:
     ids: np.ndarray
     folds: np.ndarray
 
-    def of(self, rows: Block | RowIds) -> np.ndarray:
+    def of(self, rows: Block | SimpleNamespace) -> np.ndarray:
         at = np.minimum(np.searchsorted(self.ids, rows.ids), len(self.ids) - 1)
         strange = self.ids[at] != rows.ids
         if strange.any():
@@ -78,7 +79,7 @@ class ByLabelset:
 class Marked:
     """Training and test rows that came in files of their own, as `marked` put them together: an odd id is a test row."""
 
-    def of(self, rows: Block | RowIds) -> np.ndarray:
+    def of(self, rows: Block | SimpleNamespace) -> np.ndarray:
         return 1 - (rows.ids & 1)
 
 
@@ -95,7 +96,7 @@ class Split:
         """(n,) whether each row is a test row. `rows`: a block, or row ids where the split is not `ByLabelset`."""
         if not isinstance(rows, Block) and isinstance(self.folds, ByLabelset):
             raise ParameterError(f"{self.name} is divided by labelset: give blocks, ids do not tell the fold")
-        known: Any = rows if isinstance(rows, Block) else RowIds(np.asarray(rows, np.int64))
+        known: Any = rows if isinstance(rows, Block) else SimpleNamespace(ids=np.asarray(rows, np.int64))
         return self.folds.of(known) == self.fold
 
     @property
@@ -103,10 +104,3 @@ class Split:
         """The groups of rows (of 60, `blocks.rowhash.group_of`) that are tested; None where groups are divided."""
         folds = self.folds.groups if isinstance(self.folds, Hashed) else None
         return None if folds is None else [int(group) for group in np.flatnonzero(folds == self.fold)]
-
-
-@dataclass(frozen=True)
-class RowIds:
-    """Rows of which the ids alone are known."""
-
-    ids: np.ndarray

@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from ..evaluate.compare import Outcome
-    from ..evaluate.plan import Comparison, DataSet
+    from ..evaluate.plan import Comparison
     from ..evaluate.trials import Candidate
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.folder import Place
 
+SAME_ROWS = "The saved ranking was made from these very rows, test rows included: what is measured is too good."
 TABLES = ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
 
 
@@ -97,8 +98,8 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
             before = sum("error" not in entry for entry in journal.parts.values())
             with stages.stage("trials"):
                 outcome = run(spark, plan, journal, candidates, stages.report)
-            if saved is not None:
-                _note_training_rows(saved, outcome, plan)
+            if saved is not None and saved.summary.get("fingerprint") in {*outcome.data["fingerprint"]} - {None}:
+                plan.notes += f"\n\n{SAME_ROWS}"
             with stages.stage("tables and page"):
                 target = Place(spark, journal.place, journal.folder, "overwrite")
                 trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
@@ -154,6 +155,8 @@ def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Co
     from ..schema import FEATURES, attribute_names
 
     (data,) = plan.data
+    path = data.path or data.name
+    path = path if isinstance(path, str) else path[0]
     data.options = reader_options_of(model, data.format or "", data.options)
     frame, _ = open_data(spark, data)
     slots = attribute_names(frame, FEATURES)
@@ -163,26 +166,14 @@ def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Co
             first = frame.select(FEATURES).first() if slots is None else None
         width = len(slots) if slots is not None else len(first[0]) if first is not None and first[0] is not None else None
         if width is not None and width != model.numFeatures:
-            raise DataError(f"{_path_of(data)}: has {width} features, the selection was fitted on {model.numFeatures}")
+            raise DataError(f"{path}: has {width} features, the selection was fitted on {model.numFeatures}")
         return Candidate("the saved ranking", order=tuple(int(i) for i in order))
     names = np.array(model.featureNames, object)
     problem = unmatched(names, order, slots)
     if problem is not None:
-        raise DataError(f"{_path_of(data)}: {problem}")
+        raise DataError(f"{path}: {problem}")
     where = {name: index for index, name in enumerate(slots)}
     return Candidate("the saved ranking", order=tuple(where[names[i]] for i in order))
-
-
-def _path_of(data: DataSet) -> str:
-    path = data.path or data.name
-    return path if isinstance(path, str) else path[0]
-
-
-def _note_training_rows(model: MultiLabelSelectorModel, outcome: Outcome, plan: Comparison) -> None:
-    """A note where a saved ranking was made from these rows."""
-    fingerprint = model.summary.get("fingerprint")
-    if fingerprint is not None and fingerprint in set(outcome.data["fingerprint"]):
-        plan.notes += "\n\nThe saved ranking was made from these very rows, test rows included: what is measured is too good."
 
 
 def _write(target: Place, work: Work, outcome: Outcome, plan: Comparison, trials: dict[str, int]) -> dict[str, Any]:

@@ -78,8 +78,12 @@ def log_selection(selection: MultiLabelSelectorModel | str | Path, artifact_path
                 wrote its own report and ``manifest.json``
     """
     mlflow = _mlflow()
+    model: Any = selection
     folder = None if hasattr(selection, "ranking") else Path(str(selection))
-    model: Any = selection if folder is None else _model_of(folder)
+    if folder is not None:
+        from ..ml.selectors import MultiLabelSelectorModel
+
+        model = MultiLabelSelectorModel.load(str(folder / "model" if (folder / "model").is_dir() else folder))
     summary = model.summary
     parameters = {
         "method": summary["method"],
@@ -113,13 +117,6 @@ def _total(seconds: Any) -> float | None:
     if isinstance(seconds, Mapping):
         return float(sum(value for name, value in seconds.items() if not name.startswith("of it")))
     return cast("float | None", seconds)
-
-
-def _model_of(folder: Path) -> Any:
-    from ..ml.selectors import MultiLabelSelectorModel
-
-    where = folder / "model" if (folder / "model").is_dir() else folder
-    return MultiLabelSelectorModel.load(str(where))
 
 
 def _files(model: Any, folder: Path | None, scratch: Path) -> list[Path]:

@@ -181,7 +181,7 @@ class Shown:
     def given(self, entry: Any) -> dict[str, Any]:
         """Return what a method or a classifier of the plan is told: its parameters, what it includes and excludes."""
         held_to = {what: ", ".join(map(str, listed)) for what in OF_METHODS if (listed := getattr(entry, what, None))}
-        return entry.parameters | held_to
+        return {**entry.parameters, **held_to}
 
     def labels(self) -> dict[str, Any]:
         """Return macro-F1 of the rarest labels, and F1 of every label."""

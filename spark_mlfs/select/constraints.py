@@ -272,7 +272,8 @@ def places(what: str, listed: Listed, place: Mapping[str, int]) -> list[int]:
             if is_pattern(each) and len(each) > MAX_PATTERN:  # its translation takes the square of its length
                 said = f"a pattern of {len(each)} characters, {each[:20]!r} and on"
                 raise ParameterError(f"{what}: {said}; give at most {MAX_PATTERN}")
-            found = matching(each, place)
+            matches = re.compile(translate(each)).match if is_pattern(each) else None
+            found = [i for name, i in place.items() if matches(name)] if matches else []
             if not found:
                 near = get_close_matches(each, list(place)[:20_000], n=1, cutoff=0.5) if len(each) <= 80 else []
                 hint = f"did you mean {near[0]!r}?" if near else f"they are named like {next(iter(place))[:80]!r}"
@@ -288,11 +289,3 @@ MAX_PATTERN = 1000
 def is_pattern(text: str) -> bool:
     """Return whether a text has signs of a pattern."""
     return any(sign in text for sign in "*?[")
-
-
-def matching(pattern: str, place: Mapping[str, int]) -> list[int]:
-    """The places of the names that a pattern matches, ascending."""
-    if not is_pattern(pattern):
-        return []
-    matches = re.compile(translate(pattern)).match
-    return [i for name, i in place.items() if matches(name)]

@@ -25,10 +25,6 @@ def _gives_probabilities(estimator: ClassifierOfArrays) -> bool:
     return bool(estimator.entry().probabilities(estimator._own_parameters()))
 
 
-def _gives_decisions(estimator: ClassifierOfArrays) -> bool:
-    return not _gives_probabilities(estimator)
-
-
 class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
     """Common part of the classifiers. `predict` gives an indicator matrix, or where y gave one class a row, classes: the one that
     scores best. Scores are probabilities (`predict_proba`) or decision values (`decision_function`), as the classifier has them.
@@ -96,7 +92,7 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         total = scores.sum(axis=1, keepdims=True)
         return np.where(total > 0, scores / np.where(total > 0, total, 1), 1 / scores.shape[1])
 
-    @available_if(_gives_decisions)
+    @available_if(lambda estimator: not _gives_probabilities(estimator))
     def decision_function(self, X: Any) -> np.ndarray:
         """(rows, q) decision value of each label, (rows,) of the second of two classes."""
         scores = self._predicted(X)[1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,7 +123,8 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
         """The kept columns of X, in the order of their places; missing values are filled as in training, others may be there."""
         check_is_fitted(self)
         kind_of(X)  # which refuses a lazy frame
-        x = check_array(X, accept_sparse="csr", **unchecked_values())
+        finite = "ensure_all_finite" if "ensure_all_finite" in signature(check_array).parameters else "force_all_finite"
+        x = check_array(X, accept_sparse="csr", **{finite: False})  # as it was called before scikit-learn 1.6
         note_features(self, X, reset=False)
         kept = self.get_support(indices=True)
         names = list(getattr(self, "feature_names_in_", ()))
@@ -143,14 +145,6 @@ class SelectorOfArrays(TransformerMixin, ArrayEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "ranking_")
-
-
-def unchecked_values() -> dict[str, Any]:
-    """The option of `check_array` that leaves values alone which are not finite: another name before scikit-learn 1.6."""
-    import inspect
-
-    name = "ensure_all_finite" if "ensure_all_finite" in inspect.signature(check_array).parameters else "force_all_finite"
-    return {name: False}
 
 
 class WeightedSelectorOfArrays(SelectorOfArrays):
