@@ -23,8 +23,7 @@ from spark_mlfs.adapters.described import WIDTH, annotation, literal
 from spark_mlfs.ml import classifiers, extractors, selectors, shared
 from spark_mlfs.ml.params import Checked
 from spark_mlfs.params import REQUIRED, Optional, Parameter
-from spark_mlfs.sklearn import classifiers as array_classifiers
-from spark_mlfs.sklearn import extractors as array_extractors
+from spark_mlfs.sklearn import learners
 from spark_mlfs.sklearn import selectors as array_selectors
 
 PACKAGE = Path(spark_mlfs.__file__).resolve().parent
@@ -58,7 +57,7 @@ TITLES = {
 }
 ROOMS = {
     "ml": (selectors.SELECTORS, extractors.ESTIMATORS, classifiers.ESTIMATORS),
-    "sklearn": (array_selectors.SELECTORS, array_extractors.ESTIMATORS, array_classifiers.ESTIMATORS),
+    "sklearn": (array_selectors.SELECTORS, learners.EXTRACTING, learners.CLASSIFYING),
 }
 
 
@@ -123,7 +122,8 @@ def stub(face: str, classes: EstimatorClasses) -> str:
         entry = literal(cls.entry.name)
         bodies.append(f"class {cls.__name__}({', '.join(bases)}, entry={entry}):\n{about}\n{''.join(methods)}")
     text = "".join([*parts, "\n", *bodies])
-    imports = imported(text, f"from .{classes.suffix.lower()}s import {', '.join(sorted({base(c).__name__ for c in made}))}")
+    home = classes.base.__module__.rpartition(".")[2]
+    imports = imported(text, f"from .{home} import {', '.join(sorted({base(c).__name__ for c in made}))}")
     return STUB.format(about=f"{TITLES[classes.suffix.lower()]}, typed", imports=imports) + text
 
 

@@ -12,9 +12,9 @@ from typing_extensions import Self
 from ..params import Parameter
 from .params import Checked
 
+SELECTION: tuple[Parameter, ...]
 GRADING: tuple[Parameter, ...]
 FITTING: tuple[Parameter, ...]
-SELECTION: tuple[Parameter, ...]
 SCREENING: tuple[Parameter, ...]
 CONSTRAINTS: tuple[Parameter, ...]
 WEIGHTING: tuple[Parameter, ...]

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import Any, ClassVar, Generic
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import params as spec
-from ..adapters.arrays import MEMORY, in_arrays, learned
-from ..adapters.classes import EntryEstimator, Fit, Learner
+from ..adapters.arrays import MEMORY
+from ..adapters.classes import EntryEstimator
 from ..adapters.described import Spelling, snake
 from ..blocks.arrays import Labelled, features_of, hold, wrong_value
-from ..blocks.codec import State
 from ..blocks.dataset import InMemoryDataset
 from ..blocks.grades import Grades
-from ..errors import spelled_by
 from ..kernels.matrix import Matrix
 from ..kernels.missing import MISSING, fill_values, filled
 
@@ -82,20 +80,3 @@ def note_features(estimator: BaseEstimator, X: Any, reset: bool) -> None:
         estimator._check_n_features(X, reset=reset)
     else:
         validate_data(estimator, X, reset=reset, skip_check_array=True)
-
-
-class LearningEstimator(ArrayEstimator, Generic[Learner]):
-    """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
-
-    @spelled_by(in_arrays)
-    def _learn(self, X: Any, y: Any, further: dict[str, Any] | None = None) -> Labelled:
-        """Fits `state_`; returns the labels of y."""
-        parameters = self._own_parameters()
-        held, labels = self._hold(X, y)
-        self.state_: State = learned(held, Fit(self.entry(), parameters, further or {}), self.memory_bytes)
-        if "max_iter" in parameters:
-            self.n_iter_ = int(np.max(self.state_.get("iterations", 1), initial=1))
-        return labels
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "state_")

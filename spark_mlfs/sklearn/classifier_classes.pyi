@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 from typing_extensions import Unpack
 
-from .classifiers import ClassifierOfArrays
+from .learners import ClassifierOfArrays
 
 class _Common(TypedDict, total=False):
     missing: Literal['error', 'mean', 'zero', 'drop']

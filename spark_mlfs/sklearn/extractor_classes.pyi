@@ -6,7 +6,7 @@ from typing import Literal, TypedDict
 
 from typing_extensions import Unpack
 
-from .extractors import ExtractorOfArrays
+from .learners import ExtractorOfArrays
 
 class _Common(TypedDict, total=False):
     missing: Literal['error', 'mean', 'zero', 'drop']

@@ -17,8 +17,7 @@ from spark_mlfs.adapters.classes import EstimatorClasses
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.classify.base import Classifier
 from spark_mlfs.select import Rule
-from spark_mlfs.sklearn.classifiers import ESTIMATORS as CLASSIFYING
-from spark_mlfs.sklearn.extractors import ESTIMATORS as EXTRACTING
+from spark_mlfs.sklearn.learners import CLASSIFYING, EXTRACTING
 from spark_mlfs.sklearn.selectors import SELECTORS
 from spark_mlfs.testing import example
 

@@ -16,8 +16,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import spark_mlfs.sklearn as face
 from spark_mlfs import METHODS, BudgetError, DataError, ParameterError
-from spark_mlfs.sklearn.classifiers import ESTIMATORS as CLASSIFYING
-from spark_mlfs.sklearn.extractors import ESTIMATORS as EXTRACTING
+from spark_mlfs.sklearn.learners import CLASSIFYING, EXTRACTING
 from spark_mlfs.sklearn.selectors import SELECTORS
 from spark_mlfs.testing import example
 

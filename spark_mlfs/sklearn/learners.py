@@ -1,24 +1,85 @@
-"""Classifiers of tables in memory: a class for each in `sklearn.classifier_classes`."""
+"""Extractors and classifiers of tables in memory: a class for each in `sklearn.extractor_classes` and `.classifier_classes`."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
-from sklearn.base import ClassifierMixin
+import pandas as pd
+from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
 
-from ..adapters.classes import EstimatorClasses
-from ..blocks.arrays import COLLECTIONS, are_tags
+from ..adapters.arrays import in_arrays, learned
+from ..adapters.classes import EstimatorClasses, Fit, Learner
+from ..blocks.arrays import COLLECTIONS, Labelled, are_tags
+from ..blocks.codec import State
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier
 from ..engine.base import one_thread
-from ..errors import ParameterError
+from ..errors import ParameterError, spelled_by
+from ..extract import EXTRACTORS
+from ..extract.base import Extractor, label_slices, scaled
 from ..schema import SLICES
-from .base import LearningEstimator
+from .base import ArrayEstimator
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+class LearningEstimator(ArrayEstimator, Generic[Learner]):
+    """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
+
+    @spelled_by(in_arrays)
+    def _learn(self, X: Any, y: Any, further: dict[str, Any] | None = None) -> Labelled:
+        """Fits `state_`; returns the labels of y."""
+        parameters = self._own_parameters()
+        held, labels = self._hold(X, y)
+        self.state_: State = learned(held, Fit(self.entry(), parameters, further or {}), self.memory_bytes)
+        if "max_iter" in parameters:
+            self.n_iter_ = int(np.max(self.state_.get("iterations", 1), initial=1))
+        return labels
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "state_")
+
+
+class ExtractorOfArrays(TransformerMixin, LearningEstimator[Extractor]):
+    """Common part of the extractors.
+
+    Attributes of a fitted one
+    --------------------------
+    state_ : what was learned, as arrays
+    label_slices_ : (q + 1) places where each label's features begin in what is extracted; empty where they are not label by label
+    n_features_in_, feature_names_in_, label_names_ : of the training data
+    """
+
+    registry = EXTRACTORS
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learns from X (n, d) and its labels y, given as to a selector."""
+        self._learn(X, y)
+        self.label_slices_ = np.array(label_slices(self.state_), np.int64)
+        return self
+
+    def transform(self, X: Any) -> np.ndarray | pd.DataFrame:
+        """(rows, width) the extracted features of rows X."""
+        x = self._rows(X)
+        with one_thread():
+            out = np.asarray(self.entry().project(self.state_, scaled(self.state_, x)))
+        if len(self.label_slices_) and _get_output_config("transform", self)["dense"] == "pandas":
+            out = pd.DataFrame(out, getattr(X, "index", None), self.get_feature_names_out())
+            out.attrs[SLICES] = self.label_slices_.tolist()  # for a classifier behind it
+        return out
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the extracted features."""
+        check_is_fitted(self)
+        return np.array(self.entry().names(self.state_, [str(name) for name in self.label_names_]), object)
+
+
+EXTRACTING = EstimatorClasses(ExtractorOfArrays, "Extractor", f"{__package__}.extractor_classes")
 
 
 def _gives_probabilities(estimator: ClassifierOfArrays) -> bool:
@@ -99,4 +160,4 @@ class ClassifierOfArrays(ClassifierMixin, LearningEstimator[Classifier]):
         return scores[:, 1] - scores[:, 0] if self.single_ and scores.shape[1] == 2 else scores
 
 
-ESTIMATORS = EstimatorClasses(ClassifierOfArrays, "Classifier", f"{__package__}.classifier_classes")
+CLASSIFYING = EstimatorClasses(ClassifierOfArrays, "Classifier", f"{__package__}.classifier_classes")
