@@ -240,7 +240,7 @@ def compute(
     job by job. `work` must be picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
     if isinstance(packed, InMemoryDataset):
         with one_thread():
-            local = LocalEngine(packed.profile, [packed.block], budgets)
+            local = LocalEngine(packed.profile, [packed.block], budgets, packed.cores)
             local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
             return *work(local), False
     from .blocks.pack import Packed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -263,8 +264,21 @@ class Block(LabelledRows):
         return self if self.weights is None or self.weights.all() else self.take(np.flatnonzero(self.weights))
 
     def part(self, first: int, last: int) -> Block:
-        """The block of a run of rows; dense features are not copied."""
-        return Block(self.x[first:last], self.ids[first:last], **self.taken(np.arange(first, last)))
+        """The block of a run of rows; features are not copied."""
+        x = self.x[first:last] if not self.sparse else None
+        if x is None:  # SciPy's own slice is a copy
+            a, z = self.x.indptr[first], self.x.indptr[last]
+            stored = self.x.data[a:z], self.x.indices[a:z], self.x.indptr[first : last + 1] - a
+            x = sp.csr_matrix(stored, shape=(last - first, self.x.shape[1]), copy=False)
+        return Block(x, self.ids[first:last], **self.taken(np.arange(first, last)))
+
+    def parts(self, count: int) -> list[Block]:
+        """The block cut into `count` runs of rows of about the same stored values."""
+        if count < 2 or self.n < 2 * count:
+            return [self]
+        before = self.x.indptr if self.sparse else np.arange(self.n + 1)
+        cuts = np.searchsorted(before, np.linspace(0, before[-1], count + 1)[1:-1])
+        return [self.part(int(a), int(z)) for a, z in itertools.pairwise([0, *cuts, self.n]) if z > a]
 
     def times(self, shift: np.ndarray) -> Block:
         """The block with feature j multiplied by 2^`shift`[j]."""

@@ -45,6 +45,7 @@ class InMemoryDataset(Dataset):
     label_names: list[str]
     named: bool
     jobs: int = 0
+    cores: int = 1  # that statistics of the rows may take
     fitted: dict[str, Any] = field(default_factory=dict)  # what became of missing values, as `missing.fill_values` takes it
 
     def called(self, row: list[int]) -> str:

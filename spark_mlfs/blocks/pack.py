@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import LocalFrame, kinds_of
+from ..frame import LocalFrame, kinds_of, num_cores
 from ..lazy import F
 from ..schema import attribute_names, fill_of, packed_from
 from .block import Block, concatenate
@@ -350,7 +350,7 @@ def _pack_here(
     names = attribute_names(given, features)
     block = concatenate(blocks) if blocks else Block.empty(0)
     labelled = _label_names(packer.source, labels, profile)
-    held = InMemoryDataset(block, profile, names or [], labelled, names is not None, fitted=fill_of(given, features))
+    held = InMemoryDataset(block, profile, names or [], labelled, names is not None, 0, num_cores(), fill_of(given, features))
     check_and_name(held, features, labels)
     return held
 

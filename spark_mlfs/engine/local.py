@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial, reduce
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,6 +23,9 @@ from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic,
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
 from .base import FEWER_NUMBERS, Answer, Engine
+
+Item = TypeVar("Item")
+STORED_A_CORE = 1 << 20  # stored values from which a statistic is worth several cores
 
 
 def part_of(engine: LocalEngine, split: Split, tested: bool) -> LocalEngine:
@@ -49,20 +54,30 @@ class SizingEngine(Engine):
 
 
 class LocalEngine(Engine):
-    """All rows in this process: the kernels run on them one after the other, no job in between."""
+    """All rows in this process: the kernels run on them one after the other, no job in between; of many rows on `cores` parts of
+    them at once."""
 
     in_one_process = True
 
-    def __init__(self, profile: Profile, blocks: list[Block], budgets: Budgets = DEFAULT_BUDGETS) -> None:
+    def __init__(self, profile: Profile, blocks: list[Block], budgets: Budgets = DEFAULT_BUDGETS, cores: int = 1) -> None:
         super().__init__(profile, budgets)
         self.rows = concatenate(blocks)
+        self.cores = cores if profile.nonzero > STORED_A_CORE else 1
         self._identified = False
-        self._coded: dict[tuple[int, str], CodedBlock] = {}
+        self._parts: list[Block] = []
+        self._coded: dict[tuple[int, str], list[CodedBlock]] = {}
 
     def tame(self) -> bool:
         if super().tame() and self.shift is not None:
-            self.rows = self.rows.times(self.shift)
+            self.rows, self._parts = self.rows.times(self.shift), []
         return self.shift is not None
+
+    def _each(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
+        """`work` of some items, in order; of several on several cores."""
+        if len(items) < 2:
+            return [work(item) for item in items]
+        with ThreadPoolExecutor(self.cores) as threads:
+            return list(threads.map(work, items))
 
     def identified(self) -> Block:
         """All rows, with ids that no two of them share (`blocks.identity`)."""
@@ -70,16 +85,22 @@ class LocalEngine(Engine):
             self.rows, self._identified = with_unique_ids(self.rows, self.profile.named_ids), True
         return self.rows
 
-    def _block(self, statistic: Statistic) -> Block | CodedBlock:
-        """The rows as a statistic reads them."""
-        if statistic.layout == "rows":
-            return self.rows
+    def _blocks(self, statistic: Statistic) -> list[Block] | list[CodedBlock]:
+        """The rows as a statistic reads them, in as many parts as there are cores."""
         if statistic.layout == "identified":
-            return self.identified()
+            return [self.identified()]
+        self._parts = self._parts or self.rows.parts(self.cores)
+        if statistic.layout == "rows":
+            return self._parts
         coding = statistic.coding
         if coding.key not in self._coded:
-            self._coded[coding.key] = code_block(self.rows, coding)
+            self._coded[coding.key] = self._each(partial(code_block, coding=coding), self._parts)
         return self._coded[coding.key]
+
+    def _state(self, statistic: Statistic) -> State:
+        """The state of all rows."""
+        states = self._each(lambda block: statistic.fold(None, block, self.profile), self._blocks(statistic))
+        return reduce(statistic.merge, states)
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """As on the cluster for what finishes on the driver; and everything together must fit this process."""
@@ -103,12 +124,12 @@ class LocalEngine(Engine):
             if isinstance(statistic, FeatureShardedStatistic):
                 out[key] = self._sharded(statistic)
                 continue
-            out[key] = statistic.finish(statistic.fold(None, self._block(statistic), self.profile), self.profile)
+            out[key] = statistic.finish(self._state(statistic), self.profile)
         return out
 
     def _sharded(self, statistic: FeatureShardedStatistic) -> np.ndarray:
         """The numbers of all features, range by range."""
-        edges, blocks = self.edges_of(statistic), [self._block(statistic)]
+        edges, blocks = self.edges_of(statistic), self._blocks(statistic)
         ranges = zip(edges[:-1], edges[1:], statistic.shards(blocks, self.profile, edges), strict=True)
         parts = [statistic.reduce_shard(state, int(first), int(last), self.profile) for first, last, state in ranges]
         return np.concatenate(parts, axis=1)
