@@ -7,7 +7,7 @@ cluster; it goes from the tasks that hold it to the tasks that work on it, not t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,9 +32,6 @@ class SmallestHashes(Statistic):
     seed: int
     layout = "identified"
     divisible = False
-
-    def key(self) -> Hashable:
-        return "smallest hashes", self.count, self.seed
 
     def _best(self, ids: np.ndarray) -> State:
         return {"ids": ids[np.lexsort((ids, mix(ids, self.seed)))[: self.count]]}

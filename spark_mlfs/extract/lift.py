@@ -22,7 +22,7 @@ Deviations:
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -99,9 +99,6 @@ class FirstRows(Statistic):
     layout = "identified"
     divisible = False
 
-    def key(self) -> Hashable:
-        return "first rows", self.clusters, self.seed
-
     def _chosen(self, block: Block) -> list[np.ndarray]:
         order = np.lexsort((block.ids, mix(block.ids, self.seed)))
         rank = np.empty(block.n, np.int64)
@@ -140,9 +137,6 @@ class ClusterSums(Statistic):
     geometry: Geometry
     layout = "identified"
     quantised = True
-
-    def key(self) -> Hashable:
-        return "cluster sums", self.centres.tobytes()
 
     def partial(self, block: Block, profile: Profile) -> State:
         count, total = np.zeros(len(self.centres), np.int64), np.zeros(self.centres.shape, np.int64)

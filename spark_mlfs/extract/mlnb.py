@@ -21,7 +21,7 @@ variances.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,9 +59,6 @@ class ComponentMoments(Statistic):
     folds: int
     layout = "identified"
     quantised = True
-
-    def key(self) -> Hashable:
-        return "component moments", self.projection.tobytes(), self.folds
 
     def features(self, block: Block, profile: Profile) -> Matrix:
         """The rows' features less their provisional centre."""
@@ -118,9 +115,6 @@ class PopulationLoss(Statistic):
     population: np.ndarray  # (p, c) bool
     layout = "identified"
     quantised = True
-
-    def key(self) -> Hashable:
-        return "population loss", self.population.tobytes()
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()

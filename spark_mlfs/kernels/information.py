@@ -37,6 +37,7 @@ class CountLogs:
         self.scale = 2.0**self.shift
         self.half = 0.5 if correction == "miller-madow" else 0.0
         self.n = n
+        self.key = n, self.shift, self.half
 
     @cached_property
     def _table(self) -> np.ndarray | None:

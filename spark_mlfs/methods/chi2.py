@@ -16,7 +16,6 @@ Deviations: none known; the sum over the labels ranks as the mean does.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,9 +36,6 @@ class ChiSquare(Reduction):
     target: Target
     aggregate: str
     unit: float
-
-    def key(self) -> Hashable:
-        return "chi2", self.aggregate, self.unit, getattr(self.target, "weights", None), getattr(self.target, "noise", None)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         labels, out = self.target if isinstance(self.target, Labels) else None, np.empty(counts.count)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -21,7 +21,7 @@ from ..statistics.base import FeatureNumbers, Reduction, Statistic, cuts
 from ..statistics.contingency import CHUNK_BYTES, Counts, TwoWay, label_pair_counts, pair_counts
 from ..statistics.joint import JointCounts
 from ..statistics.labelsets import LabelsetCounts, Labelsets
-from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target, finish_key
+from ..statistics.targets import NOISE_BITS, Classes, Everything, LabelPairs, Labels, Target
 from .base import Method, Scores
 from .labels import LABEL_NOISE, LABEL_WEIGHTS, labels_of, refuse_with_labelsets
 
@@ -63,9 +63,6 @@ class Relevance(Reduction):
 
     target: Labels | Classes
     logs: info.CountLogs
-
-    def key(self) -> Hashable:
-        return "relevance", finish_key(self.target, self.logs)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         logs, out = self.logs, np.empty(counts.count)

@@ -19,7 +19,7 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,10 +57,6 @@ class FilledSums(Statistic):
     quantised = True
     graded = True
 
-    def key(self) -> Hashable:
-        both = (self.weights, self.intercept)
-        return "filled sums", *(None if each is None else each.tobytes() for each in both)
-
     def partial(self, block: Block, profile: Profile) -> State:
         unit, wide, out = unit_of(profile), profile.n >= exact.WIDE_ROWS, State()
         for part in row_parts(block):
@@ -97,9 +93,6 @@ class FilledSums(Statistic):
 @dataclass
 class AllRowsGram(Gram):
     """The features' second moments over all rows, labelled or not. State as `Gram` without labels."""
-
-    def key(self) -> Hashable:
-        return "gram of all rows"
 
     def parts(self, block: Block) -> Iterator[tuple[str, Block]]:
         for part in row_parts(block):

@@ -13,7 +13,6 @@ Deviations: none known; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +20,7 @@ import numpy as np
 from ..kernels import information as info
 from ..statistics.base import Reduction
 from ..statistics.contingency import Counts
-from ..statistics.targets import Labels, finish_key
+from ..statistics.targets import Labels
 from .counting import BY_LABEL, Counting, CountingMethod, dense_parts, informations, stored_parts
 
 
@@ -31,9 +30,6 @@ class InformationNorm(Reduction):
 
     target: Labels
     logs: info.CountLogs
-
-    def key(self) -> Hashable:
-        return "enm", finish_key(self.target, self.logs)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         target, logs, out = self.target, self.logs, np.empty(counts.count)

@@ -16,7 +16,6 @@ floored.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,9 +33,6 @@ class BetweenWithin(Reduction):
     """Sb and Sw over `q` labels."""
 
     q: int
-
-    def key(self) -> Hashable:
-        return "scatter"
 
     def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
         if isinstance(moments, PairMoments):

@@ -19,7 +19,6 @@ Deviations: the three ways to many labels are ours: the source has one label.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -45,9 +44,6 @@ class FisherScores(Reduction):
     watch: tuple[int, ...] = ()
     weights: np.ndarray | None = None
     varying: np.ndarray | None = None
-
-    def key(self) -> Hashable:
-        return "fisher", self.labels, None if self.weights is None else self.weights.tobytes()
 
     def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
         if isinstance(moments, PairMoments):

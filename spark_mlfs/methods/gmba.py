@@ -36,7 +36,6 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,9 +114,6 @@ class HingeSums(Statistic):
     summed: bool
     layout = "identified"
     quantised = True
-
-    def key(self) -> Hashable:
-        return "hinges", id(self.anchors), None if self.weights is None else self.weights.tobytes(), self.summed
 
     def _grid(self, profile: Profile) -> Grid:
         return Grid.of(profile.n, self.anchors.hit_rows.shape[1], self.anchors.queries.geometry.reach(profile))

@@ -15,7 +15,6 @@ are left out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -36,9 +35,6 @@ class GeometricMean(Reduction):
     target: Labels
     both: np.ndarray
     correction: str
-
-    def key(self) -> Hashable:
-        return "gmm", self.correction
 
     def __call__(self, counts: Counts) -> np.ndarray:
         target, out = self.target, np.zeros(counts.count)

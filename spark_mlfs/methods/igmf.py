@@ -15,7 +15,6 @@ Deviations: none known; unknown labels are an addition.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,9 +34,6 @@ class CodeEntropy(Reduction):
     """H(f) over the rows in a class."""
 
     logs: info.CountLogs
-
-    def key(self) -> Hashable:
-        return "code entropy", self.logs.half
 
     def __call__(self, counts: Counts) -> np.ndarray:
         logs, out = self.logs, np.empty(counts.count)

@@ -19,7 +19,6 @@ Deviations: beyond 20,000 rows the anchors are a sample, unless ``num_anchors`` 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,9 +56,6 @@ class PairNearest(Statistic):
     k: int
     layout = "identified"
     divisible = False
-
-    def key(self) -> Hashable:
-        return "pair nearest", id(self.queries), self.k
 
     def _empty(self) -> list[PairNeighbours]:
         return [PairNeighbours(batch.labelset_codes, self.membership, self.k) for batch in self.queries.batches()]
@@ -110,9 +106,6 @@ class LinkDifferences(Statistic):
     width: int
     layout = "identified"
     quantised = True
-
-    def key(self) -> Hashable:
-        return "link differences", id(self.queries)
 
     def partial(self, block: Block, profile: Profile) -> State:
         total, scale = np.zeros((self.width, len(self.queries.geometry.varying)), np.int64), whole_scale(self.links)

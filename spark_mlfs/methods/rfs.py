@@ -26,7 +26,6 @@ Deviations:
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -80,9 +79,6 @@ class ReweightedGram(Statistic):
     quantised = True
     graded = True
     weighted = True
-
-    def key(self) -> Hashable:
-        return "reweighted gram", self.weights.tobytes(), self.intercept.tobytes(), self.floor, self.sketch
 
     def partial(self, block: Block, profile: Profile) -> State:
         block, size = block.known(), len(profile.varying) + self._outputs(profile) + 1

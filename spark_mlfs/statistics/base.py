@@ -7,7 +7,7 @@ saved and added to later. Where that happens is the engine's business; a statist
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from ..blocks.codec import State
 from ..blocks.coding import Coding
 from ..blocks.profile import Profile
+from .keys import Keyed
 from .targets import Crossed, Everything
 
 
@@ -87,7 +88,7 @@ def paste(pieces: list[State]) -> State:
     return out
 
 
-class Statistic:
+class Statistic(Keyed):
     """Base of every statistic.
 
     A subclass states what differs from the class attributes here: they say how every one of its instances is computed.
@@ -117,10 +118,6 @@ class Statistic:
     def name(self) -> str:
         """Return the name that messages have."""
         return type(self).__name__
-
-    def key(self) -> Hashable:
-        """Equal keys mean equal results: the engines answer a repeated request from their cache."""
-        raise NotImplementedError
 
     def worker_view(self) -> Statistic:
         """The statistic without what only `finish` needs: this is what travels to the workers."""
@@ -232,12 +229,10 @@ class PerFeatureStatistic(Statistic):
         raise NotImplementedError
 
 
-class Reduction:
+class Reduction(Keyed):
     """A reduction of the results of `PerFeatureStatistic`s, over some features, to a few numbers for each."""
 
-    def key(self) -> Hashable:
-        """Equal keys mean equal numbers from equal results."""
-        raise NotImplementedError
+    wholly = True
 
     def worker_view(self) -> Reduction:
         """The same for a task, which has one thread."""
@@ -267,9 +262,6 @@ class FeatureNumbers(FeatureShardedStatistic):
     @property
     def name(self) -> str:
         return self.parts[-1].name
-
-    def key(self) -> Hashable:
-        return "numbers", tuple(part.key() for part in self.parts), self.reduction.key()
 
     def worker_view(self) -> FeatureNumbers:
         return replace(self, reduction=self.reduction.worker_view())

@@ -7,7 +7,6 @@ rows agree on all labels, tell nothing and are dropped first. Sums are fixed poi
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,7 +25,7 @@ from ..kernels.cells import (
 from ..kernels.information import CountLogs
 from .base import FeatureNumbers, Reduction, Statistic
 from .contingency import Counts, TwoWay
-from .targets import Classes, Labels, Target, finish_key, groups_of
+from .targets import Classes, Labels, Target, groups_of
 
 MANY = 1 << 31  # cells: as a size, times groups and codes, it stays within int64
 
@@ -46,9 +45,7 @@ class CellInformation(Statistic):
     logs: CountLogs
     layout = "cells"
     weighted = True
-
-    def key(self) -> Hashable:
-        return "cells", self.coding.key, self.target.key(), self.selected, finish_key(self.target, self.logs)
+    wholly = True
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         rows, _ = groups_of(block, self.target)
@@ -92,9 +89,6 @@ class JointCells(Target):
     def size(self) -> int:
         return self.cells * self.target.size
 
-    def key(self) -> Hashable:
-        return "cells", self.target.key(), self.selected
-
     def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         rows, groups = groups_of(block, self.target)
         return rows, cells_of(block, self.coding, self.selected)[rows] * self.target.size + groups
@@ -115,9 +109,6 @@ class InformationInCells(Reduction):
 
     cells: JointCells
     logs: CountLogs
-
-    def key(self) -> Hashable:
-        return "cell counts", finish_key(self.cells.target, self.logs)
 
     def __call__(self, counts: Counts) -> np.ndarray:
         logs, target, cells, out = self.logs, self.cells.target, self.cells.cells, np.empty(counts.count, np.int64)

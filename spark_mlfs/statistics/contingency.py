@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,7 +28,7 @@ from ..kernels.links import LinkCells, column_of_rows
 from ..kernels.matrix import Matrix
 from ..lazy import cached_property
 from .base import FeatureNumbers, PerFeatureStatistic, Reduction
-from .targets import Classes, Crossed, Everything, LabelPairs, Labels, SomeLabels, Target, finish_key, groups_of
+from .targets import Classes, Crossed, Everything, LabelPairs, Labels, SomeLabels, Target, groups_of
 
 CHUNK_BYTES = 32 << 20
 
@@ -183,9 +183,6 @@ class TwoWay(PerFeatureStatistic):
         self.asked_once = self.target.asked_once
         self.multiple = 1 if self.coding.sparse else self.coding.per_byte
 
-    def key(self) -> Hashable:
-        return "two-way", self.coding.key, self.target.key()
-
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         coding, size, mass = self.coding, self.target.size, block.masses(profile)
         rows, groups = groups_of(block, self.target)
@@ -293,10 +290,7 @@ class LinkInformation(Reduction):
 
     target: Target
     logs: info.CountLogs
-    threads: int = os.cpu_count() or 1
-
-    def key(self) -> Hashable:
-        return "links", finish_key(self.target, self.logs)
+    threads: int = field(default=os.cpu_count() or 1, compare=False)
 
     def worker_view(self) -> LinkInformation:
         return replace(self, threads=1)
@@ -393,9 +387,6 @@ class LabelPairInformation(Reduction):
     target: LabelPairs
     terms: int
     correction: str
-
-    def key(self) -> Hashable:
-        return "label pairs", self.correction
 
     def __call__(self, both: Counts, single: Counts) -> np.ndarray:
         if not single.totals[0]:

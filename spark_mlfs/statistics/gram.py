@@ -6,7 +6,7 @@ digits. Rows with an unknown label are left out.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -92,9 +92,6 @@ class Gram(Statistic):
         """By id where rows are grouped by it."""
         return "rows" if self.blocks == 1 else "identified"
 
-    def key(self) -> Hashable:
-        return "gram", self.blocks, self.sketch
-
     def parts(self, block: Block) -> Iterator[tuple[str, Block]]:
         """The known rows group by group, a product's worth at a time."""
         block = block.known()
@@ -167,9 +164,6 @@ class GroupGrams(Gram):
     any division into groups are sums of them. State: 480·(2v² + 2vq + q²) bytes."""
 
     blocks: int = GROUPS
-
-    def key(self) -> Hashable:
-        return "gram by group", self.sketch
 
     def finish(self, state: State, profile: Profile) -> dict[int, GramStatistics]:
         present = sorted({int(name.split()[0]) for name in state})

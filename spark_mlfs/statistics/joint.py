@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,9 +32,6 @@ class JointCounts(Statistic):
     most: int = MOST_VALUES
     divisible = False
     weighted = True
-
-    def key(self) -> Hashable:
-        return "joint counts", self.coding.key, self.target.key(), self.families, self.most
 
     def partial(self, block: CodedBlock, profile: Profile) -> State:
         rows, groups = groups_of(block, self.target)

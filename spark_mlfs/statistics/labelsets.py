@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -59,9 +58,6 @@ class LabelsetCounts(Statistic):
 
     def takes_grades(self) -> bool:
         return self.by != "labels"
-
-    def key(self) -> Hashable:
-        return "labelset counts" if self.by == "labels" else ("labelset counts", self.by)
 
     def hashes(self, block: Block) -> np.ndarray:
         """(n,) uint64 what tells the rows of a block apart."""
@@ -128,9 +124,6 @@ class LabelsetSums(Statistic):
 
     def takes_grades(self) -> bool:
         return self.sets.takes_grades()
-
-    def key(self) -> Hashable:
-        return "labelset sums", self.squares, self.by
 
     @property
     def sets(self) -> LabelsetCounts:

@@ -7,7 +7,7 @@ holds 0, else the middle of its range), so that a large mean with a small spread
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -147,9 +147,6 @@ class GroupMoments(PerFeatureStatistic):
 
     def takes_grades(self) -> bool:
         return isinstance(self.target, GRADED)
-
-    def key(self) -> Hashable:
-        return "moments", self.target.key(), self.stored
 
     def shardable(self, profile: Profile) -> bool:
         return self.stored
@@ -368,9 +365,6 @@ class KnownRows(Statistic):
     divisible = False
     weighted = True  # a range; the rows are counted as they are
     graded = True
-
-    def key(self) -> Hashable:
-        return "known rows"
 
     def partial(self, block: Block, profile: Profile) -> State:
         block = block.known()

@@ -8,7 +8,7 @@ the k best, whatever the number of rows, and the driver holds per query its neig
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -180,9 +180,6 @@ class NearestRows(Statistic):
     def takes_grades(self) -> bool:
         return all(each.condition in ("any", "sharing") for each in self.neighbourhoods)
 
-    def key(self) -> Hashable:
-        return "nearest", id(self.queries), self.neighbourhoods
-
     def partial(self, block: Block, profile: Profile) -> State:
         return self.fold(None, block, profile)
 
@@ -288,9 +285,6 @@ class RowsById(Statistic):
     layout = "identified"
     divisible = False
     graded = True
-
-    def key(self) -> Hashable:
-        return "rows by id", self.ids.tobytes()
 
     def partial(self, block: Block, profile: Profile) -> State:
         at = np.searchsorted(self.ids, block.ids)

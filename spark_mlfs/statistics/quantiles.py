@@ -8,7 +8,6 @@ whatever the distribution.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -75,9 +74,6 @@ class CountsBelow(Statistic):
     step: int
     layout = "rows"
     graded = True
-
-    def key(self) -> Hashable:
-        return "counts below", self.step, self.edges.tobytes()
 
     def partial(self, block: Block, profile: Profile) -> State:
         counts = np.zeros(self.edges.shape, np.int64)

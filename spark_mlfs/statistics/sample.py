@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,9 +30,6 @@ class SampledRows(Statistic):
     layout = "identified"
     divisible = False
     graded = True
-
-    def key(self) -> Hashable:
-        return "sample", self.count, self.seed
 
     def _best(self, block: Block) -> Block:
         if block.n > self.count:
@@ -76,6 +72,3 @@ class AllRows(SampledRows):
     """All rows whose labels are known, of `count` rows, with the weights they have. Result and state as of `SampledRows`."""
 
     weighted = True
-
-    def key(self) -> Hashable:
-        return "all rows"

@@ -12,13 +12,13 @@ from ..blocks.block import Block
 from ..blocks.coding import CodedBlock, Coding
 from ..blocks.grades import ONE
 from ..blocks.profile import Profile
-from ..kernels.information import CountLogs
 from ..lazy import cached_property
+from .keys import Keyed
 
 NOISE_BITS = 16  # of a row: what counts without noise are rounded to
 
 
-class Target:
+class Target(Keyed):
     """Groups 0..size-1 of rows; a row may be in several, or in none."""
 
     asked_once: ClassVar[bool] = False  # whether the groups serve one request
@@ -32,10 +32,6 @@ class Target:
     def has_everyone(self) -> bool:
         """Whether group 0 is all rows."""
         return False
-
-    def key(self) -> Hashable:
-        """Equal keys mean equal groups."""
-        raise NotImplementedError
 
     def groups(self, block: Any) -> tuple[np.ndarray, np.ndarray]:
         """(rows, groups) of equal length: which row of the block is in which group."""
@@ -66,9 +62,6 @@ class Everything(Target):
     def has_everyone(self) -> bool:
         return True
 
-    def key(self) -> Hashable:
-        return "everything"
-
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         return np.arange(block.n), np.zeros(block.n, np.int64)
 
@@ -81,11 +74,6 @@ class Everything(Target):
 
     def totals(self, profile: Profile) -> np.ndarray:
         return np.array([profile.total])
-
-
-def finish_key(target: Target, logs: CountLogs | None) -> Hashable:
-    """Return the part of a key that says what informations are made of counts: label weights, noise, bias correction."""
-    return getattr(target, "weights", None), getattr(target, "noise", None), logs and logs.half
 
 
 @dataclass(frozen=True)
@@ -201,9 +189,6 @@ class Classes(Target):
     def size(self) -> int:
         return len(self.hashes)
 
-    def key(self) -> Hashable:
-        return "classes", self.hashes.tobytes()
-
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         code = np.minimum(np.searchsorted(self.hashes, block.labelset_hash), len(self.hashes) - 1)
         kept = self.hashes[code] == block.labelset_hash
@@ -229,9 +214,6 @@ class LabelPairs(Target):
     @property
     def size(self) -> int:
         return len(self.labels) * (len(self.labels) - 1) // 2
-
-    def key(self) -> Hashable:
-        return "label pairs", self.labels
 
     @cached_property
     def pairs(self) -> tuple[np.ndarray, np.ndarray]:
@@ -278,9 +260,6 @@ class SomeLabels(Target):
     def size(self) -> int:
         return 1 + len(self.labels)
 
-    def key(self) -> Hashable:
-        return "some labels", self.labels, self.only_known
-
     def groups(self, block: Block | CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         rows, groups = groups_of(block, Labels(0, only_known=self.only_known))
         places = self._places(block)[groups]
@@ -314,9 +293,6 @@ class Crossed(Target):
     @property
     def size(self) -> int:
         return (int(self.coding.bins[self.feature]) - 1) * self.target.size
-
-    def key(self) -> Hashable:
-        return "crossed", self.target.key(), self.feature, self.commonest
 
     def groups(self, block: CodedBlock) -> tuple[np.ndarray, np.ndarray]:
         rows, groups = groups_of(block, self.target)
