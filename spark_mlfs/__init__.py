@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .ml.extractors import ExtractorEstimator, MultiLabelExtractorModel
     from .ml.selector_classes import *
     from .ml.selectors import MultiLabelSelector, MultiLabelSelectorModel, SelectorEstimator
-    from .report.compare import compare
+    from .report.comparison_page import compare
     from .session.local import local_session
 
 Entry = TypeVar("Entry")
@@ -84,7 +84,7 @@ _HOMES = {
     "MultiLabelSelectorModel": "ml.selectors",
     "ParameterError": "errors",
     "SparkMlfsError": "errors",
-    "compare": "report.compare",
+    "compare": "report.comparison_page",
     "errors": "errors",
     "local_session": "session.local",
     "pipeline": "pipeline",

@@ -9,8 +9,7 @@ import numpy as np
 
 from ..markup import number, render
 from ..scoring.check import Measured
-from .comparison_figures import lines
-from .figures import Plot
+from .figures import Plot, lines
 
 MOST_LABELS = 60  # that get figures of their own
 MOST_POINTS = 120

@@ -16,13 +16,13 @@ from ..evaluate import summary as tables
 from ..evaluate.metrics import LARGER_IS_BETTER, TITLES
 from ..evaluate.trials import ALL_FEATURES
 from ..markup import render
-from .comparison_figures import COLOURS, LIGHT, critical_differences
+from .figures import COLOURS, LIGHT, critical_differences
 
 if TYPE_CHECKING:
     from ..evaluate.compare import Outcome
 
 FIGURES, TABLES = ("pdf", "svg", "png"), ("latex",)
-MARKERS = "os^vD*X"  # as `comparison_figures.MARKS`
+MARKERS = "os^vD*X"  # as `figures.MARKS`
 DRAWN = {"axis": ("#5c6677", 1.0), "cd": ("#c2541b", 1.6), "same": ("#1b2330", 4.0)}
 
 

@@ -1,25 +1,27 @@
-"""comparison.html: one page, self-contained, without scripts, for light and dark, wide and narrow, light enough to mail."""
+"""comparison.html: one page, self-contained, without scripts, for light and dark, wide and narrow, light enough to mail; and
+`spark_mlfs.compare`, a comparison from Python."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from pyspark.sql import SparkSession
 
 from ..evaluate import summary as tables
+from ..evaluate.compare import ForgetfulJournal, Outcome, run
 from ..evaluate.metrics import LARGER_IS_BETTER
-from ..evaluate.plan import OF_METHODS, published
+from ..evaluate.plan import OF_METHODS, Comparison, comparison, published, read_comparison
 from ..evaluate.trials import ALL_FEATURES
 from ..markup import render
-from .comparison_figures import COLOURS, LIGHT, critical_differences, heat, lines, mark, scatter
-from .figures import Plot
-
-if TYPE_CHECKING:
-    from ..evaluate.compare import Outcome
-    from ..evaluate.plan import Comparison
+from ..output.manifest import now, versions
+from ..pipeline import Progress
+from .comparison_files import cd_diagram, check_formats, saved
+from .figures import COLOURS, LIGHT, Plot, critical_differences, heat, lines, mark, scatter
 
 DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
 FEW = 4  # data sets below which a test has no verdict
@@ -206,3 +208,31 @@ class Shown:
         spent = pd.concat([t.groupby("method", sort=False)[columns].sum() for t, columns in parts], axis=1).fillna(0.0)
         rows = [*zip(spent.index, spent.to_numpy(), strict=True), ("all", spent.to_numpy().sum(axis=0))]
         return [(name, [*row, sum(row)]) for name, row in rows]
+
+
+class ComparisonOutcome(Outcome):
+    """The tables of a comparison (`evaluate.compare.Outcome`), and their page."""
+
+    def page(self) -> str:
+        """The comparison as one HTML page."""
+        assert self.plan is not None
+        spent = {"trials": float(self.trials["wall_seconds"].sum())}
+        about = {"finished": now(), "seconds": spent, "versions": versions(""), "command": [], "trials": len(self.trials)}
+        return comparison_page(self, self.plan, about)
+
+    def cd_diagram(self, path: str, classifier: str | None = None) -> None:
+        """Write the critical difference diagram of the main metric by a classifier (the first) as .pdf, .svg or .png."""
+        assert self.plan is not None
+        suffix = Path(path).suffix[1:].lower()
+        check_formats([suffix], [])
+        Path(path).write_bytes(saved(cd_diagram(self, classifier or self.plan.design().judges[0].title), suffix))
+
+
+def compare(spark: SparkSession, plan: Mapping[str, Any] | str, progress: Progress | None = None) -> ComparisonOutcome:
+    """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections (`evaluate.plan`).
+
+    Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long ones are better run by
+    ``spark-mlfs compare``, which takes up what was cut short.
+    """
+    checked = read_comparison(plan) if isinstance(plan, str) else comparison(plan)
+    return ComparisonOutcome(**vars(run(spark, checked, ForgetfulJournal(), None, progress)))

@@ -18,8 +18,8 @@ from spark_mlfs.blocks.grades import Grades
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate import summary as tables
 from spark_mlfs.markup import environment, render
-from spark_mlfs.report import portrait as shown
-from spark_mlfs.report.comparison_figures import beside
+from spark_mlfs.report import page as shown
+from spark_mlfs.report.figures import beside
 from spark_mlfs.report.page import places
 from spark_mlfs.select import portrait as portraits
 from spark_mlfs.statistics.base import Budgets

@@ -25,7 +25,7 @@ from spark_mlfs.evaluate.significance import bonferroni_dunn_quantile
 from spark_mlfs.markup import render
 from spark_mlfs.output.journal import Journal
 from spark_mlfs.report import comparison_files, comparison_page
-from spark_mlfs.report.compare import ComparisonOutcome
+from spark_mlfs.report.comparison_page import ComparisonOutcome
 
 ROWS = "options = { num_rows = 150, num_features = 10, num_relevant = 4, num_redundant = 1, num_labels = 4, seed = %d }"
 PLAN = """
