@@ -137,6 +137,12 @@ class LocalFrame:
     def withMetadata(self, column: str, metadata: Mapping[str, Any]) -> LocalFrame:
         return replace(self, metadata={**self.metadata, column: metadata})
 
+    def select(self, *columns: str) -> LocalFrame:
+        """Return some columns in the order of the frame; parts that can read them alone (`only`) do."""
+        wanted = [name for name in self.kinds if name in columns]
+        parts = [part.only(wanted) if hasattr(part, "only") else _Selected(part, wanted) for part in self.parts]
+        return replace(self, parts=parts, kinds={name: self.kinds[name] for name in wanted})
+
     def mapInArrow(self, function: Callable[[Batches], Iterable[pa.RecordBatch]], schema: Any) -> LocalFrame:
         """Return what `function` makes of the batches of each part. `schema`: the new columns' types by name, or as DDL."""
         if isinstance(schema, str):
@@ -186,6 +192,15 @@ def _run(work: Callable[[Batches], Outcome], part: Callable[[], Batches]) -> Out
 
 def _num_rows(batches: Batches) -> int:
     return sum(batch.num_rows for batch in batches)
+
+
+@dataclass(frozen=True)
+class _Selected:
+    part: Callable[[], Batches]
+    columns: list[str]
+
+    def __call__(self) -> Batches:
+        return (batch.select(self.columns) for batch in self.part())
 
 
 @dataclass(frozen=True)

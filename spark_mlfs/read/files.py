@@ -9,7 +9,7 @@ import itertools
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import IO, Any
@@ -79,17 +79,22 @@ def open_file(path: str) -> IO[bytes]:
 def lines_of(names: Sequence[str]) -> LocalFrame:
     """Return the lines of files as a frame of ``value, start``, and ``file`` where there are several; large plain files in
     several parts, `start` being where a part begins."""
-    parts: list[Callable[[], Iterator[pa.RecordBatch]]] = []
     single = len(names) == 1 and (is_packed(names[0]) or os.path.getsize(names[0]) < 1.5 * SPLIT_BYTES)
+    parts = [partial(_batches, split, single) for split in splits_of(names)]
+    text = Kind("string")
+    kinds = {"value": text, "start": Kind("bigint")} | ({} if single else {"file": text})
+    return LocalFrame(parts, kinds, bytes=sum(map(os.path.getsize, names)))
+
+
+def splits_of(names: Sequence[str]) -> list[Split]:
+    """Return the parts in which files are read: one of a small or packed file, several of a large one."""
+    out: list[Split] = []
     for name in names:
         size = os.path.getsize(name)
         splits = 1 if is_packed(name) else max(1, round(size / SPLIT_BYTES))
         edges = np.linspace(0, size, splits + 1).astype(int).tolist()
-        for start, end in itertools.pairwise(edges):
-            parts.append(partial(_batches, Split(name, start, None if end == size else end), single))
-    text = Kind("string")
-    kinds = {"value": text, "start": Kind("bigint")} | ({} if single else {"file": text})
-    return LocalFrame(parts, kinds, bytes=sum(map(os.path.getsize, names)))
+        out += [Split(name, start, None if end == size else end) for start, end in itertools.pairwise(edges)]
+    return out
 
 
 @dataclass(frozen=True)
@@ -134,17 +139,21 @@ class Split:
     def lines(self) -> Iterator[pa.StringArray]:
         """Iterate over the lines, each with the white space around it; a lone carriage return ends a line, too."""
         for block in self.blocks():
-            data = np.frombuffer(block, np.uint8)
-            ends = data == 10
-            returns = np.flatnonzero(data == 13)
-            if len(returns):
-                alone = returns[(returns + 1 == len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)]
-                ends[alone] = True
-            edges = np.flatnonzero(ends) + 1
-            if not len(edges) or edges[-1] < len(data):
-                edges = np.append(edges, len(data))
-            offsets = np.concatenate([[0], edges]).astype(np.int32)
-            yield pa.StringArray.from_buffers(len(edges), pa.py_buffer(offsets), pa.py_buffer(block))
+            offsets = edges_of(np.frombuffer(block, np.uint8)).astype(np.int32)
+            yield pa.StringArray.from_buffers(len(offsets) - 1, pa.py_buffer(offsets), pa.py_buffer(block))
+
+
+def edges_of(data: np.ndarray) -> np.ndarray:
+    """Return where each line of bytes begins, and where the last one ends; a lone carriage return ends a line, too."""
+    ends = data == 10
+    returns = np.flatnonzero(data == 13)
+    if len(returns):
+        alone = returns[(returns + 1 == len(data)) | (data[np.minimum(returns + 1, len(data) - 1)] != 10)]
+        ends[alone] = True
+    edges = np.flatnonzero(ends) + 1
+    if not len(edges) or edges[-1] < len(data):
+        edges = np.append(edges, len(data))
+    return np.concatenate([[0], edges])
 
 
 def _batches(split: Split, single: bool) -> Iterator[pa.RecordBatch]:

@@ -226,7 +226,7 @@ def _not_a_number(source: DataFrame, name: str, kind: Kind) -> str:
     if not kind.text:
         return ""
     if isinstance(source, LocalFrame):
-        cells = (cell for batch in source.batches() for cell in batch.column(batch.schema.names.index(name)).to_pylist())
+        cells = (cell for batch in source.select(name).batches() for cell in batch.column(0).to_pylist())
         text = next((cell for cell in cells if cell is not None and not re.match(NUMBER, cell)), None)
         return "" if text is None else f" (it holds {text[:40]!r})"
     column = F.col(quoted(name))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -72,6 +72,10 @@ def open_here(format: str, paths: Sequence[str], options: Mapping[str, Any]) -> 
     """Return a table of files of this machine by its format; `NeedsSpark` for what this process does not read."""
     if format == "parquet" and not options:
         return open_parquet(paths)
+    if format == "csv":
+        from .local_csv import open_csv
+
+        return open_csv(paths, options)
     raise NeedsSpark(f"format {format}{' with reader_options' if options else ''} is read by Spark")
 
 
@@ -109,44 +113,39 @@ def open_parquet(paths: Sequence[str]) -> LocalFrame:
             groups.append(group)
             waiting += reader.metadata.row_group(group).total_byte_size
             if waiting >= PART_BYTES or group == reader.num_row_groups - 1:
-                parts.append(partial(_row_groups, file, tuple(groups), None))
+                parts.append(_RowGroups(file, tuple(groups)))
                 groups, waiting = [], 0
         reader.close()
     return LocalFrame(parts, kinds, metadata)
 
 
-def _row_groups(file: str, groups: tuple[int, ...], columns: tuple[str, ...] | None) -> Iterator[pa.RecordBatch]:
-    import pyarrow.parquet as pq
+@dataclass(frozen=True)
+class _RowGroups:
+    """Row groups of a Parquet file."""
 
-    with pq.ParquetFile(file, pre_buffer=True) as reader:
-        meta = [reader.metadata.row_group(group) for group in groups]
-        rows, size = sum(m.num_rows for m in meta), sum(m.total_byte_size for m in meta)
-        wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
-        for batch in reader.iter_batches(wanted, list(groups), columns=columns, use_threads=False):
-            yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
+    file: str
+    groups: tuple[int, ...]
+    columns: tuple[str, ...] | None = None
+
+    def only(self, columns: Sequence[str]) -> _RowGroups:
+        """Return them with no other columns read."""
+        return replace(self, columns=tuple(columns))
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(self.file, pre_buffer=True) as reader:
+            meta = [reader.metadata.row_group(group) for group in self.groups]
+            rows, size = sum(m.num_rows for m in meta), sum(m.total_byte_size for m in meta)
+            wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
+            for batch in reader.iter_batches(wanted, list(self.groups), columns=self.columns, use_threads=False):
+                yield pa.RecordBatch.from_arrays([_plain(column) for column in batch.columns], batch.schema.names)
 
 
 def _plain(column: pa.Array) -> pa.Array:
     """Return a column in the type that Spark reads it as."""
     wanted = plain_type(column.type)
     return column if wanted == column.type else column.cast(wanted)
-
-
-def only(frame: LocalFrame, columns: Sequence[str]) -> LocalFrame:
-    """Return some columns of a frame; of Parquet files no others are read."""
-    wanted = [name for name in frame.kinds if name in columns]
-    parts = [
-        partial(_row_groups, part.args[0], part.args[1], tuple(wanted))
-        if isinstance(part, partial) and part.func is _row_groups
-        else partial(_selected, part, tuple(wanted))
-        for part in frame.parts
-    ]
-    return replace(frame, parts=parts, kinds={name: frame.kinds[name] for name in wanted})
-
-
-def _selected(part: Callable[[], Iterator[pa.RecordBatch]], columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-    for batch in part():
-        yield batch.select(list(columns))
 
 
 # ---- columns as the canonical frame ----
@@ -156,7 +155,7 @@ def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
     """Return ``id, features, labels`` of a table, and ``weight`` where it has one: the rows checked as vectors, or unchecked as
     packing takes them."""
     read = {*layout.hashed, *layout.needed, *filter(None, (layout.id, layout.weight))}
-    narrow = only(source, [*read])
+    narrow = source.select(*read)
     parts = [partial(_assembled, number, part, source.kinds, layout, checked) for number, part in enumerate(narrow.parts)]
     kinds = {ID: Kind("bigint"), FEATURES: _kind(layout.x, checked), LABELS: _kind(layout.y, True)}
     return LocalFrame(parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), bytes=narrow.bytes)

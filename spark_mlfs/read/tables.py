@@ -28,15 +28,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from ..errors import DataError, ParameterError, option
+from ..errors import DataError, ParameterError
 from ..formats import READERS, Distinct, Names, Reader, Texts, documentation, tabular
 from ..frame import LocalSession
 from ..lazy import F, T
 from ..params import REQUIRED, Flag, Optional, Parameter, Text
-from .errors import notice, of_spark, reading
+from .errors import of_spark, reading
 from .frames import as_spark
 from .lines import checked, paths_of, plain
 from .missing import MISSING_FEATURES
+from .refused import BAD_CELLS, check_separator, refuse_headers, refuse_json, tell_unnamed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -191,10 +192,8 @@ def open_table(
             raise
         raise own from None
     if format == "csv":
-        _check_separator(frame, where, options)
-        unnamed = [c for k, c in enumerate(frame.columns) if c == f"_c{k}"]
-        if unnamed and len(unnamed) < len(frame.columns):
-            notice(f"{where}: {len(unnamed)} columns have no name in the header; they are called {', '.join(unnamed[:3])} here")
+        check_separator(frame.columns, where, options)
+        tell_unnamed(frame.columns, where)
         if not {"enforceschema"} & {k.lower() for k in options} and options["header"].lower() == "true":
             _check_headers(spark, frame, paths, next((v for k, v in options.items() if k.lower() == "comment"), ""))
         if not lenient and frame.columns:
@@ -212,26 +211,13 @@ def csv_rows(spark: SparkSession, paths: list[str], schema: StructType, options:
     message = F.concat(
         F.lit("spark_mlfs.errors.DataError: "),
         F.regexp_replace(F.col("_metadata.file_path"), "^file:/+", "/"),
-        F.lit(": the row '"),
+        F.lit(BAD_CELLS[0]),
         F.substring(F.regexp_replace(F.col(_BAD), r"\s+", " "), 1, 60),
         F.coalesce(F.substring(first.cast("string"), 1, 0), F.lit("")),  # Spark reads no column of bad rows alone
-        F.lit(f"' has not the {len(schema)} cells of the header; complete or remove it (quote a cell that holds the separator)"),
+        F.lit(BAD_CELLS[1].format(len(schema))),
     )
     fits = F.when(F.col(_BAD).isNull(), F.lit(True)).otherwise(F.raise_error(message).isNull())
     return frame.where(fits).select(*(F.col(quoted(c)) for c in schema.names))
-
-
-def _check_separator(frame: DataFrame, where: str, options: dict[str, str]) -> None:
-    """`DataError` where a CSV has one column whose name holds what must be the separator."""
-    if len(frame.columns) != 1 or {"sep", "delimiter"} & {k.lower() for k in options}:
-        return
-    name = frame.columns[0]
-    separator = next((s for s in (";", "\t", "|") if s in name), None)
-    if separator is not None and name.replace("\t", " ").isprintable():
-        raise DataError(
-            f"{where}: one column, {name[:40]!r}, that {separator!r} seems to separate; pass "
-            f'reader_options={{"sep": "{separator if separator != chr(9) else chr(92) + "t"}"}}'
-        )
 
 
 def _check_headers(spark: SparkSession, frame: DataFrame, paths: list[str], comment: str) -> None:
@@ -249,32 +235,16 @@ def _check_headers(spark: SparkSession, frame: DataFrame, paths: list[str], comm
     )
     first = lines.groupBy("file").agg(F.min_by("header", "place").alias("header"))
     with reading():
-        found = first.groupBy("header").agg(F.min("file").alias("file")).orderBy("file").limit(2).collect()
-    if len(found) < 2:
-        return
-    one, other = (row["header"] for row in found)
-    k = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    k = max(0, k - 20)
-    shown = ["…" * (k > 0) + text[k : k + 60] + "…" * (len(text) > k + 60) for text in (one, other)]
-    raise DataError(
-        f"{plain(found[1]['file'])}: its header {shown[1]!r} is not {shown[0]!r} as in {plain(found[0]['file'])}; columns are "
-        "read by their place: give all files one header, or read them apart"
-    )
+        rows = first.groupBy("header").agg(F.min("file").alias("file")).orderBy("file").limit(2).collect()
+    refuse_headers([(row["header"], plain(row["file"])) for row in rows])
 
 
 def _refuse_json(spark: SparkSession, frame: DataFrame, paths: list[str]) -> None:
     with reading():
         first = spark.read.text(paths).where("trim(value) != ''").select(F.substring(F.trim("value"), 1, 80)).head()
-    text, where = (first[0] if first else ""), ", ".join(paths[:3])
-    if text[:1] == "[" or text.strip() == "{":
-        raise DataError(
-            f"{where}: JSON over several lines; pass {option('reader_options', {'multiLine': 'true'})}, or write one record "
-            "a line"
-        )
     bad = None
     if len(frame.columns) > 1:  # Spark refuses to read the column of bad records alone
         others = [F.col(quoted(c)).isNull() for c in frame.columns if c != _BAD]
         with reading():
             bad = frame.where(F.col(_BAD).isNotNull()).select(_BAD, others[0].alias("_")).head()
-    said = bad[0] if bad else text
-    raise DataError(f"{where}: {said[:60]!r} is no JSON record; correct or remove the line, or give the format the file has")
+    refuse_json(", ".join(paths[:3]), first[0] if first else "", bad[0] if bad else None)

@@ -1,0 +1,371 @@
+"""CSV of this machine without Spark: the columns and types that Spark infers, read by pyarrow in blocks of lines.
+
+What pyarrow and Spark read differently:
+
+=============================================  ============================================  ==========================
+cell or line                                   Spark                                         here
+=============================================  ============================================  ==========================
+``+1``, ``007``, ``-0``                        int                                           the same
+``" 1"``, ``1d``, ``NaN``, ``-Inf``, ``1e5``   double; not ``nan`` and ``inf``               the same
+``0x1F``; ``0x1p3``                            text; double                                  text; `NeedsSpark`
+``1.``, ``15e0``, 20 digits                    decimal, or double beside a fraction          `NeedsSpark` where it is used
+``true``, ``FALSE`` and no other cells         boolean                                       the same
+``2020-01-05`` and no other cells              date; ``2020-02-30`` is text                  the same
+``2020-01-05 12:00``, ``12:30``                timestamp                                     `NeedsSpark` where it is used
+``2020-1-5``, dates beside numbers, ``٣``      by the order of rows, or of Java              `NeedsSpark`
+an empty cell, ``""``                          null; a column of nothing else is text        the same
+a line of white space                          no row                                        the same
+an empty name, a name twice                    ``_c3``; each with its number, ``a0``         the same
+a quote or \\ in quotes, text beside quotes     by the rules of univocity                     `NeedsSpark`, but for ``""``
+                                                                                             where `escape` is the quote
+a line end in quotes                           the row ends there                            `NeedsSpark`
+bytes that are no UTF-8, a zero byte           U+FFFD; white space                           `NeedsSpark`
+a line that repeats the header                 cells of another type                         `NeedsSpark`
+=============================================  ============================================  ==========================
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..errors import DataError
+from ..frame import Kind, LocalFrame, NeedsSpark
+from .files import Split, edges_of, files_of, splits_of
+from .refused import BAD_CELLS, check_separator, refuse_headers, tell_unnamed
+
+_BOM = b"\xef\xbb\xbf"
+_WHITE = bytes(range(33)).decode()  # what Java trims
+_MOST_COLUMNS = 20480  # of Spark's parser
+_TRUTH = {"true": True, "false": False}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How cells are written; `doubled`: a quote in quotes is written twice."""
+
+    separator: str
+    quote: str
+    doubled: bool
+    header: bool
+    infer: bool
+    null: str
+
+
+def dialect_of(options: Mapping[str, str]) -> Dialect:
+    """Return what the options of Spark's reader say; `NeedsSpark` for those that only Spark knows."""
+    told = {key.lower(): value for key, value in options.items()}
+    separator = told.pop("sep", told.pop("delimiter", ","))
+    told.pop("delimiter", None)
+    separator = {"\\t": "\t"}.get(separator, separator)
+    quote, null = told.pop("quote", '"'), told.pop("nullvalue", "")
+    escape = told.pop("escape", "\\")
+    flags = {name: _TRUTH.get(told.pop(name, "true").lower()) for name in ("header", "inferschema")}
+    signs = [separator, quote, escape]
+    if told or None in flags.values() or not all(re.fullmatch(r"[!-~\t]", sign) for sign in signs):
+        raise NeedsSpark(f"CSV with reader_options {', '.join(told) or 'of other values'} is read by Spark")
+    if escape not in ("\\", quote) or quote == separator or escape == separator:
+        raise NeedsSpark(f"CSV with reader_options escape={escape!r} is read by Spark")
+    return Dialect(separator, quote, escape == quote, bool(flags["header"]), bool(flags["inferschema"]), null)
+
+
+def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
+    """Return the rows of CSV files with the types that all of them show."""
+    dialect, where = dialect_of(options), ", ".join(paths[:3])
+    files = [file for path in paths for file in files_of(path)]
+    lines = {file: line for file in files if (line := _first_line(file)) is not None}
+    if not lines:
+        return LocalFrame([], {})
+    names = _names(next(iter(lines.values())), dialect)
+    check_separator(names, where, options)
+    tell_unnamed(names, where)
+    if dialect.header:
+        refuse_headers([(re.sub('[\ufeff"]', "", line.decode()).strip(" "), file) for file, line in lines.items()])
+    if len(names) > _MOST_COLUMNS or len({name.lower() for name in names}) < len(names):
+        raise NeedsSpark(f"{where}: names of columns that differ by case alone, or more than {_MOST_COLUMNS} columns")
+    header = next(iter(lines.values())) if dialect.header else None
+    if header is not None and set(lines.values()) != {header}:
+        raise NeedsSpark(f"{where}: headers that are written differently are read by Spark")
+    kinds = dict.fromkeys(names, Kind("string"))
+    parts = [_Part(split, dialect, tuple(names), kinds, frozenset(), header) for split in splits_of([*lines])]
+    plain: set[str] = set()
+    if dialect.infer:
+        frame = LocalFrame(parts, kinds)
+        classes: dict[str, set[str]] = {name: set() for name in names}
+        for part in frame.each(partial(_classes, names)):
+            for name, some in part.items():
+                classes[name] |= some
+        kinds = {name: _kind(where, name, classes[name] - {_ODDLY}) for name in names}
+        plain = {name for name in names if _ODDLY not in classes[name]}
+    parts = [replace(part, kinds=kinds, plain=frozenset(plain)) for part in parts]
+    return LocalFrame(parts, kinds, bytes=sum(map(os.path.getsize, files)))
+
+
+def _first_line(file: str) -> bytes | None:
+    """The first line that is not white space, as UTF-8."""
+    for block in Split(file, 0, None).blocks():
+        for line in block.removeprefix(_BOM).splitlines():
+            if line.strip(_WHITE.encode()):
+                try:
+                    line.decode()
+                except UnicodeDecodeError:
+                    raise NeedsSpark(f"{file} is not UTF-8") from None
+                return line
+    return None
+
+
+def _names(line: bytes, dialect: Dialect) -> list[str]:
+    """The columns' names as Spark makes them of the first line."""
+    data = np.frombuffer(line + b"\n", np.uint8)
+    width = int(_separators(data, np.array([0, len(data)]), dialect).sum()) + 1
+    cells = [cell or "" for column in _cells(data, width, dialect).columns for cell in column.to_pylist()]
+    if not dialect.header:
+        return [f"_c{k}" for k in range(width)]
+    lower = [cell.lower() for cell in cells]
+    return [
+        f"_c{k}" if cell in ("", dialect.null) else f"{cell}{k}" if lower.count(lower[k]) > 1 else cell
+        for k, cell in enumerate(cells)
+    ]
+
+
+# ---- lines and cells ----
+
+
+def _separators(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> np.ndarray:
+    """Where cells are parted; `NeedsSpark` for quotes that Spark and pyarrow read differently."""
+    parted = data == ord(dialect.separator)
+    quote = ord(dialect.quote)
+    quotes = np.flatnonzero(data == quote)
+    if not len(quotes):
+        return parted
+    inside = np.bitwise_xor.accumulate((data == quote).view(np.uint8)).view(bool)
+    if inside[edges[1:] - 1].any():
+        raise NeedsSpark("a quoted cell of CSV that holds a line end is read by Spark")
+    around = np.concatenate([[10], data, [10]])
+    limits = [ord(dialect.separator), 10, 13] + [quote] * dialect.doubled
+    fits = np.isin(around[quotes[::2]], limits).all() and np.isin(around[quotes[1::2] + 2], limits).all()
+    if not fits or (not dialect.doubled and (inside & (data == ord("\\"))).any()):
+        raise NeedsSpark("a cell of CSV with a quote or a backslash in quotes, or with text beside its quotes, is read by Spark")
+    if dialect.null and (data[quotes[1:] - 1] == quote).any():
+        raise NeedsSpark("empty quotes in CSV beside another nullValue are read by Spark")
+    return parted & ~inside
+
+
+def _cells(data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, pa.DataType] | None = None) -> pa.RecordBatch:
+    """The cells of lines, those of the columns `types` alone, or all as texts."""
+    from pyarrow import csv
+
+    types = dict.fromkeys(range(width), pa.string()) if types is None else types
+    reading = csv.ReadOptions(column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 1)
+    parsing = csv.ParseOptions(
+        delimiter=dialect.separator, quote_char=dialect.quote, double_quote=dialect.doubled, escape_char=False
+    )
+    converting = csv.ConvertOptions(
+        column_types={str(k): kind for k, kind in types.items()},
+        include_columns=[*map(str, types)],
+        null_values=["", dialect.null],
+        strings_can_be_null=True,
+        quoted_strings_can_be_null=True,
+    )
+    table = csv.read_csv(pa.BufferReader(pa.py_buffer(data)), reading, parsing, converting)
+    return table.combine_chunks().to_batches()[0]
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The rows of a part of a file, of the columns `kinds`; `plain` columns hold numbers as pyarrow reads them. A row with more
+    or fewer cells than `names` is a `DataError`."""
+
+    split: Split
+    dialect: Dialect
+    names: tuple[str, ...]
+    kinds: Mapping[str, Kind]
+    plain: frozenset[str]
+    header: bytes | None
+
+    def only(self, columns: Sequence[str]) -> _Part:
+        """Return the part with some of its columns; `NeedsSpark` for types that only Spark reads."""
+        kinds = {name: self.kinds[name] for name in columns}
+        for name, kind in kinds.items():
+            if kind.name == "timestamp" or kind.name.startswith("decimal"):
+                raise NeedsSpark(f"column {name!r} of CSV is {kind.name}")
+        return replace(self, kinds=kinds)
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        part = self.only([*self.kinds])
+        header = self.header is not None and self.split.start == 0
+        try:
+            for number, block in enumerate(self.split.blocks()):
+                if number == 0 and self.split.start == 0:
+                    block = block.removeprefix(_BOM)
+                data, edges = _filled_lines(np.frombuffer(block, np.uint8))
+                if header and len(edges) > 1:
+                    data, edges = data[edges[1] :], edges[1:] - edges[1]
+                    header = False
+                if len(edges) > 1:
+                    yield from part._batches(data, edges)
+        except pa.ArrowInvalid as error:
+            raise NeedsSpark(f"{self.split.name}: {str(error).splitlines()[0][:120]}") from None
+
+    def _batches(self, data: np.ndarray, edges: np.ndarray) -> Iterator[pa.RecordBatch]:
+        text = data.tobytes()
+        if b"\0" in text:
+            raise NeedsSpark(f"{self.split.name} holds zero bytes")
+        if self.header is not None and re.search(rb"(?:^|[\r\n])" + re.escape(self.header) + rb"(?:[\r\n]|$)", text):
+            raise NeedsSpark(f"{self.split.name} repeats its header")
+        parted = _separators(data, edges, self.dialect)
+        wanted = len(self.names) - 1
+        bad = np.flatnonzero(np.add.reduceat(parted.view(np.uint8), edges[:-1], dtype=np.int64) != wanted)
+        if len(bad):
+            data = data[: edges[bad[0]]]
+        if len(data):
+            direct = {name: _DIRECT.get(kind.name) if name in self.plain else None for name, kind in self.kinds.items()}
+            types = {self.names.index(name): direct[name] or pa.string() for name in self.kinds}
+            cells = _cells(data, wanted + 1, self.dialect, types).columns
+            columns = [cells[k] if direct[name] else _typed(cells[k], kind) for k, (name, kind) in enumerate(self.kinds.items())]
+            yield pa.RecordBatch.from_arrays(columns, [*self.kinds])
+        if len(bad):
+            line = text[edges[bad[0]] : edges[bad[0] + 1]].decode(errors="replace").rstrip("\r\n")
+            shown = re.sub(r"\s+", " ", line, flags=re.ASCII)[:60]
+            raise DataError(f"{self.split.name}{BAD_CELLS[0]}{shown}{BAD_CELLS[1].format(wanted + 1)}")
+
+
+def _filled_lines(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The lines that are not white space, and where each begins."""
+    edges = edges_of(data)
+    keep = np.ones(len(edges) - 1, bool)
+    for k in np.flatnonzero(data[edges[:-1]] <= 32) if len(data) else []:
+        keep[k] = bool((data[edges[k] : edges[k + 1]] > 32).any())
+    if keep.all():
+        return data, edges
+    lengths = np.diff(edges)
+    return data[np.repeat(keep, lengths)], np.concatenate([[0], np.cumsum(lengths[keep])])
+
+
+# ---- types ----
+
+_DIRECT = {"int": pa.int32(), "bigint": pa.int64(), "double": pa.float64()}
+_ODDLY = "oddly"  # of a column with numbers that pyarrow takes for something else
+_SIGNS = np.full(256, 4, np.uint8)  # 1: of a whole number, 2: of a number, 4: others
+_SIGNS[[*b"0123456789-"]] = 1
+_SIGNS[[*b".eE+"]] = 2
+_FRACTION = r"^[+-]?[0-9]*\.[0-9]+$"
+_WHITES = r"[\x00-\x20]*"
+_FLOATING = r"([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?|NaN|Infinity"
+_DATE = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,9})?)?(Z|[+-][01][0-9]:[0-5][0-9])?"
+_CLASSES = {  # in this order
+    "whole": r"^[+-]?[0-9]+$",
+    "double": rf"^{_WHITES}[+-]?({_FLOATING}){_WHITES}$|^-?Inf$",
+    "boolean": r"^(?i:true|false)$",
+    "date": rf"^{_DATE}$",
+    "timestamp": rf"^({_DATE}[ T])?{_TIME}$",
+    "odd": rf"^{_WHITES}([+-]?[0-9]{{4,6}}(-|{_WHITES}$)|T?[0-9]{{1,2}}:|[+-]?0[xX][0-9a-fA-F.]*[pP]|[+-]?\p{{Nd}}+$)",
+}
+_NUMBERS = ("int", "bigint", "decimal", "double")
+
+
+def _classes(names: Sequence[str], batches: Iterator[pa.RecordBatch]) -> dict[str, set[str]]:
+    """What the cells of each column of texts may be read as."""
+    out: dict[str, set[str]] = {name: set() for name in names}
+    for batch in batches:
+        for name, column in zip(names, batch.columns, strict=True):
+            if "string" not in out[name]:
+                out[name] |= _classes_of(column)
+    return out
+
+
+def _classes_of(column: pa.StringArray) -> set[str]:
+    _, offsets, data = column.buffers()
+    bounds = np.frombuffer(offsets, np.int32, len(column) + 1, 4 * column.offset)
+    if bounds[0] == bounds[-1]:
+        return set()
+    signs = np.bitwise_or.reduce(_SIGNS[np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]])
+    try:
+        if signs == 1:
+            extent = pc.min_max(column.cast(pa.int64()))
+            return {"int" if -(1 << 31) <= extent["min"].as_py() and extent["max"].as_py() < 1 << 31 else "bigint"}
+        if signs <= 3:
+            column.cast(pa.float64())
+            if any(pc.any(pc.match_substring_regex(some, _FRACTION)).as_py() for some in (column.slice(0, 64), column)):
+                return {"double"}
+    except pa.ArrowInvalid:
+        pass
+    return {_ODDLY, *_odd_classes(pc.unique(column.drop_null()))}
+
+
+def _odd_classes(rest: pa.StringArray) -> Iterator[str]:
+    """The classes of cells that pyarrow alone does not tell."""
+    for name, pattern in _CLASSES.items():
+        fits = pc.match_substring_regex(rest, pattern)
+        some, rest = rest.filter(fits), rest.filter(pc.invert(fits))
+        if not len(some):
+            continue
+        if name == "whole":
+            yield from {_of_digits(int(cell)) for cell in some.to_pylist()}
+        elif name == "double":
+            # a number whose last digit counts ones is a decimal
+            yield "double" if any(map(_is_fraction, some.to_pylist())) else "decimal"
+        elif name in ("date", "timestamp"):
+            dates = [cell[:10] for cell in some.to_pylist() if cell[4] == "-"]
+            yield from {name if _is_date(date) else "string" if name == "date" else "odd" for date in dates}
+            if len(dates) < len(some):
+                yield name
+        else:
+            yield name
+    if len(rest):
+        yield "string"
+
+
+def _of_digits(number: int) -> str:
+    """The class of a whole number."""
+    if -(1 << 63) <= number < 1 << 63:
+        return "int" if -(1 << 31) <= number < 1 << 31 else "bigint"
+    return "decimal" if len(str(abs(number))) <= 38 else "double"
+
+
+def _is_fraction(cell: str) -> bool:
+    number = re.fullmatch(r"[+-]?[0-9]*(\.[0-9]*)?(?:[eE]([+-]?[0-9]+))?", cell)
+    return number is None or len((number[1] or ".")[1:]) != int(number[2] or 0)
+
+
+def _is_date(cell: str) -> bool:
+    try:
+        pa.array([cell]).cast(pa.date32())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _kind(where: str, name: str, classes: set[str]) -> Kind:
+    """The type that Spark infers of cells of these classes."""
+    if not classes or "string" in classes:
+        return Kind("string")
+    numbers = [kind for kind in _NUMBERS if kind in classes]
+    if "odd" in classes or (numbers and classes & {"date", "timestamp"}):
+        raise NeedsSpark(f"{where}: column {name!r} holds dates or numbers that are read by Spark")
+    if len(numbers) == len(classes):
+        return Kind(numbers[-1] if numbers[-1] != "decimal" else "decimal(38,0)")
+    if classes <= {"date", "timestamp"}:
+        return Kind("timestamp" if "timestamp" in classes else "date")
+    return Kind("boolean" if classes == {"boolean"} else "string")
+
+
+def _typed(column: pa.StringArray, kind: Kind) -> pa.Array:
+    """Texts of a column as what they were inferred to be."""
+    if kind.name == "boolean":
+        return pc.equal(pc.utf8_lower(column), "true")
+    if kind.name == "date":
+        return column.cast(pa.date32())
+    if kind.name == "double":
+        column = pc.replace_substring_regex(pc.ascii_trim(column, _WHITE), r"([0-9.])[dDfF]$", r"\1")
+    if kind.name in _DIRECT:
+        return pc.replace_substring_regex(column, r"^\+", "").cast(_DIRECT[kind.name])
+    return column

@@ -1,0 +1,205 @@
+"""CSV, JSON and texts of this machine read in this process: the frame that Spark gives of them, to the bit, or a refusal that
+says what only Spark reads."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import itertools
+
+import numpy as np
+import pytest
+from test_local import HERE, assert_same, rows_here
+
+from spark_mlfs.errors import DataError, worker_errors
+from spark_mlfs.frame import NeedsSpark, kinds_of
+from spark_mlfs.read import files, load
+from spark_mlfs.read.tables import open_table
+
+
+def opened(session, path, format, **options):
+    """The types and rows of a table, or what is said of it."""
+    try:
+        frame = open_table(session, str(path), format, options)
+        with worker_errors():
+            rows = [[*row.values()] if isinstance(row, dict) else [*row] for row in frame.collect()]
+        return {name: kind.name for name, kind in kinds_of(frame).items()}, sorted(map(repr, rows))
+    except DataError as error:
+        return str(error)
+
+
+def assert_same_table(spark, path, format, **options):
+    outcomes = [opened(session, path, format, **options) for session in (spark, HERE)]
+    assert outcomes[0] == outcomes[1]
+    return outcomes[1]
+
+
+# ---- CSV ----
+
+# the cells of a column, whose type Spark infers of all of them
+COLUMNS = [
+    ["1", "2"], ["+1", "007"], ["-0", "12"], ["2147483648", "-1"], ["00000000000000000000012"], ["9223372036854775807"],
+    ["-9223372036854775808"], ["1e5"], ["1E400"], [".5"], ["1d", "2f", "3D"], [" 1"], ["1 ", "2"], ["1e+5"], ["-0", "1.5"],
+    ["12345678901234567890", "1.5"], ["1.", "1.5"], ["1" * 39], ["1.50e1"], ["1.5e1", "2.5"], ["1.500000000000000000e+00"],
+    ["0.1", "5e-324", "1.7976931348623157e308", "123456789.123456789123456789"], ["NaN", "1"], ["+NaN"], ["Infinity"],
+    ["-Infinity", "Inf", "-Inf"], ["inf"], ["nan"], ["."], ["-"], ["+"], ["--1"], ["1_000"], ["1e"], ["0x1F"], ['"1,234"'],
+    ['"1"', "2"], ['""', "2"], ["", "2"], ["", ""], ['""', ""], ["true", "FALSE"], ["true", "1"], ["1", "true"], [" true"],
+    ["9999-12-31", "2020-02-29"], ["2020-01-05"], ["2020-02-30"], ["2020-01-05", "true"], ["x", "1", "2020-01-01", "12:30"],
+    ["a\\b", "\\"], ["'a'"], ["a\tb"], ["#a"], ["null"], ["é ", "\u2028"], ['"x,y"', "z"], ["\u00a0"], ["1\u00a0"],
+]  # fmt: skip
+OF_SPARK = [
+    "1.", "1.5e1", "1e0", "12345678901234567890", "0x1p3", "٣", "2020-1-5", "2020-01", " 2020-01-05", "2020-01-05 12:00", "12:30",
+    "1:3", "1\x00", "2020-02-30 12:00", "2020-01-05T12:00:00.123Z", '"a ""b"""', '"a \\"b\\""', 'a"b', '"a" ', ' "a"', '"a\\b"',
+    '"a', "1\n2020-01-05", "2020-01-05\n2020", '"a\nb"', "a,z",
+]  # fmt: skip
+
+
+def table_of(columns, separator=","):
+    rows = itertools.zip_longest(*columns, fillvalue="")
+    return "\n".join(separator.join(row) for row in [[f"c{k}" for k in range(len(columns))], *rows]) + "\n"
+
+
+def test_types_of_cells(spark, tmp_path):
+    path = tmp_path / "cells.csv"
+    path.write_text(table_of([*COLUMNS, ["1"] * 4]))
+    kinds, rows = assert_same_table(spark, path, "csv")
+    assert len(kinds) == len(COLUMNS) + 1 and len(rows) == 4
+    assert set(kinds.values()) == {"int", "bigint", "double", "boolean", "date", "string"}
+
+
+def test_types_of_any_cells(spark, tmp_path):
+    generator = np.random.default_rng(5)
+    pieces = ["1", "0", "12", "-", "+", ".", "e", "E5", " ", "NaN", "Inf", "true", "2020-01-05", "f", "x", ":3", "é", "00"]
+    columns, texts = [], 0
+    path = tmp_path / "cells.csv"
+    while len(columns) < 300:
+        cells = ["".join(generator.choice(pieces, generator.integers(0, 4))) for _ in range(generator.integers(1, 3))]
+        path.write_text(table_of([cells, ["0"] * 4]))
+        try:
+            text = opened(HERE, path, "csv")[0]["c0"] == "string"
+        except NeedsSpark:
+            continue
+        texts += text
+        if not text or texts < 100:
+            columns.append(cells)
+    path.write_text(table_of([*columns, ["0"] * 4]))
+    assert len(set(assert_same_table(spark, path, "csv")[0].values())) > 4
+
+
+@pytest.mark.parametrize("cell", OF_SPARK)
+def test_cells_that_only_spark_reads(tmp_path, cell):
+    path = tmp_path / "cells.csv"
+    path.write_text(f"a,z\n{cell}\n".replace("\n", ",1\n").replace("a,z,1", "a,z") if cell != "a,z" else "a,z\n1,2\na,z\n")
+    with pytest.raises(NeedsSpark):
+        opened(HERE, path, "csv")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"", b"\n\n", b"a,b\n", b"a,A\n1,2\n", b"\xef\xbb\xbfa,b\n1,2\n", b"a,a,A\n1,2,3\n", b'a,,""\n1,2,3\n', b" a , b\n1,2\n",
+        b"a\r1\r2\r\n3\n", b"a,b\n\n  \n1,2\n\t\n", b"\n \na,b\n1,2", b'a\n1\n\n2\n""\n', b"a,b,\n1,2,\n", b"a,b\n1,2\n\x1a",
+        b'"a,b","c"\n1,2\n',
+        b"a,b\n1,2\n3\n4,5,6\n", b"a,b\n1,2\n  4\t 5   \x0b6" + b"x" * 90, b"a;b\n1;2\n", b"a\tb\n1\t2\n", b"a\n1,2\n",
+        b"a,b\n1,2,3\n", b"\xc2\xa0\na,b\n", b"a,b\n1,2\n\xc2\xa0\n",
+    ],
+)  # fmt: skip
+def test_lines_and_headers(spark, tmp_path, content):
+    path = tmp_path / "rows.csv"
+    path.write_bytes(content)
+    assert_same_table(spark, path, "csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("1,2\n3,4\n", {"header": "false"}),
+        ("a,b\n1,2\n", {"inferSchema": "false"}),
+        ("a\t\tb\n\t\t\n1\t\t2\n\tx\t3\n", {"sep": "\t"}),
+        ("a\tb\n1\t2\n", {"delimiter": "\\t"}),
+        ("a;b\n1,5;2\n", {"sep": ";"}),
+        ("a,b\n'x,y',2\n", {"quote": "'"}),
+        ("a,b\nx,NA\nNA,5\n,\n", {"nullValue": "NA"}),
+        ('a,b\n"a ""b"" c",1\n"""x",2\n"x\\""",3\n"a\\b",\n"""",\n', {"escape": '"'}),
+    ],
+)
+def test_options_of_csv(spark, tmp_path, content, options):
+    path = tmp_path / "rows.csv"
+    path.write_text(content)
+    assert not isinstance(assert_same_table(spark, path, "csv", **options), str)
+
+
+@pytest.mark.parametrize(
+    "options", [{"mode": "DROPMALFORMED"}, {"header": "perhaps"}, {"sep": "||"}, {"quote": ""}, {"escape": "'"}], ids=str
+)
+def test_options_that_only_spark_knows(tmp_path, options):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(NeedsSpark):
+        opened(HERE, path, "csv", **options)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    """2,000 rows in four files, a third of them repeated, names with dots, empty cells."""
+    generator = np.random.default_rng(7)
+    folder = tmp_path_factory.mktemp("table")
+    rows = []
+    for k in range(1334):
+        number = generator.normal()
+        some = [f"{number:.17g}", str(k % 7), "" if k % 11 == 3 else f"{number:.3f}", ("true", "False")[k % 2], str(k % 3)]
+        rows.append(
+            [*some, str(k % 2), "" if k % 17 == 5 else str(k // 2 % 2), f'"a{k % 5}; b{k % 3}"', f"2020-01-{k % 28 + 1:02d}"]
+        )
+    lines = [",".join(row) for row in rows]
+    lines += lines[:666]
+    head = 'f.a,f_b,f c,f_d,`f`,l.x,l_y,tags,"day"\n'
+    text = [head + "\r\n".join(part) + "\n" for part in (lines[:900], lines[900:1000], lines[1000:1500], lines[1500:])]
+    (folder / "b.csv").write_text(text[0])
+    (folder / "a.csv").write_text(text[1])
+    (folder / "c.csv.gz").write_bytes(gzip.compress(text[2].encode()))
+    (folder / "d.csv.bz2").write_bytes(bz2.compress(text[3].encode()))
+    return str(folder)
+
+
+@pytest.mark.parametrize("missing", ["mean", "zero", "drop", "keep"])
+def test_a_table_of_csv(spark, table, missing):
+    how = {"features": ["f.a", "f_b", "f c", "f_d", "`f`"], "missing": missing}
+    rows = assert_same(spark, table, "csv", labels=["l.x", "l_y"], **how)[0]
+    assert len(rows) > 1800 and (len(rows) == 2000) == (missing != "drop")
+    assert_same(spark, table, "csv", labels="tags", label_delimiter=";", id="f.a", weight="f_b", **how)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"features": "f*", "labels": "l*", "id": "day", "missing": "zero"},
+        {"features": "day", "labels": "l*"},
+        {"features": "absent", "labels": "l*"},
+        {"features": "tags", "labels": "l*"},
+        {"features": "f_b", "labels": "f_d"},
+        {"features": "f_b", "labels": "`f`"},
+    ],
+    ids=str,
+)
+def test_columns_of_csv(spark, table, options):
+    assert_same(spark, f"{table}/a.csv", "csv", **options)
+
+
+def test_a_large_csv_in_parts_has_the_same_rows(monkeypatch, table):
+    how = {"features": ["f.a", "f_b"], "labels": "l*"}
+    whole = rows_here(load(HERE, f"{table}/b.csv", "csv", **how))
+    monkeypatch.setattr(files, "SPLIT_BYTES", 5000)
+    monkeypatch.setattr(files, "BLOCK_BYTES", 900)
+    frame = load(HERE, f"{table}/b.csv", "csv", **how)
+    assert len(frame.parts) > 5 and rows_here(frame) == whole
+
+
+@pytest.mark.parametrize("second", ["a,c,y\n3,4,0\n", '"a",b,y\n3,4,0\n', "a,b,y \n3,4,0\n", "\n", "a,b,y\n"])
+def test_headers_of_several_files(spark, tmp_path, second):
+    (tmp_path / "1.csv").write_text("a,b,y\n1,2,1\n2,1,1\n3,3,3\n")
+    (tmp_path / "2.csv").write_text(second)
+    try:
+        assert_same_table(spark, tmp_path, "csv")
+    except NeedsSpark as error:
+        assert "headers that are written differently" in str(error)
