@@ -15,13 +15,6 @@ import scipy.sparse as sp
 PACKED_TABLE = 1 << 17  # largest table counted for several features of one byte at once
 
 
-def digit_indicators(width: int, per_byte: int) -> np.ndarray:
-    """(width**per_byte, per_byte * width) 0/1: which code each packed value has for each of its features."""
-    packed = np.arange(width**per_byte)
-    digits = [(packed // width**k) % width for k in range(per_byte)]
-    return np.concatenate([(d[:, None] == np.arange(width)) for d in digits], axis=1).astype(np.float32)
-
-
 def rows_by_group(rows: np.ndarray, groups: np.ndarray, size: int, mass: np.ndarray | None = None) -> np.ndarray:
     """(size,) int64 rows of each group; with `mass` (n,) what they weigh, in whole units of 2⁵² together at most."""
     return np.bincount(groups, None if mass is None else mass[rows], minlength=size).astype(np.int64)
@@ -52,7 +45,9 @@ def count_dense(
     if packed_size * size <= PACKED_TABLE and n < 1 << 24:
         base = groups * packed_size
         real: Any = np.float32 if weights is None else np.float64
-        indicators = digit_indicators(width, per_byte).astype(real)
+        digits = [(np.arange(packed_size) // width**k) % width for k in range(per_byte)]
+        # which code each packed value has for each of its features
+        indicators = np.concatenate([d[:, None] == np.arange(width) for d in digits], axis=1).astype(real)
         for byte in columns:
             column = codes[byte]
             table = np.bincount((column if all_rows else column[rows]) + base, weights, minlength=packed_size * size)

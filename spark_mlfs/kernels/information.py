@@ -205,17 +205,13 @@ def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: Label
 
 
 def stored_class_terms(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
-    """n·I(f; class), (F,) fixed point, from stored counts whose groups are the classes, with `classes` (m,) rows."""
+    """n·I(f; class), (F,) fixed point, from stored counts whose groups are the classes, with `classes` (m,) rows: in nats it is
+    `class_information`, to the bit."""
     n = classes.sum()
     rest = n - stored.by_feature(stored.rows)
     _, group, met, terms = stored.pairs(stored.count, logs(stored.count))
     change = stored.over_pairs(terms + logs(classes[group] - met) - logs(classes[group]))
     return change - stored.by_feature(logs(stored.rows)) - logs(rest) + logs(n)
-
-
-def stored_class_information(logs: CountLogs, stored: StoredCounts, classes: np.ndarray) -> np.ndarray:
-    """`class_information` from stored counts whose groups are the classes, with `classes` (m,) rows, to the bit."""
-    return logs.nats(stored_class_terms(logs, stored, classes), classes.sum())
 
 
 def stored_label_sums(
@@ -402,7 +398,7 @@ def _excess_entropy(t: np.ndarray) -> np.ndarray:
 
 
 def class_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
-    """I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset."""
+    """I(f; class), (F,) nats, from `counts` (F, b, classes): label powerset; or I(f; s) from those of the codes of s."""
     cells = logs(counts).sum(axis=(1, 2))
     codes = logs(counts.sum(axis=2)).sum(axis=1)
     classes = logs(counts.sum(axis=1)).sum(axis=1)
@@ -448,14 +444,6 @@ def conditional_class_information(logs: CountLogs, counts: np.ndarray) -> np.nda
     codes = logs(counts.sum(axis=3)).sum(axis=(1, 2))
     s = logs(per_s.sum(axis=2)).sum(axis=1)
     return logs.nats(cells - labels - codes + s, counts.sum(axis=(1, 2, 3)))
-
-
-def pair_information(logs: CountLogs, counts: np.ndarray) -> np.ndarray:
-    """I(f; s), (F,) nats, from `counts` (F, b, w)."""
-    cells = logs(counts).sum(axis=(1, 2))
-    f, s = logs(counts.sum(axis=2)).sum(axis=1), logs(counts.sum(axis=1)).sum(axis=1)
-    n = counts.sum(axis=(1, 2))
-    return logs.nats(cells - f - s + logs(n), n)
 
 
 def label_pair_information(

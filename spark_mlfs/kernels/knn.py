@@ -210,7 +210,7 @@ class Pairs:
         squares = np.full(len(i), np.nan)
         if len(unsure):
             squares[unsure] = self.squares(i[unsure], j[unsure])
-            key[unsure] = grid_key(squares[unsure], self.features)
+            key[unsure] = np.rint(squares[unsure] / self.features * 1e10)
         return key, squares
 
 
@@ -447,8 +447,3 @@ def products(left: Matrix, right: Matrix) -> np.ndarray:
     """left @ right.T, dense, whatever the two are."""
     out = left @ right.T
     return out.toarray() if sp.issparse(out) else np.asarray(out)
-
-
-def grid_key(squares: np.ndarray, features: int) -> np.ndarray:
-    """round(d2 / features, 10) in units of 1e-10: what neighbours are ordered by."""
-    return np.rint(squares / features * 1e10)

@@ -59,18 +59,10 @@ class LabelsetSimilarity:
         right = self._columns if columns is None else self.members[columns].T
         return (self._weighted[rows] @ right).toarray()
 
-    def union(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
-        """(len(rows), len(columns)) weight of the labels in either: whole numbers."""
-        return self._union(self.intersection(rows, columns), rows, columns)
-
-    def _union(self, shared: np.ndarray, rows: np.ndarray, columns: np.ndarray | None) -> np.ndarray:
-        right = self.totals if columns is None else self.totals[columns]
-        return self.totals[rows][:, None] + right - shared
-
     def similarity(self, rows: np.ndarray, columns: np.ndarray | None = None) -> np.ndarray:
         """(len(rows), len(columns)) s between labelsets, by their indices."""
         shared = self.intersection(rows, columns)
-        either = self._union(shared, rows, columns)
+        either = self.totals[rows][:, None] + (self.totals if columns is None else self.totals[columns]) - shared
         return np.divide(shared, either, out=np.zeros_like(shared), where=either > 0)
 
     def between(self, left: np.ndarray, right: np.ndarray) -> Lookup:
@@ -85,10 +77,6 @@ class LabelsetSimilarity:
         for first in range(0, self.size, step):
             rows = np.arange(first, min(first + step, self.size))
             yield rows, self.similarity(rows)
-
-    def dense(self) -> np.ndarray:
-        """The whole (m, m) table; the caller answers for its 8 m^2 bytes."""
-        return self.similarity(np.arange(self.size))
 
     def degrees(self, counts: np.ndarray, block_bytes: int = BLOCK_BYTES) -> np.ndarray:
         """(m,) degree of a row of each labelset in the graph of the rows: sum_v counts_v s(u, v) - s(u, u).
@@ -136,25 +124,3 @@ class Lookup:
     def positive(self) -> Lookup:
         """Whether the rows share a label (of positive weight)."""
         return Lookup(self.table > 0, self.rows, self.columns)
-
-
-def labelset_codes(labels: Matrix) -> tuple[sp.csr_matrix, np.ndarray, np.ndarray]:
-    """The distinct labelsets of an (n, q) 0/1 matrix: (members (m, q) CSR, code of each row, rows per labelset).
-
-    Labelsets are numbered by their first row.
-    """
-    labels = sp.csr_matrix(labels)
-    labels.eliminate_zeros()
-    labels.sort_indices()
-    seen: dict[bytes, int] = {}
-    first: list[int] = []
-    codes = np.empty(labels.shape[0], np.int64)
-    for row, (a, b) in enumerate(zip(labels.indptr[:-1], labels.indptr[1:], strict=True)):
-        key = labels.indices[a:b].tobytes()
-        code = seen.setdefault(key, len(seen))
-        if code == len(first):
-            first.append(row)
-        codes[row] = code
-    members = sp.csr_matrix(labels[first], dtype=np.float64)
-    members.data[:] = 1.0
-    return members, codes, np.bincount(codes, minlength=len(first))

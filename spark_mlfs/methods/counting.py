@@ -68,7 +68,7 @@ class Relevance(Reduction):
         logs, out = self.logs, np.empty(counts.count)
         if counts.coding.sparse and isinstance(self.target, Classes):
             for at, some in stored_parts(counts, False):
-                out[at] = info.stored_class_information(logs, some, counts.totals)
+                out[at] = logs.nats(info.stored_class_terms(logs, some, counts.totals), counts.totals.sum())
             return out if logs.half else np.maximum(out, 0.0)
         if counts.coding.sparse and isinstance(self.target, Labels) and self.target.plain:
             for at, some in stored_parts(counts, True):

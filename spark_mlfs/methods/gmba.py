@@ -172,9 +172,9 @@ class GMBA(Method):
         return profile.n * min(profile.n, p["num_anchors"] or MOST_ANCHORS)
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
-        (by_labelset,) = engine.run(*self.needs(engine, p))
-        table = labelset_table(by_labelset.sets, engine.profile.q, p["similarity"])
-        geometry = geometry_of(engine, by_labelset.moments, p["scaling"], by_labelset.sets)
+        ((sets, moments),) = engine.run(*self.needs(engine, p))
+        table = labelset_table(sets, engine.profile.q, p["similarity"])
+        geometry = geometry_of(engine, moments, p["scaling"], sets)
         with one_thread():
             anchors = self._anchors(engine, p, geometry, table)
             usable = sum(map(len, anchors))

@@ -39,7 +39,8 @@ from ..solvers.armijo import omfs_armijo
 from ..solvers.factorise import FACTORIZERS, factor_bytes, factorise, latent_width, leading
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
-from ..statistics.labelsets import LabelsetMoments, LabelsetSums
+from ..statistics.labelsets import Labelsets, LabelsetSums
+from ..statistics.moments import Moments
 from .base import Method, Scores
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING, labelled_view, no_sketch, scores_of, sketch_width
 
@@ -82,7 +83,7 @@ class OMFS(Method):
         view = labelled_view(engine, p["scaling"], centred=False, sketch=sketch)
         with one_thread():
             if by_labelset:
-                cross, constant, converged = self._of_labelsets(engine, p, view, *by_labelset)
+                cross, constant, converged = self._of_labelsets(engine, p, view, *by_labelset[0])
             else:  # V = ZB' of the sketch Z, or of grades
                 size, B = leading(view.S, p["c"] or latent_width(engine.profile.q))
                 cross, constant, converged = view.C @ B.T, float(size @ size), True
@@ -93,10 +94,10 @@ class OMFS(Method):
         return out
 
     def _of_labelsets(
-        self, engine: Engine, p: Values, view: GramView, by_labelset: LabelsetMoments
+        self, engine: Engine, p: Values, view: GramView, sets: Labelsets, sums: Moments
     ) -> tuple[np.ndarray, float, bool]:
         """X'V in the view's coordinates, ‖V‖², and whether the factorisation converged."""
-        sets, sums, q = by_labelset.sets, by_labelset.moments, engine.profile.q
+        q = engine.profile.q
         need = factor_bytes(len(sets.counts), q, p["c"] or latent_width(q))
         if need > engine.budgets.driver:
             raise BudgetError(

@@ -41,7 +41,7 @@ from ..kernels.sketch import entries, sketched_labels
 from ..params import Flag, Integer, Number, Parameter, Values
 from ..solvers import l21_scans
 from ..solvers.l21 import huber
-from ..solvers.l21_scans import WeightedGram, residual_floor
+from ..solvers.l21_scans import residual_floor
 from ..solvers.linear import Solution
 from ..solvers.rfs_newton import rfs_newton
 from ..statistics.base import Statistic
@@ -212,16 +212,17 @@ class RFS(Method):
             floor = 1e-8 * np.sqrt(spread / view.n) if spread > 1e-12 * np.trace(plain.yy) else 1.0
         scans = 0
 
-        def scan(W: np.ndarray | None, b: np.ndarray | None) -> WeightedGram:
+        def scan(W: np.ndarray | None, b: np.ndarray | None) -> tuple[GramStatistics, float]:
             nonlocal scans
             if W is None:
-                return WeightedGram(plain.in_view(view), float("nan"))
+                return plain.in_view(view), float("nan")
             scans += 1
             if engine.progress:
                 engine.progress("rfs: scan", scans, p["max_iter"])
             raw = view.expand(W / view.scale[:, None])
-            (reweighted,) = engine.run(ReweightedGram(raw, b - view.shift @ raw[view.varying], floor, sketch), keep=False)
-            return WeightedGram(reweighted[0].in_view(view), reweighted[1])
+            statistic = ReweightedGram(raw, b - view.shift @ raw[view.varying], floor, sketch)
+            ((moments, loss),) = engine.run(statistic, keep=False)
+            return moments.in_view(view), loss
 
         with one_thread():
             limit = min(p["max_iter"], PATIENCE) if fits else p["max_iter"]

@@ -59,9 +59,8 @@ class SPEC(Method):
         return [LabelsetSums(squares=True)]
 
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
-        (by_labelset,) = engine.run(*self.needs(engine, p))
-        table = labelset_table(by_labelset.sets, engine.profile.q, p["similarity"])
-        m = by_labelset.moments
+        ((sets, m),) = engine.run(*self.needs(engine, p))
+        table = labelset_table(sets, engine.profile.q, p["similarity"])
         low, high = known_range(engine)
         varying = np.flatnonzero(high > low)
         with one_thread():

@@ -67,14 +67,6 @@ class _Scanned:
         return Solution(W, b, trace, converged, len(trace), {"scans": scans})
 
 
-@dataclass
-class WeightedGram:
-    """Result of one scan of `rfs`: statistics in the solver's coordinates and the rows' part of the objective."""
-
-    statistics: GramStatistics
-    loss: float
-
-
 def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
     """1e-8 of mean ‖y_i − mean y‖, from the rows or from the distinct labelsets, dense or CSR, and their counts."""
     Y = Y.astype(np.float64) if sparse.issparse(Y) else np.asarray(Y, dtype=np.float64)
@@ -88,7 +80,7 @@ def residual_floor(Y: Matrix, counts: np.ndarray | None = None) -> float:
 
 
 def rfs(
-    weighted_gram: Callable[[np.ndarray | None, np.ndarray | None], WeightedGram],
+    weighted_gram: Callable[[np.ndarray | None, np.ndarray | None], tuple[GramStatistics, float]],
     gamma: float = 1.0,
     tol: float = 1e-6,
     max_iter: int = 500,
@@ -96,20 +88,20 @@ def rfs(
 ) -> Solution:
     """RFS (`methods.rfs`).
 
-    `weighted_gram(W, b)` scans the rows once and returns the statistics weighted by R_ii = 1/(2 max(‖r_i‖, floor)) with the sum
-    of the Huberised residual norms at (W, b); with (None, None) it returns the unweighted ones, whose loss is not read. Each
-    iteration is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates of the paper's n × n form when
-    `accelerate=False`. The bias is a constant column without penalty.
+    `weighted_gram(W, b)` scans the rows once and returns the statistics, in the solver's coordinates, weighted by
+    R_ii = 1/(2 max(‖r_i‖, floor)), and the sum of the Huberised residual norms at (W, b); with (None, None) the unweighted ones,
+    whose sum is not read. Each iteration is one scan and W = (X'RX + γD)⁻¹ X'RY, from R = I/γ, D = I: the iterates of the
+    paper's n × n form when `accelerate=False`. The bias is a constant column without penalty.
 
     `max_iter` bounds the scans; `tol` is 1e-6, not 1e-9, since every iteration costs one and scores are compared to 1e-3."""
     positive(gamma=gamma)
-    plain = weighted_gram(None, None).statistics
+    plain, _ = weighted_gram(None, None)
     W, b = _rfs_step(plain, gamma, np.ones(plain.d), 1.0 / gamma)
     eps = EPS * 2 * float(np.linalg.norm(W, axis=1).max(initial=0.0))
     problem = _Scanned(
         weighted_gram,
-        lambda W, scan: _rfs_step(scan.statistics, gamma, np.maximum(2 * np.linalg.norm(W, axis=1), eps), 1.0),
-        lambda W, b, scan: scan.loss + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum()),
+        lambda W, scan: _rfs_step(scan[0], gamma, np.maximum(2 * np.linalg.norm(W, axis=1), eps), 1.0),
+        lambda W, b, scan: scan[1] + gamma * float(huber(np.linalg.norm(W, axis=1), eps).sum()),
         lambda guess, W: steady(guess, W, np.linalg.norm(W, axis=1))[0],
         lambda scan, value: 1e-12 * value,
     )

@@ -320,12 +320,12 @@ def linked_information(logs: info.CountLogs, target: Target, counts: Counts, two
         if isinstance(target, Labels):
             weights = None if target.weights is None else np.array(target.weights)
             out[0, at] = info.conditional_label_information(logs, full, target.q, target.unknown(full), weights, target.joint)
-            out[1, at] = info.pair_information(logs, full[..., 0])
+            out[1, at] = info.class_information(logs, full[..., 0])
         elif isinstance(target, Classes):
             out[0, at] = info.conditional_class_information(logs, full)
-            out[1, at] = info.pair_information(logs, full.sum(axis=3))
+            out[1, at] = info.class_information(logs, full.sum(axis=3))
         else:
-            out[1, at] = info.pair_information(logs, full[..., 0])
+            out[1, at] = info.class_information(logs, full[..., 0])
     return out
 
 

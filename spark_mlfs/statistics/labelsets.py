@@ -101,16 +101,9 @@ class LabelsetCounts(Statistic):
 
 
 @dataclass
-class LabelsetMoments:
-    """The distinct labelsets, and the `Moments` of the rows of each, in the same order."""
-
-    sets: Labelsets
-    moments: Moments
-
-
-@dataclass
 class LabelsetSums(Statistic):
-    """`LabelsetMoments` of the rows whose labels are all known, by distinct rows of grades with ``by="grades"``. State: 16·m·v
+    """The `Labelsets` of the rows whose labels are all known, by distinct rows of grades with ``by="grades"``, and the `Moments`
+    of the rows of each, in the same order. State: 16·m·v
     bytes, m distinct labelsets; 40·m·v where values need a second slice (without `squares` 8 and 16)."""
 
     squares: bool = False
@@ -155,11 +148,11 @@ class LabelsetSums(Statistic):
             sides.append(sums)
         return out | exact.add(*sides)
 
-    def finish(self, state: State, profile: Profile) -> LabelsetMoments:
+    def finish(self, state: State, profile: Profile) -> tuple[Labelsets, Moments]:
         sets = self.sets.finish(state, profile)
         total, square = exact.sums_of(state, unit_of(profile), (len(state["hashes"]), len(profile.varying)))
         square = square if self.squares else np.zeros((0, 0))
-        return LabelsetMoments(sets, Moments(provisional_centre(profile), state["counts"], total, square))
+        return sets, Moments(provisional_centre(profile), state["counts"], total, square)
 
     def state_bytes(self, profile: Profile) -> int:
         one = bool(profile.binary[profile.varying].all())

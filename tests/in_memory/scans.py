@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spark_mlfs.solvers.l21 import huber
-from spark_mlfs.solvers.l21_scans import FilledLabels, WeightedGram, residual_floor
+from spark_mlfs.solvers.l21_scans import FilledLabels, residual_floor
 
 from .grams import gram_of_rows
 
@@ -26,9 +26,9 @@ class ResidualReweighting:
     def __call__(self, W, b):
         self.scans += 1
         if W is None:
-            return WeightedGram(gram_of_rows(self.X, self.Y), float("nan"))
+            return gram_of_rows(self.X, self.Y), float("nan")
         weights, loss = residual_weights(np.linalg.norm(self.X @ W + b - self.Y, axis=1), self.floor)
-        return WeightedGram(gram_of_rows(self.X, self.Y, weights), loss)
+        return gram_of_rows(self.X, self.Y, weights), loss
 
 
 class LabelFilling:

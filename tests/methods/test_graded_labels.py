@@ -394,11 +394,11 @@ def test_distinct_rows_of_grades():
                     part.grades = None
                 state = statistic.fold(state, part, profile)
             found = statistic.finish(state, profile)
-            rows = found.sets.indicator(4)
+            rows = found[0].indicator(4)
             order = np.lexsort(rows.T[::-1])
             np.testing.assert_array_equal(rows[order], kinds)
-            np.testing.assert_array_equal(found.sets.counts[order], counts)
-            assert found.moments.total.shape == (len(kinds), len(profile.varying)) and profile.most_labelsets >= len(kinds)
+            np.testing.assert_array_equal(found[0].counts[order], counts)
+            assert found[1].total.shape == (len(kinds), len(profile.varying)) and profile.most_labelsets >= len(kinds)
             again = statistic.fold(None, block, profile)
             for name, value in state.items():
                 np.testing.assert_array_equal(value, again[name])

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_memory.labelsets import labelset_codes
 from oracles import neighbours as oracle
 from oracles.loader import load
 from oracles.mlknn import MLkNN
@@ -17,7 +18,7 @@ from oracles.regression import standardise
 from spark_mlfs.errors import DataError
 from spark_mlfs.kernels import knn
 from spark_mlfs.kernels.knn import Reference, Rows, Sieve, Tile, tiles
-from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
+from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
 from spark_mlfs.kernels.nearest import NONE, Nearest, nearest
 
 

@@ -192,10 +192,10 @@ def test_rfs_accepts_statistics_of_raw_features():
 
     def scan(W, b):  # as a distributed scan would: raw rows, coefficients in input units
         if W is None:
-            return l21_scans.WeightedGram(gram_of_rows(X, Y).in_view(view), np.nan)
+            return gram_of_rows(X, Y).in_view(view), np.nan
         coefficients, intercept = to_input(view, W, b)
         weights, loss = residual_weights(np.linalg.norm(X @ coefficients + intercept - Y, axis=1), floor)
-        return l21_scans.WeightedGram(gram_of_rows(X, Y, weights).in_view(view), loss)
+        return gram_of_rows(X, Y, weights).in_view(view), loss
 
     got, want = l21_scans.rfs(scan), l21_scans.rfs(ResidualReweighting(oracle.standardise(X), Y))
     assert agree(got.weights, want.weights, 1e-6)

@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_memory.labelsets import labelset_codes
 from oracles.gmba import Gmba
 from oracles.loader import load
 from oracles.regression import standardise
@@ -18,7 +19,7 @@ from spark_mlfs.errors import ParameterError
 from spark_mlfs.kernels import margin as hinges
 from spark_mlfs.kernels.exact import add_words, power_above
 from spark_mlfs.kernels.knn import Rows, tiles
-from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
+from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
 from spark_mlfs.kernels.nearest import Nearest
 from spark_mlfs.solvers import margin
 

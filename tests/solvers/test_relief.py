@@ -7,12 +7,12 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_memory.labelsets import labelset_codes
 from oracles import relieff as oracle
 from oracles.loader import load
 
 from spark_mlfs.kernels import relief
 from spark_mlfs.kernels.knn import Rows, tiles
-from spark_mlfs.kernels.label_similarity import labelset_codes
 from spark_mlfs.kernels.nearest import NONE, Nearest
 
 

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from in_memory.labelsets import labelset_codes
 from oracles import spec as oracle
 from oracles.loader import load
 
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
-from spark_mlfs.kernels.label_similarity import LabelsetSimilarity, labelset_codes
+from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
 from spark_mlfs.solvers import spectral
 from spark_mlfs.solvers.spectral import PowerSums, spec_scores
 

@@ -75,8 +75,8 @@ def test_informations_of_stored_counts(kind, correction, crowded):
         classes = counts(targets.Classes(sets["hashes"][kept], sets["counts"][kept]))
         want = info.class_information(logs, classes.dense(0, v))
         for limit in (1, 100, info.CELLS):
-            parts = [info.stored_class_information(logs, some, classes.totals) for _, _, some in classes.stored(False, limit)]
-            assert np.array_equal(np.concatenate(parts), want)
+            parts = [info.stored_class_terms(logs, some, classes.totals) for _, _, some in classes.stored(False, limit)]
+            assert np.array_equal(logs.nats(np.concatenate(parts), classes.totals.sum()), want)
 
 
 def test_dense_and_sparse_tables_give_one_relevance():
