@@ -170,6 +170,33 @@ class LabelRows:
         self.distinct, self.case, self.labels = np.unique(self.positive, return_inverse=True, return_counts=True)
 
 
+@dataclass
+class PairMoments:
+    """Moments of `count` sparse features over groups: of the pairs (feature, group) that meet in a row, elsewhere they are 0.
+
+    `feature` and `group` (p,) the pairs, in order; `total`, `square` (p,) their Σx and Σx²; `rows` of each group, and how many
+    there are in all; `all_total`, `all_square` (count,) the same over all rows.
+    """
+
+    count: int
+    rows: LabelRows
+    feature: np.ndarray
+    group: np.ndarray
+    total: np.ndarray
+    square: np.ndarray
+    all_total: np.ndarray
+    all_square: np.ndarray
+
+    @cached_property
+    def edges(self) -> np.ndarray:
+        """(count + 1,) the first pair of each feature."""
+        return np.searchsorted(self.feature, np.arange(self.count + 1))
+
+    def over(self, values: np.ndarray) -> np.ndarray:
+        """(count,) sums of the pairs' values, in the order of the groups."""
+        return sums_between(values, self.edges)
+
+
 def summed_stored_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows, clip: bool = True) -> np.ndarray:
     """`summed_label_information` from stored counts whose groups are the labels, to the bit; without `clip` the sum as it is.
 
@@ -225,17 +252,32 @@ def stored_label_sums(
     keeps its digits."""
     f, label = stored.pairs()
     rest = rows.n - stored.by_feature(stored.rows)
-    count = len(rows.distinct)
-    out, edges = stored.over_pairs(touched), stored._pairs[2]
-    step = max(1, CELLS // max(1, count))
-    for a in range(0, stored.width, step):
-        z = min(stored.width, a + step)
-        pairs = slice(edges[a], edges[z])
-        met = np.bincount((f[pairs] - a) * count + rows.case[label[pairs]], minlength=(z - a) * count)
-        left = rows.labels - met.reshape(z - a, count)
-        values = untouched(rest[a:z, None], rows.distinct)
-        out[a:z] += np.where(left > 0, left * values, 0.0).sum(axis=1)
+    out = stored.over_pairs(touched)
+    add_untouched(out, rows, f, label, stored._pairs[2], lambda some: untouched(rest[some, None], rows.distinct))
     return out
+
+
+def add_untouched(
+    out: np.ndarray,
+    rows: LabelRows,
+    feature: np.ndarray,
+    label: np.ndarray,
+    edges: np.ndarray,
+    values: Callable[[slice], np.ndarray],
+    kept: np.ndarray | slice = slice(None),
+) -> None:
+    """Add to each feature's sum in `out` (F,) the `values`, (features, distinct) for a slice of them, of the labels in no pair
+    with it; `feature` and `label` (p,) are the pairs, from `edges` (F + 1,) on those of each feature; `kept` of the distinct
+    numbers."""
+    count = len(rows.distinct)
+    step = max(1, CELLS // max(1, count))
+    for a in range(0, len(out), step):
+        z = min(len(out), a + step)
+        pairs = slice(edges[a], edges[z])
+        met = np.bincount((feature[pairs] - a) * count + rows.case[label[pairs]], minlength=(z - a) * count)
+        left = (rows.labels - met.reshape(z - a, count))[:, kept]
+        # a sum's bits go by the layout
+        out[a:z] += np.ascontiguousarray(np.where(left > 0, left * values(slice(a, z)), 0.0)).sum(axis=1)
 
 
 def stored_label_information(logs: CountLogs, stored: StoredCounts, rows: LabelRows) -> tuple[np.ndarray, Untouched]:

@@ -80,35 +80,29 @@ class PairMembership:
 class PairNeighbours:
     """Pass A of `pairwise` for one batch of anchors: per pair the anchors in it and their nearest rows on both sides.
 
-    Additive: `update` with tiles in any order, `merge` with the state over other rows.
+    Additive: `update` with tiles in any order; what is nearest over other rows merges (`Nearest.merge`).
     """
 
     def __init__(self, codes: np.ndarray, membership: PairMembership, k: int) -> None:
         self.k, self.membership = k, membership
         self.sides: dict[int, np.ndarray] = {}  # of the anchors in the pair
         self.rows: dict[int, np.ndarray] = {}
-        self.first: dict[int, Nearest] = {}
-        self.second: dict[int, Nearest] = {}
+        self.best: dict[tuple[int, int], Nearest] = {}  # by pair and side
         for pair in range(len(membership.pairs)):
             side = membership.side(codes, pair)
             rows = np.flatnonzero(side)
             if len(rows):
                 self.rows[pair], self.sides[pair] = rows, side[rows]
-                self.first[pair], self.second[pair] = Nearest(len(rows), k), Nearest(len(rows), k)
+                self.best |= {(pair, sign): Nearest(len(rows), k) for sign in (1, -1)}
 
     def update(self, tile: Tile) -> None:
         """Take in a tile: its queries are the batch, its reference rows carry labelset codes."""
         for pair, rows in self.rows.items():
             side = self.membership.side(tile.reference.labelset_codes, pair)
-            for best, columns in ((self.first[pair], np.flatnonzero(side > 0)), (self.second[pair], np.flatnonzero(side < 0))):
+            for sign in (1, -1):
+                columns = np.flatnonzero(side == sign)
                 if len(columns):
-                    best.update(tile.part(rows, columns))
-
-    def merge(self, other: PairNeighbours) -> PairNeighbours:
-        for pair in self.rows:
-            self.first[pair] = self.first[pair].merge(other.first[pair])
-            self.second[pair] = self.second[pair].merge(other.second[pair])
-        return self
+                    self.best[pair, sign].update(tile.part(rows, columns))
 
     def links(self, sizes: np.ndarray) -> Links:
         """The neighbours of all pairs with their coefficients: +-1/(N_ab k), added up where a row is met in
@@ -117,12 +111,11 @@ class PairNeighbours:
         `sizes` (pairs,) N_ab: anchors per pair, over all batches.
         """
         anchors, ids, values = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)]
-        for pair, rows in self.rows.items():
-            for nearest, sign in ((self.first[pair], -1.0), (self.second[pair], 1.0)):
-                anchors.append(np.repeat(rows, self.k))
-                ids.append(nearest.ids.ravel())
-                # the first class is the hits of its own anchors and the misses of the others
-                values.append(np.repeat(sign * self.sides[pair], self.k) / (sizes[pair] * self.k))
+        for (pair, sign), nearest in self.best.items():
+            anchors.append(np.repeat(self.rows[pair], self.k))
+            ids.append(nearest.ids.ravel())
+            # the first class is the hits of its own anchors and the misses of the others
+            values.append(np.repeat(-sign * self.sides[pair], self.k) / (sizes[pair] * self.k))
         return Links.of(np.concatenate(anchors), np.concatenate(ids), np.concatenate(values)[:, None])
 
 
@@ -146,10 +139,6 @@ class Links:
             anchors, ids, values = anchors[start], ids[start], np.add.reduceat(values, start, axis=0)
         return Links(anchors, ids, values)
 
-    def scale(self) -> np.ndarray:
-        """(w,) Σ_t |values_t|: no sum of differences in [0, 1] is larger."""
-        return np.abs(self.values).sum(axis=0)
-
     def differences(self, batch: Rows, block: Rows, scale: np.ndarray) -> np.ndarray:
         """(w, d) int64 Σ_t of the whole numbers nearest to scale · values_t |x_anchor − x_neighbour| over the neighbours in the
         block: pass B, additive in any order. `scale` (w,): `whole_scale` of all links there are."""
@@ -164,8 +153,8 @@ class Links:
 
 def whole_scale(links: list[Links]) -> np.ndarray:
     """(w,) the powers of two that differences are multiplied by before they are rounded: no sum of them leaves float64's whole
-    numbers."""
-    return 2.0**52 / power_above(sum(each.scale() for each in links))
+    numbers, as none is larger than Σ_t |values_t|."""
+    return 2.0**52 / power_above(sum(np.abs(each.values).sum(axis=0) for each in links))
 
 
 def whole_differences(left: Rows, right: Rows, i: np.ndarray, j: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -14,10 +14,7 @@ Deviations: the paper multiplies the solution by 1 + λ₂; that changes no rank
 
 from __future__ import annotations
 
-from ..kernels.gram import GramView
-from ..params import Number, Parameter, Values
-from ..solvers import regression
-from ..solvers.linear import Solution
+from ..params import Number, Parameter
 from .labels import LABEL_WEIGHTS
 from .lasso import GROUP, Lasso
 from .regression import LABEL_SKETCH, MAX_ITER, SCALING
@@ -40,6 +37,3 @@ class ElasticNet(Lasso):
         LABEL_SKETCH,
         LABEL_WEIGHTS,
     )
-
-    def solve(self, view: GramView, p: Values) -> Solution:
-        return regression.elastic_net(view, p["alpha"], p["rho"], group=p["group"], max_iter=p["max_iter"])

@@ -21,10 +21,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..engine.base import Engine
+from ..kernels.information import PairMoments
 from ..params import Values
 from ..solvers.scatter import class_scatter, floored_ratio, stored_scatter
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
-from ..statistics.moments import GroupMoments, Moments, PairMoments, label_moments
+from ..statistics.moments import GroupMoments, Moments, label_moments
 from .base import Method, Scores
 
 
@@ -36,7 +37,7 @@ class BetweenWithin(Reduction):
 
     def __call__(self, moments: Moments | PairMoments) -> np.ndarray:
         if isinstance(moments, PairMoments):
-            return np.stack(stored_scatter(moments.rows.positive, moments))
+            return np.stack(stored_scatter(moments))
         part = slice(1, 1 + self.q)  # group 0 is all rows
         return np.stack(class_scatter(moments.count[part], moments.total[part], moments.square[part]))
 

@@ -24,11 +24,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..engine.base import Engine
+from ..kernels.information import PairMoments
 from ..params import Choice, Parameter, Values
 from ..solvers.scatter import class_scatter, floored_ratio, stored_scatter, stored_two_class_ratio
 from ..statistics.base import FeatureNumbers, Reduction, Statistic
 from ..statistics.labelsets import LabelsetCounts
-from ..statistics.moments import GroupMoments, KnownRows, Moments, PairMoments, known_range, label_moments, thin
+from ..statistics.moments import GroupMoments, KnownRows, Moments, known_range, label_moments, thin
 from ..statistics.targets import Classes
 from .base import Method, Scores
 from .counting import known_labelsets
@@ -61,11 +62,10 @@ class FisherScores(Reduction):
         return out
 
     def _of_stored(self, moments: PairMoments) -> np.ndarray:
-        rows = moments.rows
         if self.labels == "br":
-            return np.stack(stored_two_class_ratio(moments, rows.positive, rows.case, rows.distinct, rows.labels, rows.n))
-        centre = moments.all_total / rows.n if self.labels == "overlap" else None
-        scores = floored_ratio(*stored_scatter(rows.positive, moments, centre))
+            return np.stack(stored_two_class_ratio(moments))
+        centre = moments.all_total / moments.rows.n if self.labels == "overlap" else None
+        scores = floored_ratio(*stored_scatter(moments, centre))
         return np.stack([scores, np.ones(moments.count)])
 
     def _of_each(self, m: Moments) -> np.ndarray:

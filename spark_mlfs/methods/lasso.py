@@ -50,4 +50,4 @@ class Lasso(GramMethod):
         return super().sketch(profile, p) if p["group"] else no_sketch(p, "goes with group=True: the ℓ1 norm is of single labels")
 
     def solve(self, view: GramView, p: Values) -> Solution:
-        return regression.lasso(view, p["alpha"], group=p["group"], max_iter=p["max_iter"])
+        return regression.elastic_net(view, p["alpha"], p.get("rho", 1.0), group=p["group"], max_iter=p["max_iter"])

@@ -72,9 +72,7 @@ class PairNearest(Statistic):
         return self._pack(neighbours)
 
     def _pack(self, neighbours: list[PairNeighbours]) -> State:
-        all_ = [getattr(best, side)[pair] for best in neighbours for pair in best.rows for side in ("first", "second")]
-        empty = {"keys": np.zeros((0, self.k)), "ids": np.zeros((0, self.k), np.int64), "squares": np.zeros((0, self.k))}
-        return {name: np.concatenate([zero, *(getattr(each, name) for each in all_)]) for name, zero in empty.items()}
+        return Nearest.stacked([Nearest(0, self.k), *(nearest for each in neighbours for nearest in each.best.values())]).state()
 
     def merge(self, left: State, right: State) -> State:
         return Nearest.from_state(left).merge(Nearest.from_state(right)).state()
@@ -84,12 +82,11 @@ class PairNearest(Statistic):
 
     def _neighbours(self, state: State) -> list[PairNeighbours]:
         neighbours, first = self._empty(), 0
-        for best in neighbours:
-            for pair, rows in best.rows.items():
-                for side in ("first", "second"):
-                    part = {name: state[name][first : first + len(rows)] for name in ("keys", "ids", "squares")}
-                    getattr(best, side)[pair] = Nearest.from_state(part)
-                    first += len(rows)
+        for each in neighbours:
+            for pair, nearest in each.best.items():
+                part = slice(first, first + len(nearest.ids))
+                each.best[pair] = Nearest.from_state({name: value[part] for name, value in state.items()})
+                first = part.stop
         return neighbours
 
     def state_bytes(self, profile: Profile) -> int:

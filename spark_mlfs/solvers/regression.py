@@ -14,8 +14,6 @@ and Newton steps.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
@@ -33,17 +31,8 @@ def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
     A = gram.G.copy()
     A[np.diag_indices_from(A)] += alpha
     W = solve_positive(A, gram.C)
-    return Solution(W, gram.offset_y.copy(), [_ridge_objective(gram, W, alpha)], True, 1)
-
-
-def _ridge_objective(gram: GramView, W: np.ndarray, alpha: float) -> float:
     fit = np.trace(gram.S) - 2 * (W * gram.C).sum() + (W * (gram.G @ W)).sum()
-    return float(fit + alpha * (W * W).sum())
-
-
-def lasso(gram: GramView, alpha: float = 0.01, **options: Any) -> Solution:
-    """LASSO, `elastic_net` with ρ = 1."""
-    return elastic_net(gram, alpha, 1.0, **options)
+    return Solution(W, gram.offset_y.copy(), [float(fit + alpha * (W * W).sum())], True, 1)
 
 
 def elastic_net(
@@ -68,10 +57,9 @@ def elastic_net(
     if d == 0 or q == 0:
         return Solution(np.zeros((d, q)), gram.offset_y.copy(), [float(np.trace(gram.S)) / (2 * n)], True, 0)
     if alpha * rho == 0:
-        A = gram.G.copy()
-        A[np.diag_indices_from(A)] += n * alpha
-        W = solve_positive(A, gram.C)
-        return Solution(W, gram.offset_y.copy(), [_ridge_objective(gram, W, n * alpha) / (2 * n)], True, 1)
+        solution = ridge(gram, n * alpha)
+        solution.objective = [value / (2 * n) for value in solution.objective]
+        return solution
     problem = _Descent(gram, n * alpha * rho, n * alpha * (1 - rho), group, tol * n)
     return problem.run(np.zeros((d, q)) if start is None else np.array(start, dtype=np.float64), max_iter)
 

@@ -2,30 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
-PAIRS = 1 << 19  # of feature and label that are looked at together
-
-
-class PairSums(Protocol):
-    """Σx and Σx² of the pairs (feature, group) where they are not 0: `statistics.moments.PairMoments`."""
-
-    count: int
-    feature: np.ndarray
-    group: np.ndarray
-    total: np.ndarray
-    square: np.ndarray
-    all_total: np.ndarray
-    all_square: np.ndarray
-
-    @property
-    def edges(self) -> np.ndarray:
-        """(count + 1,) the first pair of each feature."""
-
-    def over(self, values: np.ndarray) -> np.ndarray:
-        """(count,) sums of the pairs' values."""
+from ..kernels.information import PairMoments, add_untouched
 
 
 def class_scatter(
@@ -47,13 +28,10 @@ def class_scatter(
     return np.where(varies, (n * (mean - centre) ** 2).sum(axis=0), 0.0), np.where(varies, spread.sum(axis=0), 0.0)
 
 
-def stored_scatter(
-    rows: np.ndarray,
-    moments: PairSums,
-    centre: np.ndarray | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """`class_scatter` of classes with `rows` (classes,), from the pairs (feature, class) whose sums are not 0."""
-    n, f = rows[moments.group], moments.feature
+def stored_scatter(moments: PairMoments, centre: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """`class_scatter`, from the pairs (feature, class) whose sums are not 0."""
+    rows, f = moments.rows.positive, moments.feature
+    n = rows[moments.group]
     total, square, every = moments.total, moments.square, max(int(rows.sum()), 1)
     mean, sums = total / n, moments.over(total)
     centre = sums / every if centre is None else centre
@@ -65,16 +43,14 @@ def stored_scatter(
     return np.where(varies, between, 0.0), np.where(varies, moments.over(spread), 0.0)
 
 
-def stored_two_class_ratio(
-    moments: PairSums, rows: np.ndarray, case: np.ndarray, distinct: np.ndarray, labels: np.ndarray, n: int
-) -> tuple[np.ndarray, np.ndarray]:
+def stored_two_class_ratio(moments: PairMoments) -> tuple[np.ndarray, np.ndarray]:
     """(F,) the mean, over the labels with both values, of `floored_ratio` of the scatters of the label's rows and of the others,
-    and whether the feature varies: from the pairs (feature, label) whose sums are not 0. `distinct` numbers of rows have `labels`
-    labels each, label l the `case[l]`-th."""
+    and whether the feature varies: from the pairs (feature, label) whose sums are not 0."""
+    rows, n = moments.rows, moments.rows.n
     total, square = moments.all_total, moments.all_square
     varies = square - total**2 / n > 1e-12 * square
-    both = (distinct > 0) & (distinct < n)
-    count = max(int(labels[both].sum()), 1)
+    both = (rows.distinct > 0) & (rows.distinct < n)
+    count = max(int(rows.labels[both].sum()), 1)
 
     def noise(spread: np.ndarray, of: np.ndarray) -> np.ndarray:
         return np.where(spread <= 4 * np.finfo(float).eps * of, 0.0, spread)
@@ -87,21 +63,18 @@ def stored_two_class_ratio(
             between = between + size * (mean - centre) ** 2
         return floored_ratio(between, within)
 
-    f, p = moments.feature, rows[moments.group]
+    f, p = moments.feature, rows.positive[moments.group]
     used = (p > 0) & (p < n)
     safe = np.where(used, p, 1)
     outside = total[f] - moments.total, square[f] - moments.square
     met = np.where(used, ratio(safe, (moments.total, moments.square), outside, total[f] / n), 0.0)
-    out, edges = moments.over(met), moments.edges
-    step = max(1, PAIRS // max(1, len(distinct)))
-    for a in range(0, moments.count, step):
-        z = min(moments.count, a + step)
-        pairs = slice(edges[a], edges[z])
-        touched = np.bincount((f[pairs] - a) * len(distinct) + case[moments.group[pairs]], minlength=(z - a) * len(distinct))
-        left = (labels - touched.reshape(z - a, -1))[:, both]
-        t, s = total[a:z, None], square[a:z, None]
-        each = ratio(distinct[both], (0.0, 0.0), (t, s), t / n)
-        out[a:z] += np.ascontiguousarray(np.where(left > 0, left * each, 0.0)).sum(axis=1)
+    out = moments.over(met)
+
+    def untouched(some: slice) -> np.ndarray:
+        t, s = total[some, None], square[some, None]
+        return ratio(rows.distinct[both], (0.0, 0.0), (t, s), t / n)
+
+    add_untouched(out, rows, f, moments.group, moments.edges, untouched, both)
     return np.where(varies, out / count, 0.0), varies
 
 

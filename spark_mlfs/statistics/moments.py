@@ -21,9 +21,8 @@ from ..blocks.grades import BITS as GRADE_BITS
 from ..blocks.profile import Profile
 from ..kernels import exact
 from ..kernels.counts import members, rows_by_group
-from ..kernels.information import LabelRows
-from ..kernels.matrix import Matrix, sums_between, with_values
-from ..lazy import cached_property
+from ..kernels.information import LabelRows, PairMoments
+from ..kernels.matrix import Matrix, with_values
 from .base import PerFeatureStatistic, Runner, Statistic
 from .targets import GRADED, Labels, Target
 
@@ -72,33 +71,6 @@ class Moments:
     count: np.ndarray
     total: np.ndarray
     square: np.ndarray
-
-
-@dataclass
-class PairMoments:
-    """Moments of `count` sparse features over groups: of the pairs (feature, group) that meet in a row, elsewhere they are 0.
-
-    `feature` and `group` (p,) the pairs, in order; `total`, `square` (p,) their Σx and Σx²; `rows` of each group, and how many
-    there are in all; `all_total`, `all_square` (count,) the same over all rows.
-    """
-
-    count: int
-    rows: LabelRows
-    feature: np.ndarray
-    group: np.ndarray
-    total: np.ndarray
-    square: np.ndarray
-    all_total: np.ndarray
-    all_square: np.ndarray
-
-    @cached_property
-    def edges(self) -> np.ndarray:
-        """(count + 1,) the first pair of each feature."""
-        return np.searchsorted(self.feature, np.arange(self.count + 1))
-
-    def over(self, values: np.ndarray) -> np.ndarray:
-        """(count,) sums of the pairs' values, in the order of the groups."""
-        return sums_between(values, self.edges)
 
 
 def thin(profile: Profile) -> bool:

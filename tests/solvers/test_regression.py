@@ -11,7 +11,7 @@ from oracles import regression as oracle
 from sklearn.linear_model import ElasticNet, Lasso, MultiTaskElasticNet, Ridge
 
 from spark_mlfs.errors import ParameterError
-from spark_mlfs.solvers.regression import elastic_net, lasso, ridge
+from spark_mlfs.solvers.regression import elastic_net, ridge
 
 
 def planted():
@@ -108,7 +108,7 @@ def test_alpha_max_is_where_weights_appear(case, group):
     top = float(size.max() / (gram.n * 0.7))
     assert not elastic_net(gram, top * (1 + 1e-9), 0.7, group).weights.any()
     assert elastic_net(gram, top * 0.99, 0.7, group).weights.any()
-    assert not lasso(gram, 1.0).weights.any()  # 0/1 labels: max |C|/n <= 1/2
+    assert not elastic_net(gram, 1.0, 1.0).weights.any()  # 0/1 labels: max |C|/n <= 1/2
 
 
 @pytest.mark.parametrize("group", [False, True])
@@ -133,10 +133,10 @@ def test_a_near_copy_is_no_copy(group):
     noise = np.random.default_rng(0).normal(size=len(X))
     X = X.copy()
     X[:, 7] = X[:, 3] + 1e-2 * noise
-    got = lasso(gram_of_rows(X, Y).centred(), alpha=0.005, group=group)
+    got = elastic_net(gram_of_rows(X, Y).centred(), alpha=0.005, rho=1.0, group=group)
     assert got.converged and got.extra["gap"] <= 1e-10 and falls(got.objective)
     X[:, 7] = X[:, 3] + 1e-6 * noise  # a condition of 1e12: near the optimum, and honest if the gap stays open
-    got = lasso(gram_of_rows(X, Y).centred(), alpha=0.005, group=group, max_iter=500)
+    got = elastic_net(gram_of_rows(X, Y).centred(), alpha=0.005, rho=1.0, group=group, max_iter=500)
     assert got.extra["gap"] < 1e-7 and got.converged == (got.extra["gap"] <= 1e-10) and falls(got.objective)
 
 
@@ -162,7 +162,7 @@ def test_degenerate_and_wrong_parameters(case):
     gram = case[2]
     assert close(elastic_net(gram, 0.3, 0.0).weights, ridge(gram, 0.3 * gram.n).weights, 1e-9)
     nothing = gram_of_rows(np.ones((4, 2)), np.eye(4)).centred()
-    assert lasso(nothing).weights.shape == (0, 4)
+    assert elastic_net(nothing).weights.shape == (0, 4)
     with pytest.raises(ParameterError, match="rho"):
         elastic_net(gram, 0.1, 1.5)
     with pytest.raises(ParameterError, match="alpha"):

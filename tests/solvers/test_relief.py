@@ -48,7 +48,7 @@ def pairwise(X, Y, k=3, size=10**9, tile=64, sparse=False, anchors=None):
             parts.append(part)
         state = parts[0]
         for part in parts[1:]:
-            state = state.merge(part)
+            state.best = {pair: nearest.merge(part.best[pair]) for pair, nearest in state.best.items()}
         links = state.links(sizes)
         scale = relief.whole_scale([links])
         total += sum(links.differences(batch, block, scale)[0] for block in blocks) / scale[0]
