@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import params
 from ..errors import DataError, ParameterError, option
 from ..formats import Distinct, Names, Reader, documentation
-from ..frame import LocalFrame, LocalSession, NeedsSpark, kinds_of
+from ..frame import Kind, LocalFrame, LocalSession, NeedsSpark, kinds_of
 from ..lazy import F
 from ..params import REQUIRED, Flag, Integer, Number, Optional, Parameter
 from ..schema import FEATURES, with_names
@@ -18,7 +19,7 @@ from .errors import reading
 from .frames import OF_THE_JVM, jvm_within_reach
 from .layout import columns_of, quoted
 from .tables import COLUMNS, source_of
-from .words import PATTERN, WordCounts, counted, tokens_of
+from .words import PATTERN, CountedPart, WordCounts, counted, tokens_of, vocabulary_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -95,9 +96,9 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
     kind = kinds_of(source)[columns[0]]
     if len(columns) != 1 or not kind.text:
         raise DataError(f"text: column {columns[0]!r} is {kind.name}; give one string column")
-    if isinstance(source, LocalFrame):
-        return counted_here(source, columns[0], p)
     used = set(source.columns)
+    if isinstance(source, LocalFrame):
+        return counted_here(source, columns[0], _unused("_counts", used), p)
     raw, counts = (_unused(n, used) for n in ("_text", "_counts"))
     words = source.withColumn(raw, F.coalesce(F.col(quoted(columns[0])), F.lit("")))
     reached = jvm_within_reach()
@@ -111,8 +112,7 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         tokens = tokens_of(F.col(raw), stop)
     if vocabulary is None:
         vocabulary = _vocabulary(words.select(tokens.alias("t")), p["vocab_size"], p["min_df"])
-    if not vocabulary:
-        raise DataError(f"text: no term of column {columns[0]!r} occurs in {p['min_df']:g} rows; lower min_df")
+    _refuse_none(vocabulary, columns[0], p)
     if reached:
         from pyspark.ml.feature import CountVectorizerModel
 
@@ -120,13 +120,31 @@ def _counted(source: DataFrame, p: Mapping[str, Any]) -> DataFrame:
         words = counter.transform(words)
     else:
         words = words.withColumn(counts, counted(F.col(raw), WordCounts(tuple(vocabulary), binary, stop)))
+    return _assembled(words, counts, vocabulary, p)
+
+
+def counted_here(source: LocalFrame, column: str, counts: str, p: Mapping[str, Any]) -> DataFrame:
+    """The same of a table of this process; `counts` is the name of a column it has not."""
+    if p["pattern"] != PATTERN or isinstance(p["stop_words"], str):
+        raise NeedsSpark(f"words are split at {PATTERN} here, without a list of a language: other text is counted by Spark")
+    stop, vocabulary = python_stop_words(p["pattern"], p["stop_words"]), p["vocabulary"]
+    if vocabulary is None:
+        vocabulary = vocabulary_of(source.select(column), stop, p["vocab_size"], p["min_df"])
+    _refuse_none(vocabulary, column, p)
+    words = WordCounts(tuple(vocabulary), p["binary"], stop)
+    parts = [CountedPart(part, source.kinds, column, counts, words) for part in source.parts]
+    table: Any = replace(source, parts=parts, kinds={**source.kinds, counts: Kind("vector")})
+    return _assembled(table, counts, vocabulary, p)
+
+
+def _refuse_none(vocabulary: Sequence[str], column: str, p: Mapping[str, Any]) -> None:
+    if not vocabulary:
+        raise DataError(f"text: no term of column {column!r} occurs in {p['min_df']:g} rows; lower min_df")
+
+
+def _assembled(words: DataFrame, counts: str, vocabulary: Sequence[str], p: Mapping[str, Any]) -> DataFrame:
     frame = assemble(words, {**p, "features": counts, "missing": "error", "graded": False, "needed": ()})
     return with_names(frame, FEATURES, vocabulary)
-
-
-def counted_here(source: LocalFrame, column: str, p: Mapping[str, Any]) -> LocalFrame:
-    """The same of a table of this process."""
-    raise NeedsSpark("texts are counted by Spark")
 
 
 def check_pattern(spark: SparkSession, pattern: str | None) -> None:

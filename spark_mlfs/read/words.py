@@ -6,6 +6,7 @@ otherwise (at ``\\W+``, in lower case), counting a batch at a time gives the sam
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
+from ..frame import Kind, LocalFrame
 from ..lazy import F, T
+from .vectors import Vectors
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
@@ -98,6 +101,65 @@ class WordCounts:
         if self.binary:
             counts.data[:] = 1.0
         return counts
+
+
+def vocabulary_of(texts: LocalFrame, stop: frozenset[str], size: int, min_df: float) -> list[str]:
+    """Return the `size` most frequent terms of a column of texts that enough rows hold (`min_df`: how many, or what share below
+    1), ties in alphabetical order."""
+    parts = [*texts.each(_terms)]
+    least = min_df if min_df >= 1 else min_df * sum(rows for _, rows in parts)
+    terms = _together([table for table, _ in parts])
+    kept = terms.filter((pc.field("rows") >= least) & ~pc.field("term").isin(pa.array(sorted(stop), pa.large_string())))
+    ordered = kept.sort_by([("total", "descending"), ("term", "ascending")])
+    words: list[str] = ordered["term"].slice(0, size).to_pylist()
+    return words
+
+
+def _terms(batches: Iterator[pa.RecordBatch]) -> tuple[pa.Table, int]:
+    """How often each term occurs, and in how many rows, and the number of all rows."""
+    tables, rows = [], 0
+    for batch in batches:
+        words, starts = words_of(batch.column(0).fill_null(""))
+        coded = words.dictionary_encode()
+        codes, terms = coded.indices.to_numpy(), len(coded.dictionary)
+        holders = np.unique(np.repeat(np.arange(batch.num_rows), np.diff(starts)) * terms + codes) % max(1, terms)
+        counts = [np.bincount(each, minlength=terms) for each in (codes, holders)]
+        tables.append(pa.table([coded.dictionary, *map(pa.array, counts)], ["term", "total", "rows"]))
+        rows += batch.num_rows
+    return _together(tables), rows
+
+
+def _together(tables: list[pa.Table]) -> pa.Table:
+    empty = pa.table([pa.array([], pa.large_string()), *[pa.array([], pa.int64())] * 2], ["term", "total", "rows"])
+    summed = pa.concat_tables([empty, *tables]).group_by("term").aggregate([("total", "sum"), ("rows", "sum")])
+    return summed.select(["term", "total_sum", "rows_sum"]).rename_columns(["term", "total", "rows"])
+
+
+@dataclass(frozen=True)
+class CountedPart:
+    """A part of a table of this process and the `counts` of its column `text`, a null's as those of an empty text, as the column
+    `called`."""
+
+    part: Callable[[], Iterator[pa.RecordBatch]]
+    kinds: Mapping[str, Kind]
+    text: str
+    called: str
+    counts: WordCounts
+
+    def only(self, columns: Sequence[str]) -> Callable[[], Iterator[pa.RecordBatch]]:
+        """Return the part with no other columns read."""
+        source = LocalFrame([self.part], dict(self.kinds))
+        if self.called not in columns:
+            return source.select(*columns).parts[0]
+        narrow = source.select(self.text, *columns)
+        return replace(self, part=narrow.parts[0], kinds=narrow.kinds)
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        for batch in self.part():
+            rows = self.counts(batch.column(self.text).fill_null(""))
+            dense = np.zeros(batch.num_rows, bool)
+            cells = Vectors(len(self.counts.vocabulary), dense, np.diff(rows.indptr), rows.indices, rows.data).to_arrow()
+            yield batch.append_column(self.called, cells)
 
 
 def tokens_of(texts: Column, stop: frozenset[str] = frozenset()) -> Column:

@@ -203,3 +203,58 @@ def test_headers_of_several_files(spark, tmp_path, second):
         assert_same_table(spark, tmp_path, "csv")
     except NeedsSpark as error:
         assert "headers that are written differently" in str(error)
+
+
+# ---- texts ----
+
+TEXTS = [
+    "The cat, the Cat; THE dog_1!", "a A b", None, "", "é été Été naïve", "\u212aelvin \u0130ce", "x" * 40 + " x",
+    "dog dog\tdog\ncat", "the and of", "zebra 12 12.5", "-- --", "cat-dog",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def texts(spark, tmp_path_factory):
+    """A folder with the same texts as Parquet, CSV (without line ends) and JSON: 360 rows, many of them repeated."""
+    folder = tmp_path_factory.mktemp("texts")
+    rows = [(k, TEXTS[k % 12], [f"t{k % 3}"] if k % 4 else [], k % 2, None if k % 5 == 0 else k % 3 // 2) for k in range(360)]
+    frame = spark.createDataFrame(rows, "key bigint, `the.text` string, tags array<string>, l_x int, l_y int").coalesce(1)
+    frame.write.parquet(f"{folder}/rows.parquet")
+    flat = frame.selectExpr("key", "translate(`the.text`, '\n', ' ') as words", "l_x", "l_y")
+    flat.write.csv(f"{folder}/rows.csv", header=True)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"min_df": 1, "vocab_size": 5},
+        {"min_df": 0.05, "binary": True, "id": "key"},
+        {"stop_words": ["The", "dog"], "labels": "tags"},
+        {"vocabulary": ["zebra", "absent", "the", "cat"], "stop_words": ["the"], "weight": "key"},
+        {"min_df": 300},
+        {"text": "key"},
+        {"text": "absent"},
+    ],
+    ids=str,
+)
+def test_words_of_texts(spark, texts, options):
+    how = {"text": "`the.text`", "labels": "l_*", "source": "parquet", **options}
+    assert_same(spark, f"{texts}/rows.parquet", "text", **how)
+
+
+def test_words_of_csv(spark, texts):
+    rows, names, _, _ = assert_same(spark, f"{texts}/rows.csv", "text", text="words", labels="l_*", source="csv", min_df=1)
+    assert len(rows) == 360 and {"the", "cat", "dog_1", "i", "ce", "kelvin"} <= {*names[0]}
+
+
+def test_words_that_only_spark_counts(texts):
+    for options in ({"pattern": None}, {"pattern": r"\s"}, {"stop_words": "english"}):
+        with pytest.raises(NeedsSpark):
+            load(HERE, f"{texts}/rows.parquet", "text", text="the.text", labels="l_*", source="parquet", **options)
+
+
+def test_labels_of_texts_that_are_no_numbers(spark, texts):
+    said = assert_same(spark, f"{texts}/rows.csv", "text", text="words", labels=["l_x", "words"], source="csv")
+    assert "(it holds 'The cat" in said
