@@ -149,6 +149,12 @@ class LocalFrame:
             schema = {column.split()[0]: UNKNOWN for column in schema.split(", ")}
         return replace(self, parts=[_Mapped(part, function) for part in self.parts], kinds=schema, metadata={})
 
+    def withColumns(self, columns: Mapping[str, tuple[Kind, Callable[[pa.RecordBatch], pa.Array]]]) -> LocalFrame:
+        """Return the frame with columns of their kinds, each made of the batch, beside the others or in place of one."""
+        kinds = {**self.kinds, **{name: kind for name, (kind, _) in columns.items()}}
+        mapped = self.mapInArrow(_WithColumns({name: make for name, (_, make) in columns.items()}), kinds)
+        return replace(mapped, metadata={k: v for k, v in self.metadata.items() if k not in columns})
+
     def batches(self) -> Batches:
         """Iterate over all batches, part by part."""
         return chain.from_iterable(part() for part in self.parts)
@@ -210,6 +216,17 @@ class _Mapped:
 
     def __call__(self) -> Batches:
         return iter(self.function(self.part()))
+
+
+@dataclass(frozen=True)
+class _WithColumns:
+    columns: Mapping[str, Callable[[pa.RecordBatch], pa.Array]]
+
+    def __call__(self, batches: Batches) -> Batches:
+        for batch in batches:
+            cells = dict(zip(batch.schema.names, batch.columns, strict=True))
+            cells |= {name: make(batch) for name, make in self.columns.items()}
+            yield type(batch).from_arrays(list(cells.values()), list(cells))
 
 
 @dataclass(frozen=True)

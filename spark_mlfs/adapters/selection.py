@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata as packages
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from ..errors import ParameterError, setting
+from ..errors import DataError, ParameterError, setting
 from ..kernels.missing import fill_values
 from ..params import Choice, Parameter
 from ..pipeline import Result, ranking_schema
@@ -21,6 +21,7 @@ from ..select.constraints import whole_groups
 from ..select.modes import COLUMNS
 from ..select.rules import passing
 from .described import COLUMN, FEATURES, OUTPUT_DEFAULT
+from .rows import MOST_NAMES, feature_positions
 from .saved import AGAIN, PACKAGE, SavedData, check_format, metadata_of, metadata_text, save_here, stamp, whole_ranking
 
 ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
@@ -71,6 +72,8 @@ class Selected:
         def getOrder(self) -> Any: ...
 
         def cut(self) -> Cut: ...
+
+        def fill(self) -> np.ndarray | None: ...
 
     @property
     def ranking(self) -> pd.DataFrame:
@@ -125,6 +128,28 @@ class Selected:
         names[np.setdiff1d(np.arange(len(names)), index)] = self._held_to("exclude")
         return list(names)
 
+    def places_in(self, slots: Sequence[str] | None, column: str) -> tuple[np.ndarray, int]:
+        """Return where the selected features are in a column whose entries are called `slots`, by name where both sides have
+        names, and how many entries it has. `DataError` where they are not those that the selection was fitted on."""
+        names, indices = np.array(self.featureNames, object), np.array(self.selectedFeatures, np.int64)
+        if slots is None:
+            return indices, len(names)
+        if not self._extra.get("named"):
+            if len(slots) != len(names):
+                raise DataError(f"{column!r} has {len(slots)} features, the selection was fitted on {len(names)}")
+        elif len(slots) != len(names) or any(slots[i] != names[i] for i in indices):
+            indices = feature_positions(names, indices, slots, column)
+        return indices, len(slots)
+
+    def reading(self, slots: Sequence[str] | None, column: str, order: np.ndarray | None = None) -> tuple[Any, ...]:
+        """Return how `FeatureCells` reads the selected features of such a column, in `order`."""
+        places, width = self.places_in(slots, column)
+        order = np.arange(len(places)) if order is None else order
+        kept, fill = np.array(self.selectedFeatures, np.int64)[order], self.fill()
+        named = self._extra.get("named") and len(kept) <= MOST_NAMES
+        names = list(np.array(self.featureNames, object)[kept]) if named else None
+        return width, places[order], None if fill is None else fill[kept], names
+
     @property
     def gains(self) -> list[float]:
         return list(self._extra.get("gains", []))
@@ -147,6 +172,10 @@ class LocalSelection(Selected):
 
     def __init__(self, ranking: pd.DataFrame, extra: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         self._ranking, self._extra, self.values = ranking, dict(extra), dict(values)
+
+    def _set(self, **values: Any) -> None:
+        """Set Params of the model."""
+        self.values |= values
 
     def getOrder(self) -> str:
         return str(self.values.get(ORDER.camel, ORDER.default))

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import DataError, ParameterError, worker_errors
-from ..frame import LocalFrame, kinds_of, num_cores
+from ..frame import LocalFrame, LocalSession, kinds_of, num_cores
 from ..lazy import F
 from ..schema import attribute_names, fill_of, packed_from
 from .block import Block, concatenate
@@ -205,7 +205,10 @@ def small_batches(spark: SparkSession, row_bytes: Callable[[], int] | None = Non
     """Has Spark hand rows over in Arrow batches of about `BLOCK_BYTES` meanwhile: wide rows by the ten thousand take twice as
     long. Spark before 4.1 counts rows, not bytes: there a batch has as many as `row_bytes()` of a row say, at most `BATCH_ROWS`.
     The session's own settings come back when the last of several threads at it leaves; a platform that lets nobody set them keeps
-    them."""
+    them. In this process there is nothing to set."""
+    if isinstance(spark, LocalSession):
+        yield
+        return
     try:
         name, before = _BATCH_BYTES, spark.conf.get(_BATCH_BYTES)  # Spark before 4.1 has no such setting
         small = str(BLOCK_BYTES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
@@ -24,6 +25,11 @@ MEMORY = Parameter(
     "rows and statistics of this process; None: three quarters of the machine",
 )
 HELD = 2  # times the rows, while they are joined
+
+
+def asked(args: argparse.Namespace) -> tuple[str, int | None]:
+    """Return the engine and the memory that the flags of a command ask for."""
+    return ENGINE.accept(args.engine or ENGINE.default), MEMORY.accept(args.memory_bytes)
 
 
 def on_engine(

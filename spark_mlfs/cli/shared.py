@@ -22,8 +22,7 @@ from ..params import Integer, Number
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from ..adapters.selection import Selected
-    from ..ml.selectors import MultiLabelSelectorModel
+    from ..adapters.selection import LocalSelection, Selected
     from ..output.folder import Output
     from ..output.table import OutputTable
 
@@ -436,16 +435,15 @@ def _import(modules: Sequence[str]) -> None:
 
 def load_selection(path: str, session: SparkSession | LocalSession) -> Selected:
     """The saved selection at `path`, or at ``path/model``, by Spark or in this process."""
-    if not isinstance(session, LocalSession):
-        return load_model(path)[0]
-    from ..adapters.selection import LocalSelection
-
-    root = path.rstrip("/")
-    return LocalSelection.load(f"{root}/model" if os.path.isdir(f"{root}/model/metadata") else root)
+    selection: Selected = load_model(path, session)[0]
+    return selection
 
 
-def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:
-    """The saved selection at `path`, or at ``path/model``, and where it was; `ParameterError` where neither holds one."""
+def load_model(path: str, session: SparkSession | LocalSession | None = None) -> tuple[Any, str]:
+    """The saved selection at `path`, or at ``path/model``, and where it was; a `LocalSelection` in this process, else a
+    `MultiLabelSelectorModel`. `ParameterError` where neither holds one."""
+    if isinstance(session, LocalSession):
+        return _load_here(path)
     from ..ml.selectors import MultiLabelSelectorModel
 
     root = path.rstrip("/")
@@ -459,10 +457,24 @@ def load_model(path: str) -> tuple[MultiLabelSelectorModel, str]:
             cause = str(error.__cause__)
             if "PATH_NOT_FOUND" not in cause and "does not exist" not in cause:
                 damaged = damaged or error
-    raise damaged or ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")
+    raise damaged or ParameterError(_NO_SELECTION.format(path))
 
 
-def reader_options_of(model: MultiLabelSelectorModel, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def _load_here(path: str) -> tuple[LocalSelection, str]:
+    from ..adapters.selection import LocalSelection
+    from ..read.files import here
+
+    root = path.rstrip("/")
+    where = next((where for where in (root, f"{root}/model") if os.path.isdir(f"{here(where)}/metadata")), None)
+    if where is None:
+        raise ParameterError(_NO_SELECTION.format(path))
+    return LocalSelection.load(here(where)), where
+
+
+_NO_SELECTION = "no saved selection at {}; give the model/ folder that spark-mlfs select wrote"
+
+
+def reader_options_of(model: Selected, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a reader whose features are to be those of a saved selection."""
     from ..read.missing import left_to
 

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
 from ..formats import READERS
+from ..frame import Kind, LocalFrame, kinds_of
+from ..lazy import F
+from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
+from .engine import asked, on_engine
 from .shared import (
     COUNT,
     OK,
     Flags,
     Work,
     data_arguments,
+    engine_arguments,
     load_model,
     output_arguments,
     print_forecast,
@@ -24,9 +31,11 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-    from ..ml.selectors import MultiLabelSelectorModel
+    from ..adapters.selection import Selected
     from ..output.folder import Place
 
 OUTPUT_FORMATS = ("parquet", "csv", "json", "delta")
@@ -56,14 +65,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--as", None, "one vector column with the names in its metadata, or one column per feature and label under its name "
         "(default: vector for parquet and delta, columns for csv and json)", dest="form", choices=("vector", "columns"),
     )  # fmt: skip
+    engine_arguments(flags)
 
 
 def run(args: argparse.Namespace) -> int:
     """Cuts a data set down; returns the exit code."""
-    from ..blocks.pack import small_batches
-    from ..output.folder import MANIFEST
-    from ..output.manifest import as_json
-
     require("transform", model=args.model, format=args.format)
     if args.output_table is None:
         require("transform", output=args.output)
@@ -71,38 +77,47 @@ def run(args: argparse.Namespace) -> int:
     READERS.create(args.format)  # an unknown one is refused before any path
     work = Work.of(args)
     work.check("saved selection", "give the folder that spark-mlfs select wrote")
-    stages, output, table = work.stages, work.output, work.table
-    with work.session() as spark:
-        with stages.stage("model"):
-            model, where = load_model(args.model)
-            if args.num_top_features is not None:
-                _cut_to(model, args.num_top_features)
-            if args.order is not None:
-                model.setOrder(args.order)
-        with stages.stage("read"):
-            frame, labelled = _load_corpus(spark, work.path, work.format, work.options, model)
-            reduced = _reduce(frame, model, labelled, form, args.output_format)
-            columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
-            if args.dry_run:
-                found = {"model": where, "rows": work.count_rows(spark, frame), "columns": columns, "form": form}
-                return _forecast(args, model, reduced.columns, found)
-        place = nullcontext() if output is None else output.writing(spark)
-        with stages.stage("transform and write"), small_batches(spark), place as target:
-            rows = 0 if target is None else _write(spark, reduced, target, args.output_format)
-            if table is not None:
-                rows = table.write(reduced)
-            results = {
-                "rows": rows,
-                "columns": columns,
-                "output_format": args.output_format,
-                "form": form,
-                "table": None if table is None else {"name": table.name, "format": table.format},
-                "features": model.selectedFeatureNames,
-            }
-            made = {k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}
-            manifest = work.manifest(spark, results, {"path": where, **made})
-            if target is not None:
-                target.text("_" + MANIFEST, as_json(manifest))
+    other = None if args.output_format == "parquet" else f"{args.output_format} is written by Spark"
+    return on_engine(work, partial(_transform, work, form), *asked(args), other)
+
+
+def _transform(work: Work, form: str, spark: Any) -> int:
+    """The run on a session of Spark's or in this process; returns the exit code."""
+    from ..blocks.pack import small_batches
+    from ..output.folder import MANIFEST
+    from ..output.manifest import as_json
+
+    args, stages, output, table = work.args, work.stages, work.output, work.table
+    with stages.stage("model"):
+        model, where = load_model(args.model, spark)
+        if args.num_top_features is not None:
+            _cut_to(model, args.num_top_features)
+        if args.order is not None:
+            model._set(order=args.order)
+    with stages.stage("read"):
+        frame, labelled = _load_corpus(spark, work.path, work.format, work.options, model)
+        reduced = _reduce(frame, model, labelled, form, args.output_format)
+        columns = reduced.columns if len(reduced.columns) <= MOST_NAMES else len(reduced.columns)
+        if args.dry_run:
+            found = {"model": where, "rows": work.count_rows(spark, frame), "columns": columns, "form": form}
+            return _forecast(args, model, reduced.columns, found)
+    place = nullcontext() if output is None else output.writing(spark)
+    with stages.stage("transform and write"), small_batches(spark), place as target:
+        rows = 0 if target is None else _write(spark, reduced, target, args.output_format)
+        if table is not None:
+            rows = table.write(reduced)
+        results = {
+            "rows": rows,
+            "columns": columns,
+            "output_format": args.output_format,
+            "form": form,
+            "table": None if table is None else {"name": table.name, "format": table.format},
+            "features": model.selectedFeatureNames,
+        }
+        made = {k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}
+        manifest = work.manifest(spark, results, {"path": where, **made})
+        if target is not None:
+            target.text("_" + MANIFEST, as_json(manifest))
     places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
     places += [f"the table {table.name} ({table.format}, {form})"] if table is not None else []
     text = f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {' and '.join(places)}"
@@ -110,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
     return OK
 
 
-def _forecast(args: argparse.Namespace, model: MultiLabelSelectorModel, columns: list[str], found: dict[str, Any]) -> int:
+def _forecast(args: argparse.Namespace, model: Selected, columns: list[str], found: dict[str, Any]) -> int:
     """Says what would be written; returns the exit code."""
     from ..markup import size
 
@@ -135,7 +150,7 @@ def _form(args: argparse.Namespace) -> str:
     return form
 
 
-def _cut_to(model: MultiLabelSelectorModel, count: int) -> None:
+def _cut_to(model: Any, count: int) -> None:
     """Has the model keep its `count` best features, whatever it kept."""
     if count > model.numFeatures:
         ranked = model.numFeatures
@@ -145,6 +160,11 @@ def _cut_to(model: MultiLabelSelectorModel, count: int) -> None:
 
 def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) -> int:
     """Writes the data set; how many rows it holds."""
+    if isinstance(reduced, LocalFrame):
+        from ..output.rows import write_rows
+
+        assert target.folder is not None
+        return write_rows(reduced, target.folder)
     writer = reduced.write.format(format)
     if format == "csv":
         writer = writer.option("header", "true")
@@ -157,11 +177,9 @@ def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) 
 
 
 def _load_corpus(
-    spark: SparkSession, path: str | list[str] | None, format: str, options: dict[str, Any], model: MultiLabelSelectorModel
+    spark: SparkSession, path: str | list[str] | None, format: str, options: dict[str, Any], model: Selected
 ) -> tuple[DataFrame, bool]:
     """The canonical frame of a corpus, and whether it has labels: a table may come without."""
-    from pyspark.sql import functions as F
-
     from .. import read
     from ..formats import tabular
     from ..read.tables import open_table
@@ -177,15 +195,16 @@ def _load_corpus(
     source = further.pop("source", "table") if format == "text" else format
     table: Any = given if format == "table" else open_table(spark, given, source, further.pop("reader_options", None))
     nothing = "_" * (1 + max(map(len, table.columns), default=0))
-    table = table.withColumn(nothing, F.array().cast("array<string>"))
+    if isinstance(table, LocalFrame):
+        table = table.withColumns({nothing: (Kind("array<string>", Kind("string")), _no_tags)})
+    else:
+        table = table.withColumn(nothing, F.array().cast("array<string>"))
     # a pattern must not catch the column that stands in for the labels: the reader leaves label columns out
     return read.load(spark, table, format if format == "text" else "table", labels=nothing, **further), False
 
 
-def _of_columns(table: DataFrame, model: MultiLabelSelectorModel, options: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
+def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
     """A table whose columns are features, and how it is read: what is not selected may be absent, no number, or missing."""
-    from pyspark.sql import functions as F
-
     from ..frame import kinds_of
     from ..read.columns import number_of
     from ..read.layout import columns_of, quoted
@@ -202,60 +221,102 @@ def _of_columns(table: DataFrame, model: MultiLabelSelectorModel, options: dict[
     columns = [name for name in columns if name not in aside or kinds[name].number]
     if options["missing"] == "error":
         options = {**options, "missing": "keep", "needed": selected}
-    numbers = {name: number_of(name, kinds[name]) for name in selected if kinds[name].text or kinds[name].name == "void"}
-    if numbers:
+    texts = [name for name in selected if kinds[name].text or kinds[name].name == "void"]
+    if isinstance(table, LocalFrame):
+        table = table.withColumns({name: (Kind("double"), partial(_number, name)) for name in texts})
+    elif texts:
+        numbers = {name: number_of(name, kinds[name]) for name in texts}
         table = table.select(*(numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds))
     return table, {**options, "features": columns}
 
 
-def _reduce(frame: DataFrame, model: MultiLabelSelectorModel, labelled: bool, form: str, format: str) -> DataFrame:
-    """id, the selected features and the labels of the canonical frame, as vectors or as a column each."""
-    from ..schema import FEATURES, LABELS, attribute_names
+def _no_tags(batch: pa.RecordBatch) -> pa.Array:
+    import pyarrow as pa
 
-    model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED)
+    return pa.ListArray.from_arrays(pa.array([0] * (batch.num_rows + 1), pa.int32()), pa.array([], pa.string()))
+
+
+def _number(name: str, batch: pa.RecordBatch) -> pa.Array:
+    from ..read.local import numbers_of
+
+    return numbers_of(batch.column(batch.schema.names.index(name)), name)
+
+
+def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str) -> DataFrame:
+    """id, the selected features and the labels of the canonical frame, as vectors or as a column each."""
     names = [str(name) for name in model.selectedFeatureNames]
     label_names = attribute_names(frame, LABELS) if labelled else None
-    reduced = model.transform(frame)
-    if form == "vector":
-        return _as_vectors(reduced, names if model.summary.get("named") else None, labelled, label_names)
-    return _as_columns(reduced, names, labelled, label_names, format)
-
-
-def _as_vectors(reduced: DataFrame, names: list[str] | None, labelled: bool, label_names: list[str] | None) -> DataFrame:
-    from pyspark.sql import functions as F
-
-    from ..schema import FEATURES, ID, LABELS, with_names
-
-    columns = [F.col(ID), F.col(_SELECTED).alias(FEATURES)] + ([F.col(LABELS)] if labelled else [])
-    out = reduced.select(*columns)
-    if names is not None:
-        out = with_names(out, FEATURES, names)
+    tags = labelled and not kinds_of(frame)[LABELS].vector
+    columns = [ID, FEATURES, *([LABELS] if labelled else [])]
+    if form == "columns":
+        if labelled and not tags and label_names is None:
+            raise ParameterError("the labels have no names to make columns of; give --as vector")
+        columns = [ID, *names, *([LABELS] if tags else label_names or [])]
+        _check_distinct(columns)
+    if isinstance(frame, LocalFrame):
+        out = _reduce_here(frame, model, columns, form == "columns")
+    else:
+        reduced = model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED).transform(frame)
+        out = _as_columns(reduced, columns, len(names), tags, format) if form == "columns" else _as_vectors(reduced, labelled)
+    if form == "columns":
+        return out
+    out = with_names(out, FEATURES, names) if model.summary.get("named") else out
     return with_names(out, LABELS, label_names) if label_names else out
 
 
-def _as_columns(reduced: DataFrame, features: list[str], labelled: bool, label_names: list[str] | None, format: str) -> DataFrame:
+def _as_vectors(reduced: DataFrame, labelled: bool) -> DataFrame:
+    return reduced.select(F.col(ID), F.col(_SELECTED).alias(FEATURES), *([F.col(LABELS)] if labelled else []))
+
+
+def _as_columns(reduced: DataFrame, columns: list[str], features: int, tags: bool, format: str) -> DataFrame:
     from pyspark.ml.functions import vector_to_array
-    from pyspark.ml.linalg import VectorUDT
-    from pyspark.sql import functions as F
 
-    from ..schema import ID, LABELS
-
-    names = [ID, *features]
     arrays = reduced.withColumn("_x", vector_to_array(F.col(_SELECTED)))
-    columns = [F.col(ID)] + [F.col("_x")[i].alias(name) for i, name in enumerate(features)]
-    if labelled and isinstance(reduced.schema[LABELS].dataType, VectorUDT):
-        if label_names is None:
-            raise ParameterError("the labels have no names to make columns of; give --as vector")
+    cells = [F.col(ID)] + [F.col("_x")[i] for i in range(features)]
+    if tags:
+        labels = F.col(LABELS)
+        cells.append(F.concat_ws(";", labels.cast("array<string>")) if format == "csv" else labels)
+    elif len(columns) > len(cells):
         arrays = arrays.withColumn("_y", vector_to_array(F.col(LABELS)))
-        known = [F.when(~F.isnan(F.col("_y")[j]), F.col("_y")[j].cast("int")) for j in range(len(label_names))]
-        columns += [value.alias(name) for value, name in zip(known, label_names, strict=True)]
-        names += label_names
-    elif labelled:
-        tags = F.col(LABELS)
-        columns.append((F.concat_ws(";", tags.cast("array<string>")) if format == "csv" else tags).alias(LABELS))
-        names.append(LABELS)
-    _check_distinct(names)
-    return arrays.select(*columns)
+        known = (F.col("_y")[j] for j in range(len(columns) - len(cells)))
+        cells += [F.when(~F.isnan(value), value.cast("int")) for value in known]
+    return arrays.select(*(cell.alias(name) for cell, name in zip(cells, columns, strict=True)))
+
+
+def _reduce_here(frame: LocalFrame, model: Any, columns: list[str], apart: bool) -> LocalFrame:
+    """The same of a frame of this process; each feature and label `apart`, as a column of its own."""
+    width, places, fill, _ = model.reading(attribute_names(frame, FEATURES), FEATURES)
+    kinds = {name: frame.kinds.get(name, Kind("double")) for name in columns}
+    if apart:
+        kinds = {ID: frame.kinds[ID]} | {name: Kind("double" if i < len(places) else "int") for i, name in enumerate(columns[1:])}
+        if columns[len(places) + 1 :] == [LABELS] and not frame.kinds[LABELS].vector:
+            kinds[LABELS] = frame.kinds[LABELS]
+    return frame.mapInArrow(partial(_reduced, columns=columns, width=width, places=places, fill=fill, apart=apart), kinds)
+
+
+def _reduced(
+    batches: Iterator[pa.RecordBatch], columns: list[str], width: int, places: np.ndarray, fill: np.ndarray | None, apart: bool
+) -> Iterator[pa.RecordBatch]:
+    import numpy as np
+    import pyarrow as pa
+
+    from ..read.vectors import from_arrow
+
+    for batch in batches:
+        cells = dict(zip(batch.schema.names, batch.columns, strict=True))
+        features = from_arrow(cells[FEATURES], width)
+        kept = features.entries(places, fill)
+        out = [cells[ID], kept.to_arrow()]
+        if apart:
+            out[1:] = [pa.array(column, mask=kept.null) for column in kept.toarray().T]
+        if len(out) < len(columns):
+            labels = cells[LABELS]
+            if apart and pa.types.is_struct(labels.type):
+                y = from_arrow(labels).toarray()
+                out += [pa.array(np.nan_to_num(column).astype(np.int32), mask=np.isnan(column)) for column in y.T]
+            else:
+                out.append(labels)
+        yield pa.RecordBatch.from_arrays(out, columns)
 
 
 def _check_distinct(names: list[str]) -> None:

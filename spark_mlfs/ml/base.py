@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from .. import params as spec
 from .. import pipeline
 from ..adapters.classes import EntryEstimator, Fit, Learner
+from ..adapters.rows import MOST_NAMES, feature_positions
 from ..adapters.saved import SavedData
 from ..blocks.codec import State
 from ..blocks.grades import Grades
@@ -26,7 +27,7 @@ from ..schema import attribute_names, fill_of
 from ..statistics.base import Budgets
 from .params import Checked, known_params
 from .persistence import PIECES, Storable, load_state, state_rows
-from .rows import FeatureSource, feature_cells, feature_positions
+from .rows import FeatureSource, feature_cells
 from .shared import FeatureAccessors, FittingAccessors, LabelAccessors
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 Fitted = TypeVar("Fitted", bound="Saved")
 Learned = TypeVar("Learned", bound="StateModel")
-MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
 Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
 
 

@@ -23,13 +23,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
+from ..adapters.rows import FeatureCells, lists_of
 from ..blocks.codec import State, binary_array, decode, encode
 from ..engine.base import one_thread
 from ..errors import DataError, ParameterError
 from ..kernels.knn import Rows
 from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest, nearest
-from .rows import FeatureCells, lists_of, refuse_taken, with_outputs
+from .rows import refuse_taken, with_outputs
 
 CHUNK_BYTES = 4 << 20  # of the rows of one chunk
 BLOCK_BYTES = 8 << 20  # of the training rows of one block

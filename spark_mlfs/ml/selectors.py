@@ -28,14 +28,14 @@ from ..adapters.saved import SavedData
 from ..adapters.selection import OUTPUT, Selected, facts_of
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed, are_vectors, check_column
-from ..errors import DataError, ParameterError
+from ..errors import ParameterError
 from ..methods import DEFAULT_METHOD, METHODS
 from ..schema import attribute_names, with_names
 from ..select import Constraints, Cut, modes
-from .base import MOST_NAMES, MultiLabelEstimator, Saved
+from .base import MultiLabelEstimator, Saved
 from .params import FITTING
 from .persistence import load_ranking
-from .rows import FeatureSource, feature_cells, feature_positions
+from .rows import FeatureSource, feature_cells
 from .shared import (
     CONSTRAINTS,
     GRADING,
@@ -149,31 +149,14 @@ class MultiLabelSelectorModel(Selected, Saved, _Selection):
         return with_names(out, output, kept) if self._extra.get("named") and len(kept) else out
 
     def places(self, dataset: DataFrame) -> tuple[np.ndarray, int]:
-        """Where the selected features are among those of `dataset`, and how many these are. `DataError` where they are not those
-        that the selection was fitted on."""
-        column, indices = self.getFeaturesCol(), np.array(self.selectedFeatures, np.int64)
-        names, slots = np.array(self.featureNames, object), attribute_names(dataset, column)
-        return self._positions(names, indices, slots, column), len(names) if slots is None else len(slots)
+        """Return where the selected features are among those of `dataset`, and how many these are (`places_in`)."""
+        column = self.getFeaturesCol()
+        return self.places_in(attribute_names(dataset, column), column)
 
     def cells(self, dataset: DataFrame, order: np.ndarray | None = None, id: Column | None = None) -> FeatureSource:
         """The selected features of `dataset` as `transform` gives them, in `order`; `id` is what messages call a row."""
-        places, width = self.places(dataset)
-        order = np.arange(len(places)) if order is None else order
-        kept, fill = np.array(self.selectedFeatures, np.int64)[order], self.fill()
-        named = self._extra.get("named") and len(kept) <= MOST_NAMES
-        names = list(np.array(self.featureNames, object)[kept]) if named else None
-        fill = None if fill is None else fill[kept]
-        return feature_cells(dataset, self.getFeaturesCol(), width, places[order], fill, names, id=id)
-
-    def _positions(self, names: np.ndarray, indices: np.ndarray, slots: list[str] | None, column: str) -> np.ndarray:
-        """Where the selected features are in a frame whose names are `slots`: by name where both sides have names."""
-        if slots is None or not self._extra.get("named"):
-            if slots is not None and len(slots) != len(names):
-                raise DataError(f"{column!r} has {len(slots)} features, the selection was fitted on {len(names)}")
-            return indices
-        if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):
-            return indices
-        return feature_positions(names, indices, slots, column)
+        column = self.getFeaturesCol()
+        return feature_cells(dataset, column, *self.reading(attribute_names(dataset, column), column, order), id=id)
 
     def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)

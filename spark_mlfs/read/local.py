@@ -21,7 +21,7 @@ from ..kernels import xxhash
 from ..schema import FEATURES, ID, LABELS, WEIGHT
 from . import vectors
 from .files import files_of
-from .layout import ColumnOfCells, Layout
+from .layout import NUMBER, ColumnOfCells, Layout
 
 VECTOR = pa.struct(
     [("type", pa.int8()), ("size", pa.int32()), ("indices", pa.list_(pa.int32())), ("values", pa.list_(pa.float64()))]
@@ -392,3 +392,23 @@ def _hash(h: np.ndarray, column: pa.Array, kind: Kind) -> None:
         xxhash.fold(h, digits[::2][column.offset : column.offset + len(column)], valid, xxhash.of_longs)
     elif kind.name != "void":
         raise NeedsSpark(f"the ids of rows are hashes of a column of type {kind.name}")
+
+
+def numbers_of(column: pa.Array, name: str) -> pa.Array:
+    """Return a column of numbers as double, or of texts that are numbers or empty, as `columns.number_of` does."""
+    if not pa.types.is_string(column.type):
+        return (column.cast(pa.int8()) if pa.types.is_boolean(column.type) else column).cast(pa.float64(), safe=False)
+    texts = pc.utf8_trim_whitespace(column)
+    texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
+    wrong = pc.index(pc.match_substring_regex(texts, NUMBER), False).as_py()
+    if wrong >= 0:
+        raise DataError(f"column {name!r} holds {column[wrong].as_py()[:40]}, no number; correct it, or leave it empty")
+    return pc.replace_substring(texts, "+", "").cast(pa.float64())
+
+
+def hashes_of(batch: pa.RecordBatch, kinds: Mapping[str, Kind]) -> pa.Array:
+    """Return the hash of every row's cells, nulls passed over, as Spark's xxhash64 of all columns."""
+    h = np.full(batch.num_rows, xxhash.SEED, np.uint64)
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        _hash(h, column, kinds[name])
+    return pa.array(h.view(np.int64))

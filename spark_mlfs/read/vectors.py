@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from ..errors import DataError
 from ..frame import CANONICAL, LocalFrame
 from ..lazy import T
 
@@ -68,6 +69,31 @@ class Vectors:
             None if self.null is None else self.null[keep],
         )
 
+    def entries(self, places: np.ndarray, fill: np.ndarray | None = None) -> Vectors:
+        """The entries `places` of every vector, in that order: of a dense one all, of a sparse one those that it stores; `fill`
+        are the values of missing ones."""
+        if self.dense.all() and (self.lengths == self.size).all():
+            x = self.values.reshape(len(self), self.size)[:, places]
+            return dense(x if fill is None else np.where(np.isnan(x), fill, x))
+        to = np.full(self.size, -1, np.int64)
+        to[places] = np.arange(len(places))
+        slots = to[self.indices]
+        stored = np.flatnonzero(slots >= 0)
+        rows, slots, values = self.rows[stored], slots[stored], self.values[stored]
+        if len(places) > 1 and (np.diff(places) < 0).any():
+            order = np.lexsort((slots, rows))
+            slots, values = slots[order], values[order]
+        if fill is not None:
+            values = np.where(np.isnan(values), fill[slots], values)
+        lengths = np.bincount(rows, minlength=len(self))
+        return Vectors(len(places), self.dense, lengths, slots.astype(np.int32), values, self.null)
+
+    def toarray(self) -> np.ndarray:
+        """The vectors as the rows of a matrix."""
+        out = np.zeros((len(self), self.size))
+        out[self.rows, self.indices] = self.values
+        return out
+
     def to_arrow(self) -> pa.StructArray:
         sparse_lengths = np.where(self.dense, 0, self.lengths)
         if self.dense.all():
@@ -86,6 +112,7 @@ class Vectors:
                 pa.ListArray.from_arrays(pa.array(_offsets(self.lengths)), pa.array(self.values.astype(np.float64))),
             ],
             ["type", "size", "indices", "values"],
+            mask=None if self.null is None or not self.null.any() else pa.array(self.null),
         )
 
 
@@ -148,8 +175,9 @@ def merge(parts: list[tuple[np.ndarray, Vectors]]) -> Vectors:
     )
 
 
-def from_arrow(column: pa.Array) -> Vectors:
-    """A received ``VectorUDT`` column. `size` is the largest of the batch."""
+def from_arrow(column: pa.Array, width: int | None = None) -> Vectors:
+    """A received ``VectorUDT`` column. `size` is the largest of the batch; `DataError` for a vector of another than `width`
+    entries."""
     null = np.asarray(column.is_null())
     fields = dict(zip([f.name for f in column.type], column.flatten(), strict=True))
     types = np.asarray(fields["type"].fill_null(1)).astype(bool)
@@ -160,7 +188,9 @@ def from_arrow(column: pa.Array) -> Vectors:
     indices = np.arange(len(values), dtype=np.int64) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     if len(stored_indices):
         indices[np.repeat(~types, lengths)] = stored_indices
-    size = int(sizes[~null].max()) if (~null).any() else 0
+    size = int(sizes[~null].max()) if (~null).any() else width or 0
+    if width is not None and (sizes[~null] != width).any():
+        raise DataError(f"a vector has not the {width} entries the selection was fitted on")
     return Vectors(size, types, lengths, indices.astype(np.int32), values.astype(np.float64), null)
 
 

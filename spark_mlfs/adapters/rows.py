@@ -1,0 +1,170 @@
+"""NumPy functions of rows as functions of Arrow arrays, for either engine: which features are read, and what becomes of them."""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import scipy.sparse as sp
+
+from ..blocks.features import read_features
+from ..blocks.lists import WrongRow
+from ..errors import DataError
+from ..kernels.matrix import Matrix
+from ..kernels.missing import IS_MISSING, REFUSED, filled
+from ..lazy import F
+
+MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
+
+
+def feature_positions(names: np.ndarray, indices: np.ndarray, slots: Sequence[str], column: str) -> np.ndarray:
+    """Where the features names[indices] are among `slots`, the names of a frame's column. `DataError` where one of them is not
+    there, or where there is one that is none of `names`."""
+    problem = unmatched(names, indices, slots)
+    if problem is not None:
+        raise DataError(f"{column!r} {problem}")
+    where = {name: index for index, name in enumerate(slots)}
+    return np.array([where[names[i]] for i in indices], np.int64)
+
+
+def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> str | None:
+    """Return the first mismatch between the names `slots` and the features names[indices] of `names`; None where
+    nothing is."""
+    known = set(slots)
+    missing = [names[i] for i in indices if names[i] not in known]
+    if missing:
+        return f"lacks {len(missing)} of the features it was fitted on, {missing[0]!r} first; give it the training features"
+    trained = set(names)
+    further = [name for name in slots if name not in trained]
+    if further:
+        count = f"{len(further)} feature{'s' if len(further) > 1 else ''}"
+        return f"has {count} it was not fitted on, {further[0]!r} first; leave them out"
+    return None
+
+
+# ---- functions of rows ----
+
+
+def _partition() -> int:
+    """The partition that this task works on."""
+    module = sys.modules.get("pyspark.taskcontext")
+    context = None if module is None else module.TaskContext.get()
+    return 0 if context is None else context.partitionId()
+
+
+Reader = Callable[..., Matrix]  # of a batch's cells, how many rows of the partition came before, and maybe the rows' ids
+
+
+@dataclass(frozen=True)
+class FeatureCells:
+    """Reads arrays, or the structs of vectors, as (rows, width) float64 features; CSR where any row is sparse. `positions`
+    selects and orders the columns: what others hold does not matter. `fill` are the values of missing ones, `names` those of the
+    features, both in that order. `DataError` for null cells, what is no finite number, and other widths; it names the row by its
+    id, or with `before`, how many rows of the partition came before, by its place."""
+
+    vectors: bool
+    width: int
+    positions: np.ndarray | None = None
+    fill: np.ndarray | None = None
+    names: Sequence[str] | None = None
+
+    def __call__(self, column: pa.Array, before: int | None = None, ids: pa.Array | None = None) -> Matrix:
+        used = None
+        if self.positions is not None:
+            used = np.zeros(self.width, bool)
+            used[self.positions] = True
+        try:
+            x: Any = read_features(column, self.vectors, narrow=False, used=used, keep_missing=self.fill is not None)
+        except WrongRow as wrong:
+            what, row, slot = wrong.what, wrong.row, wrong.slot
+            called = "a row" if before is None else f"row {before + row + 1} of part {_partition()}"
+            called = f"row {ids[row]}" if ids is not None and ids[row].is_valid else called
+            if slot is not None:
+                what = f"its feature {self._called(slot)} {REFUSED if what == IS_MISSING else what}"
+            raise DataError(f"{called} cannot be used: {what}") from None
+        if x.shape[1] != self.width:
+            raise DataError(f"a feature vector has {x.shape[1]} entries, the model was fitted on {self.width}")
+        if self.positions is not None and not sp.issparse(x):
+            x = np.take(x, self.positions, axis=1)
+        elif self.positions is not None:
+            x = x[:, self.positions]
+            x.sort_indices()  # sums over a row's entries are in the order of the features
+        return filled(x, self.fill)
+
+    def _called(self, slot: int) -> str:
+        """Return the name of a column, or its number."""
+        if self.names is None:
+            return str(slot)
+        return repr(self.names[slot if self.positions is None else int(np.flatnonzero(self.positions == slot)[0])])
+
+
+def lists_of(values: np.ndarray | tuple[np.ndarray, np.ndarray]) -> pa.ListArray:
+    """A (rows, w) array, or a pair (values, lengths) of rows of different lengths, as an Arrow array of lists."""
+    if isinstance(values, tuple):
+        flat, lengths = values
+    else:
+        flat, lengths = values.ravel(), np.full(len(values), values.shape[1])
+    offsets = np.zeros(len(lengths) + 1, np.int32)
+    np.cumsum(lengths, out=offsets[1:])
+    return pa.ListArray.from_arrays(pa.array(offsets), pa.array(flat))
+
+
+class RowTask:
+    """Worker side of `map_rows`."""
+
+    def __init__(self, function: Callable[..., Any], lists: dict[str, pa.ListType], read: Reader) -> None:
+        self.function, self.lists, self.read = function, lists, read
+        self.seen = 0  # rows of the partition so far
+
+    def __call__(self, column: pa.Array, *ids: pa.Array) -> pa.StructArray:
+        from ..engine.base import one_thread
+
+        if not len(column):
+            return self._struct([pa.array([], kind) for kind in self.lists.values()])
+        with one_thread():
+            columns = self.function(self.read(column, self.seen, *ids))
+        self.seen += len(column)
+        return self._struct([lists_of(columns[name]) for name in self.lists])
+
+    def _struct(self, columns: list[pa.Array]) -> pa.StructArray:
+        return pa.StructArray.from_arrays(columns, [f"c{i}" for i in range(len(columns))])
+
+    def udf(self, schema: str, ids: int = 0) -> Any:
+        """The task as an iterator of batches, so that what it holds is unpickled once a task; with `ids` = 1 the rows' ids come
+        beside their cells. Spark before 4.1 has no UDF of Arrow arrays: there they pass through pandas, value by value."""
+        if hasattr(F, "arrow_udf"):
+
+            def arrays(columns: Iterator[Any]) -> Iterator[pa.Array]:
+                return itertools.starmap(self, columns) if ids else map(self, columns)
+
+            batch: Any = tuple[pa.Array, pa.Array] if ids else pa.Array
+            arrays.__annotations__ = {"columns": Iterator[batch], "return": Iterator[pa.Array]}
+            return F.arrow_udf(arrays, schema)
+
+        def frames(columns: Iterator[Any]) -> Iterator[pd.DataFrame]:
+            for column in columns:
+                computed = self(_arrow(column[0]), pa.array(column[1], pa.string())) if ids else self(_arrow(column))
+                yield pd.DataFrame({field.name: computed.field(field.name).to_pandas() for field in computed.type})
+
+        # a vector arrives as a struct: one column a field
+        cells: Any = pd.DataFrame if getattr(self.read, "vectors", False) else pd.Series
+        batches: Any = Iterator[tuple[cells, pd.Series]] if ids else Iterator[cells]
+        frames.__annotations__ = {"columns": batches, "return": Iterator[pd.DataFrame]}
+        return F.pandas_udf(frames, schema)  # type: ignore[attr-defined]
+
+
+def _arrow(column: pd.Series | pd.DataFrame) -> pa.Array:
+    """Convert a pandas column of arrays, of the structs of vectors, or of texts back to Arrow."""
+    if isinstance(column, pd.Series):
+        texts = len(column) and isinstance(column.iloc[0], str)
+        return pa.array(column, pa.string() if texts else pa.list_(pa.float64()))
+    kinds = {"type": pa.int8(), "size": pa.int32(), "indices": pa.list_(pa.int32()), "values": pa.list_(pa.float64())}
+    absent = column["type"].isna().to_numpy()
+    parts = [pa.array(column[name], kind, from_pandas=True) for name, kind in kinds.items()]
+    return pa.StructArray.from_arrays(parts, list(kinds), mask=pa.array(absent))

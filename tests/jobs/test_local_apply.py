@@ -1,0 +1,127 @@
+"""Saved selections and pipelines applied in this process: the rows that Spark gives, without it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+LABELS = ["y0", "y1", "y2"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """A folder with a table (a third of its rows repeated, nulls, dots in names), one with numbers as texts, and an ARFF file."""
+    folder = tmp_path_factory.mktemp("data")
+    rng = np.random.default_rng(0)
+    n = 2000
+    x = np.round(rng.normal(size=(n, 6)), 3)
+    x[1300:] = x[:700]
+    y = (x[:, :3] + 0.3 * rng.normal(size=(n, 3)) > 0.2).astype(int)
+    columns = {f"f.{j}": pa.array(x[:, j], mask=rng.random(n) < 0.02) for j in range(6)}
+    columns |= {label: pa.array(y[:, j]) for j, label in enumerate(LABELS)}
+    columns |= {"key": pa.array([f"doc-{i}" for i in range(n)]), "number": pa.array(np.arange(n))}
+    pq.write_table(pa.table(columns), folder / "table.parquet", row_group_size=600)
+    columns["f.1"] = pa.array([None if i % 50 == 0 else f" {v}" if i % 3 else "" for i, v in enumerate(x[:, 1])])
+    later = {name: column for name, column in columns.items() if name not in ("f.5", *LABELS)}
+    pq.write_table(pa.table({**later, "at": pa.array(np.arange(n)).cast(pa.timestamp("us", "UTC"))}), folder / "later.parquet")
+    kept = x.copy()
+    kept[np.abs(kept) < 0.7] = 0
+    rows = (
+        "{" + ", ".join([*(f"{j} {v}" for j, v in enumerate(row) if v), *(f"{6 + j} 1" for j in range(3) if y[i, j])]) + "}"
+        for i, row in enumerate(kept)
+    )
+    declared = [f"@attribute f{j} numeric" for j in range(6)] + [f"@attribute {label} {{0,1}}" for label in LABELS]
+    (folder / "sparse.arff").write_text("\n".join(["@relation r", *declared, "@data", *rows]) + "\n")
+    return folder
+
+
+TABLE = ("--format", "parquet", "--features", "f.*", "--option", "missing=mean")
+ARFF = ("--format", "arff", "--option", "labels=-3")
+
+
+def arguments(folder, kind):
+    """What reads a data set of `data`."""
+    return {
+        "table": ("--data", folder / "table.parquet", *TABLE, "--labels-col", *LABELS, "--id", "key"),
+        "hashed": ("--data", folder / "table.parquet", *TABLE, "--labels-col", *LABELS),
+        "later": ("--data", folder / "later.parquet", *TABLE, "--id", "number"),
+        "arff": ("--data", folder / "sparse.arff", *ARFF),
+    }[kind]
+
+
+@pytest.fixture(scope="module")
+def selections(data):
+    from spark_mlfs import cli
+
+    for kind in ("table", "arff"):
+        given = map(str, arguments(data, kind))
+        out = ("--output", str(data / f"{kind}-selection"), "--engine", "local", "--quiet", "--no-report")
+        assert cli.main(["select", *given, "--method", "mim", "--num-top-features", "4", *out]) == 0
+    return data
+
+
+def rows_of(spark, folder, *key):
+    frame = spark.read.parquet(f"file://{folder}")
+    rows = sorted((row.asDict() for row in frame.collect()), key=lambda row: tuple(repr(row[name]) for name in key or row))
+    return frame.schema, [{name: repr(value) for name, value in row.items()} for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("kind", "more"),
+    [
+        ("table", ()),
+        ("table", ("--as", "columns", "--num-top-features", 2)),
+        ("hashed", ("--order", "index")),
+        ("later", ()),
+        ("later", ("--as", "columns")),
+        ("arff", ()),
+        ("arff", ("--as", "columns")),
+    ],
+)
+def test_a_data_set_is_cut_down_as_by_spark(spark, selections, run, tmp_path, kind, more):
+    model = selections / ("arff-selection" if kind == "arff" else "table-selection")
+    schemas, rows, manifests = [], [], []
+    for engine in ("spark", "local"):
+        out = tmp_path / engine
+        given = ("--model", model, *arguments(selections, kind), *more, "--engine", engine, "--output", out)
+        code, said, err = run("transform", *given)
+        assert code == 0 and "2000 rows" in said, err
+        schema, some = rows_of(spark, out)
+        schemas.append(schema)
+        rows.append(some)
+        manifest = json.loads((out / "_manifest.json").read_text())
+        manifests.append({k: v for k, v in manifest.items() if k not in ("finished", "command", "seconds", "versions")})
+    assert [field.json() for field in schemas[0]] == [field.json() for field in schemas[1]]
+    assert rows[0] == rows[1] and len(rows[0]) == 2000
+    assert manifests[0] == manifests[1]
+    assert (tmp_path / "local" / "_SUCCESS").exists()
+
+
+def test_without_pyspark(selections, tmp_path):
+    given = [
+        "transform",
+        "--model",
+        selections / "table-selection",
+        *arguments(selections, "table"),
+        "--output",
+        tmp_path / "cut",
+    ]
+    code = (
+        "import sys\nfrom spark_mlfs import cli\n"
+        f"assert cli.main({[str(a) for a in given]!r}) == 0\n"
+        "assert not [name for name in sys.modules if name.split('.')[0] in ('pyspark', 'py4j')], 'pyspark was imported'"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert pq.read_table(tmp_path / "cut").num_rows == 2000
+
+
+def test_what_only_spark_writes(selections, refused, tmp_path):
+    given = ("--model", selections / "table-selection", *arguments(selections, "table"), "--output", tmp_path / "cut")
+    assert "csv is written by Spark" in refused("transform", *given, "--output-format", "csv", "--engine", "local")
