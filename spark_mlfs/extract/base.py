@@ -108,13 +108,6 @@ class Linear(Extractor):
         return [f"{self.name}_{i}" for i in range(state["projection"].shape[1])]
 
 
-def signed(vectors: np.ndarray) -> np.ndarray:
-    """The columns with their largest entry (the first of a tie) positive: one answer everywhere."""
-    size = np.abs(vectors)
-    lead = np.argmax(size > (1 - 1e-9) * size.max(axis=0, initial=0.0), axis=0)
-    return vectors * np.where(vectors[lead, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
-
-
 def label_slices(state: State) -> list[int]:
     """(q + 1) positions where each label's features begin in what is extracted; none where they do not go label by label."""
     if "widths" in state:

@@ -43,7 +43,8 @@ from ..engine.base import Engine, one_thread
 from ..errors import BudgetError, beyond, setting
 from ..kernels.matrix import Matrix
 from ..params import Flag, Integer, Number, Parameter, Values
-from .base import Extractor, scaled, signed
+from ..solvers.factorise import signed
+from .base import Extractor, scaled
 from .labelwise import over_labels
 from .lift import LIFT, distances
 

@@ -25,7 +25,8 @@ from ..engine.base import Engine, one_thread
 from ..kernels.scaling import SCALINGS
 from ..methods.regression import labelled_view
 from ..params import Choice, Integer, Number, Optional, Parameter, Values
-from .base import Linear, signed
+from ..solvers.factorise import signed
+from .base import Linear
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "what is done to the features first")
 

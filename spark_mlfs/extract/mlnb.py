@@ -38,10 +38,11 @@ from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter, Values
+from ..solvers.factorise import signed
 from ..statistics.base import Statistic
 from ..statistics.gram import features_of
 from ..statistics.moments import row_parts, unit_of
-from .base import Linear, signed
+from .base import Linear
 from .mddm import SCALING
 
 FLOOR = 1e-9  # of a variance, relative to the component's own

@@ -22,7 +22,8 @@ from ..blocks.codec import State
 from ..engine.base import Engine, one_thread
 from ..methods.regression import labelled_view
 from ..params import Integer, Number, Parameter, Values
-from .base import Linear, signed
+from ..solvers.factorise import signed
+from .base import Linear
 from .mddm import SCALING
 
 

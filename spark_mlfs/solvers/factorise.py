@@ -63,10 +63,14 @@ def leading(square: np.ndarray, c: int) -> tuple[np.ndarray, np.ndarray]:
         raise DataError("every labelset is empty, so there is nothing to factorise; check the label columns")
     order = order[S > 1e-7 * S[0]]
     S = S[: len(order)]
-    Vt = vectors[:, order].T
-    size = np.abs(Vt)
-    lead = np.argmax(size > (1 - 1e-9) * size.max(axis=1, keepdims=True), axis=1)
-    return S, Vt * np.where(Vt[np.arange(len(Vt)), lead] < 0, -1.0, 1.0)[:, None]
+    return S, signed(vectors[:, order]).T
+
+
+def signed(vectors: np.ndarray) -> np.ndarray:
+    """The columns with their largest entry (the first of a tie) positive: one answer everywhere."""
+    size = np.abs(vectors)
+    lead = np.argmax(size > (1 - 1e-9) * size.max(axis=0, initial=0.0), axis=0)
+    return vectors * np.where(vectors[lead, np.arange(vectors.shape[1])] < 0, -1.0, 1.0)
 
 
 def svd(labelsets: np.ndarray, counts: np.ndarray, c: int | None = None) -> Factorisation:

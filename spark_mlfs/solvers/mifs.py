@@ -192,22 +192,24 @@ def mifs(
     else:
         latent = _SpannedLatent(gram)
     accelerate = accelerate and constraint == "orthonormal" and gamma > 0
-    cycle = _Cycle(gram, latent, Vt, alpha, beta, gamma, constraint == "orthonormal")
-    cycle.run(min(max_iter, _ROWS if beta > 0 else _PLAIN) if accelerate else max_iter, tol, accelerate)
-    W, B, trace, converged = cycle.W, cycle.B, cycle.trace, cycle.converged
-    if accelerate and not converged and len(trace) < max_iter:
-        problem = _Eliminated(*latent.eliminated(alpha, beta), cycle.size, alpha, gamma, cycle.eps, cycle.slack)
-        W, B, more, converged = problem.solve(W, B, cycle.s2, trace[-1], tol, max_iter - len(trace))
-        trace += more
-        latent.update(W, B, alpha, beta)
+    problem = _Alternation(gram, latent, Vt, alpha, beta, gamma, constraint == "orthonormal")
+    problem.run(min(max_iter, _ROWS if beta > 0 else _PLAIN) if accelerate else max_iter, tol, accelerate)
+    if accelerate and not problem.converged and len(problem.trace) < max_iter:
+        problem.eliminate()
+        problem.run(max_iter, tol, accelerate)
+        latent.update(problem.W, problem.B, alpha, beta)
+    W, B, trace = problem.W, problem.B, problem.trace
     scale = np.linalg.norm(B, axis=1)
     scale = np.where(scale > 0, scale, 1.0)
-    extra: dict[str, Any] = {"eps": cycle.eps, **latent.factors(B, scale)}
-    return Solution(W * scale, np.zeros(len(Vt)), trace, converged, len(trace), extra)
+    extra: dict[str, Any] = {"eps": problem.eps, **latent.factors(B, scale)}
+    return Solution(W * scale, np.zeros(len(Vt)), trace, problem.converged, len(trace), extra)
 
 
-class _Cycle:
-    """Exact updates of W, B and V in turn, from V = YB', B the leading right singular vectors of Y, D = I."""
+class _Alternation:
+    """Steps of W and B in turn, and Anderson extrapolation of both where it does not raise the objective.
+
+    From V = YB', B the leading right singular vectors of Y, D = diag(1/s2) = I.
+    """
 
     def __init__(
         self, gram: GramView, latent: _Latent, B: np.ndarray, alpha: float, beta: float, gamma: float, orthonormal: bool
@@ -216,57 +218,74 @@ class _Cycle:
         self.alpha, self.beta, self.gamma = alpha, beta, gamma
         latent.start(B)
         self.W, self.B = np.zeros((len(gram.G), len(B))), B
-        self.s2, self.eps = np.ones(len(gram.G)), 0.0  # D = diag(1/s2)
+        self.s2, self.eps = np.ones(len(gram.G)), 0.0
         self.size = float(np.trace(gram.S))
         # Differences of sums as large as ‖Y‖²: a rise within their rounding is reported as none.
         self.slack = 1e-13 * (1 + alpha) * self.size
         self.trace: list[float] = []
         self.converged = False
-
-    def objective(self, W: np.ndarray, B: np.ndarray, norms: np.ndarray) -> float:
-        """The Huberised objective at W (`norms` its row norms), B and the latent V."""
-        latent = self.latent
-        fit = self.size - 2 * float((B * latent.with_labels()).sum()) + float((B * (latent.with_itself() @ B)).sum())
-        penalty = self.gamma * float(huber(norms, self.eps).sum())
-        return latent.misfit(W) + self.alpha * fit + self.beta * latent.roughness() + penalty
-
-    def update(self) -> tuple[float, np.ndarray]:
-        """One cycle: the largest change of W, and its row norms."""
-        cross = self.latent.with_features()
-        new = reweighted_step(self.gram.G, cross, self.gamma, self.s2) if self.gamma > 0 else solve_positive(self.gram.G, cross)
-        norms = np.linalg.norm(new, axis=1)
-        self.eps = self.eps or EPS * 2 * float(norms.max(initial=0.0))
-        self.s2 = np.maximum(2 * norms, self.eps) if self.eps else self.s2
-        change, self.W = np.abs(new - self.W).max(initial=0.0), new
-        vy = self.latent.with_labels()
-        self.B = _orthonormal(vy) if self.orthonormal else solve_positive(self.latent.with_itself(), vy)
-        self.latent.update(new, self.B, self.alpha, self.beta)
-        return change, norms
+        self.eliminated: _Eliminated | None = None
 
     def run(self, max_iter: int, tol: float, accelerate: bool) -> None:
-        """Cycles until W rests; from the 30th on, with `accelerate`, extrapolated ones where they do not raise the objective."""
+        """Exact updates of W, B and V until W rests or there are `max_iter` of them: extrapolated, with `accelerate`, from
+        the 30th on, and once V is eliminated."""
         memory, trace = Anderson(), self.trace
-        for _ in range(max_iter):
+        while len(trace) < max_iter and not self.converged:
             before = self.W, self.B
-            change, norms = self.update()
-            value = self.objective(self.W, self.B, norms)
+            change, norms = self._update()
+            value = self._objective(self.W, self.B, norms)
             trace.append(settled(trace[-1] if trace else value, value, self.slack))
-            if change <= tol * np.abs(self.W).max(initial=0.0):
-                self.converged = True
-                return
-            if not accelerate or len(trace) < _PLAIN:
+            self.converged = bool(change <= tol * np.abs(self.W).max(initial=0.0))
+            if self.converged or not accelerate or len(trace) < _PLAIN:
                 continue
             guess = _extrapolated(memory, before, (self.W, self.B), norms)
             if guess is None:
                 continue
             W, B, norms = guess
-            self.latent.update(W, B, self.alpha, self.beta)
-            value = self.objective(W, B, norms)
-            if value <= trace[-1]:
+            self._follow(W, B)
+            if self._objective(W, B, norms) <= trace[-1]:
                 self.W, self.B, self.s2 = W, B, np.maximum(2 * norms, self.eps)
             else:
                 memory.forget()
-                self.latent.update(self.W, self.B, self.alpha, self.beta)
+                self._follow(self.W, self.B)
+
+    def eliminate(self) -> None:
+        """Go on without V."""
+        parts = self.latent.eliminated(self.alpha, self.beta)
+        self.eliminated = _Eliminated(*parts, self.size, self.alpha, self.gamma, self.eps)
+
+    def _follow(self, W: np.ndarray, B: np.ndarray) -> None:
+        """V of these W and B, where it is not eliminated."""
+        if self.eliminated is None:
+            self.latent.update(W, B, self.alpha, self.beta)
+
+    def _objective(self, W: np.ndarray, B: np.ndarray, norms: np.ndarray) -> float:
+        """The Huberised objective at W (`norms` its row norms), B and the latent V."""
+        penalty = self.gamma * float(huber(norms, self.eps).sum())
+        if self.eliminated is not None:
+            return self.eliminated.value(W, B) + penalty
+        latent = self.latent
+        fit = self.size - 2 * float((B * latent.with_labels()).sum()) + float((B * (latent.with_itself() @ B)).sum())
+        return latent.misfit(W) + self.alpha * fit + self.beta * latent.roughness() + penalty
+
+    def _update(self) -> tuple[float, np.ndarray]:
+        """One step of each: the largest change of W, and its row norms."""
+        if self.eliminated is not None:
+            new = self.eliminated.weights(self.B, self.s2)
+        else:
+            G, cross = self.gram.G, self.latent.with_features()
+            new = reweighted_step(G, cross, self.gamma, self.s2) if self.gamma > 0 else solve_positive(G, cross)
+        norms = np.linalg.norm(new, axis=1)
+        self.eps = self.eps or EPS * 2 * float(norms.max(initial=0.0))
+        self.s2 = np.maximum(2 * norms, self.eps) if self.eps else self.s2
+        change, self.W = np.abs(new - self.W).max(initial=0.0), new
+        if self.eliminated is not None:
+            self.B = self.eliminated.labels(new, self.B)
+        else:
+            vy = self.latent.with_labels()
+            self.B = _orthonormal(vy) if self.orthonormal else solve_positive(self.latent.with_itself(), vy)
+        self._follow(new, self.B)
+        return change, norms
 
 
 class _Eliminated:
@@ -274,16 +293,18 @@ class _Eliminated:
 
     tr W'PW − 2α tr W'HB' + α tr Y'Y − α² tr BNB' + γ Σ h(‖w_i‖),   P = X'X − X'A⁻¹X, H = X'A⁻¹Y, N = Y'A⁻¹Y."""
 
-    def __init__(
-        self, P: np.ndarray, H: np.ndarray, N: np.ndarray, size: float, alpha: float, gamma: float, eps: float, slack: float
-    ):
-        self.P, self.H, self.N, self.size, self.alpha, self.gamma, self.eps, self.slack = P, H, N, size, alpha, gamma, eps, slack
+    def __init__(self, P: np.ndarray, H: np.ndarray, N: np.ndarray, size: float, alpha: float, gamma: float, eps: float) -> None:
+        self.P, self.H, self.N, self.size, self.alpha = P, H, N, size, alpha
         self.newton = _NewtonStep(P, gamma, eps)
 
-    def value(self, W: np.ndarray, B: np.ndarray, norms: np.ndarray) -> float:
+    def value(self, W: np.ndarray, B: np.ndarray) -> float:
+        """The objective without its penalty."""
         fit = float((W * (self.P @ W)).sum() - 2 * self.alpha * (W * (self.H @ B.T)).sum())
-        labels = self.alpha * (self.size - self.alpha * float((B * (B @ self.N)).sum()))
-        return fit + labels + self.gamma * float(huber(norms, self.eps).sum())
+        return fit + self.alpha * (self.size - self.alpha * float((B * (B @ self.N)).sum()))
+
+    def weights(self, B: np.ndarray, s2: np.ndarray) -> np.ndarray:
+        """W for a given B, from D = diag(1/s2)."""
+        return self.newton.step(self.alpha * (self.H @ B.T), s2)
 
     def labels(self, W: np.ndarray, B: np.ndarray) -> np.ndarray:
         """B for a given W: each step raises tr BH'W + α/2 tr BNB'."""
@@ -294,32 +315,6 @@ class _Eliminated:
             if change <= 1e-12:
                 break
         return B
-
-    def solve(
-        self, W: np.ndarray, B: np.ndarray, s2: np.ndarray, last: float, tol: float, max_iter: int
-    ) -> tuple[np.ndarray, np.ndarray, list[float], bool]:
-        trace: list[float] = []
-        memory = Anderson()
-        for _ in range(max_iter):
-            new = self.newton.step(self.alpha * (self.H @ B.T), s2)
-            norms = np.linalg.norm(new, axis=1)
-            s2 = np.maximum(2 * norms, self.eps)
-            change = np.abs(new - W).max(initial=0.0)
-            start, W, B = (W, B), new, self.labels(new, B)
-            value = self.value(W, B, norms)
-            last = settled(last, value, self.slack)
-            trace.append(last)
-            if change <= tol * np.abs(W).max(initial=0.0):
-                return W, B, trace, True
-            guess = _extrapolated(memory, start, (W, B), norms)
-            if guess is None:
-                continue
-            trial, labels, sizes = guess
-            if self.value(trial, labels, sizes) <= last:
-                W, B, s2 = trial, labels, np.maximum(2 * sizes, self.eps)
-            else:
-                memory.forget()
-        return W, B, trace, False
 
 
 def _orthonormal(A: np.ndarray) -> np.ndarray:
