@@ -22,6 +22,7 @@ from ..frame import Kind, LocalFrame, NeedsSpark
 
 SPLIT_BYTES = 32 << 20  # of a plain file that one core reads at a time
 BLOCK_BYTES = 4 << 20  # of lines that are one batch, about
+BOM = b"\xef\xbb\xbf"
 _OPEN: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open}
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")
 
@@ -154,6 +155,18 @@ def edges_of(data: np.ndarray) -> np.ndarray:
     if not len(edges) or edges[-1] < len(data):
         edges = np.append(edges, len(data))
     return np.concatenate([[0], edges])
+
+
+def filled_lines(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the lines that are not white space, and where each begins."""
+    edges = edges_of(data)
+    keep = np.ones(len(edges) - 1, bool)
+    for k in np.flatnonzero(data[edges[:-1]] <= 32) if len(data) else []:
+        keep[k] = bool((data[edges[k] : edges[k + 1]] > 32).any())
+    if keep.all():
+        return data, edges
+    lengths = np.diff(edges)
+    return data[np.repeat(keep, lengths)], np.concatenate([[0], np.cumsum(lengths[keep])])
 
 
 def _batches(split: Split, single: bool) -> Iterator[pa.RecordBatch]:

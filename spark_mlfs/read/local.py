@@ -76,6 +76,10 @@ def open_here(format: str, paths: Sequence[str], options: Mapping[str, Any]) -> 
         from .local_csv import open_csv
 
         return open_csv(paths, options)
+    if format == "json":
+        from .local_json import open_json
+
+        return open_json(paths, options)
     raise NeedsSpark(f"format {format}{' with reader_options' if options else ''} is read by Spark")
 
 

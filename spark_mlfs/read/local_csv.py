@@ -38,10 +38,9 @@ import pyarrow.compute as pc
 
 from ..errors import DataError
 from ..frame import Kind, LocalFrame, NeedsSpark
-from .files import Split, edges_of, files_of, splits_of
+from .files import BOM, Split, files_of, filled_lines, splits_of
 from .refused import BAD_CELLS, check_separator, refuse_headers, tell_unnamed
 
-_BOM = b"\xef\xbb\xbf"
 _WHITE = bytes(range(33)).decode()  # what Java trims
 _MOST_COLUMNS = 20480  # of Spark's parser
 _TRUTH = {"true": True, "false": False}
@@ -111,7 +110,7 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
 def _first_line(file: str) -> bytes | None:
     """The first line that is not white space, as UTF-8."""
     for block in Split(file, 0, None).blocks():
-        for line in block.removeprefix(_BOM).splitlines():
+        for line in block.removeprefix(BOM).splitlines():
             if line.strip(_WHITE.encode()):
                 try:
                     line.decode()
@@ -204,8 +203,8 @@ class _Part:
         try:
             for number, block in enumerate(self.split.blocks()):
                 if number == 0 and self.split.start == 0:
-                    block = block.removeprefix(_BOM)
-                data, edges = _filled_lines(np.frombuffer(block, np.uint8))
+                    block = block.removeprefix(BOM)
+                data, edges = filled_lines(np.frombuffer(block, np.uint8))
                 if header and len(edges) > 1:
                     data, edges = data[edges[1] :], edges[1:] - edges[1]
                     header = False
@@ -235,18 +234,6 @@ class _Part:
             line = text[edges[bad[0]] : edges[bad[0] + 1]].decode(errors="replace").rstrip("\r\n")
             shown = re.sub(r"\s+", " ", line, flags=re.ASCII)[:60]
             raise DataError(f"{self.split.name}{BAD_CELLS[0]}{shown}{BAD_CELLS[1].format(wanted + 1)}")
-
-
-def _filled_lines(data: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The lines that are not white space, and where each begins."""
-    edges = edges_of(data)
-    keep = np.ones(len(edges) - 1, bool)
-    for k in np.flatnonzero(data[edges[:-1]] <= 32) if len(data) else []:
-        keep[k] = bool((data[edges[k] : edges[k + 1]] > 32).any())
-    if keep.all():
-        return data, edges
-    lengths = np.diff(edges)
-    return data[np.repeat(keep, lengths)], np.concatenate([[0], np.cumsum(lengths[keep])])
 
 
 # ---- types ----

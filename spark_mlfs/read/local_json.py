@@ -1,0 +1,221 @@
+"""JSON of this machine, a record a line, without Spark: the fields and types that Spark infers, read by pyarrow.
+
+What pyarrow and Spark read differently:
+
+===========================================  =======================================  ======================================
+record or value                              Spark                                    here
+===========================================  =======================================  ======================================
+``1``, ``1.0``, ``1e3``, ``NaN``             bigint, and double for the others        the same
+whole numbers beyond 64 bits                 decimal, or double                       `NeedsSpark`, as are doubles of 2^63 on
+texts that are dates                         text                                     the same
+null or ``[]`` and no other values           text, array of texts                     the same
+values of several types in a field           their text                               `NeedsSpark`
+an object in a field                         struct                                   `NeedsSpark` where it is used
+a field twice, by case alone or without name an error, or no field                    `NeedsSpark`
+``[{}, {}]``, ``null``, ``{} x`` as a line   as many records, a null one, the first   `NeedsSpark`
+quotes such as ``'a'``, half a surrogate     read                                     `NeedsSpark`
+another line that is no record               `DataError`                              the same
+===========================================  =======================================  ======================================
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..frame import Kind, LocalFrame, NeedsSpark
+from .files import BOM, Split, files_of, filled_lines, splits_of
+from .refused import refuse_json
+
+_NAMES = {pa.int64(): "bigint", pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string"}
+
+
+def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
+    """Return the records of JSON files with the types that all of them show."""
+    where = ", ".join(paths[:3])
+    if options:
+        raise NeedsSpark(f"JSON with reader_options {', '.join(options)} is read by Spark")
+    files = [file for path in paths for file in files_of(path)]
+    splits = splits_of(files)
+    looks = [*LocalFrame([_Blocks(split) for split in splits], {}).each(partial(_look, where))]
+    types: dict[str, pa.DataType] = {}
+    for look in looks:
+        _merge(where, types, look.types)
+    bad = [look.bad for look in looks if look.bad is not None]
+    if bad:
+        refuse_json(where, next(look.first for look in looks if look.first), bad[0] if types else None)
+    if "" in types or len({name.lower() for name in types}) < len(types):
+        raise NeedsSpark(f"{where}: fields without a name, or with names that differ by case alone")
+    types = {name: _settled(types[name]) for name in sorted(types)}
+    kinds = {name: _kind(kind) for name, kind in types.items()}
+    return LocalFrame([_Part(split, types) for split in splits], kinds, bytes=sum(map(os.path.getsize, files)))
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """The lines of a part of a file, blocks of them a row."""
+
+    split: Split
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        for number, block in enumerate(self.split.blocks()):
+            lines = block.removeprefix(BOM) if number == 0 and self.split.start == 0 else block
+            yield pa.RecordBatch.from_arrays([pa.array([lines], pa.large_binary())], ["lines"])
+
+
+def _table(block: bytes, types: Mapping[str, pa.DataType] | None = None) -> pa.Table:
+    from pyarrow import json as reader
+
+    told = {} if types is None else {"explicit_schema": pa.schema(list(types.items())), "unexpected_field_behavior": "ignore"}
+    reading = reader.ReadOptions(use_threads=False, block_size=len(block) + 1)
+    return reader.read_json(pa.BufferReader(block), reading, reader.ParseOptions(**told))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """The records of a part of a file."""
+
+    split: Split
+    types: Mapping[str, pa.DataType]
+
+    def only(self, columns: Sequence[str]) -> _Part:
+        """Return the part with some of its fields; `NeedsSpark` for types that only Spark reads."""
+        for name in columns:
+            if "struct" in _kind(self.types[name]).name:
+                raise NeedsSpark(f"field {name!r} of JSON holds objects")
+        return replace(self, types={name: self.types[name] for name in columns})
+
+    def __call__(self) -> Iterator[pa.RecordBatch]:
+        part = self.only([*self.types])
+        for batch in _Blocks(self.split)():
+            block = batch.column(0)[0].as_py()
+            if block.strip():
+                yield from _table(block, part.types).select([*part.types]).combine_chunks().to_batches()
+
+
+@dataclass
+class _Look:
+    """What a part of a file shows: the fields' types, its first line, its first line that is no record."""
+
+    types: dict[str, pa.DataType] = field(default_factory=dict)
+    first: str = ""
+    bad: str | None = None
+
+
+def _look(where: str, batches: Iterator[pa.RecordBatch]) -> _Look:
+    out = _Look()
+    for batch in batches:
+        block = batch.column(0)[0].as_py()
+        data, edges = filled_lines(np.frombuffer(block, np.uint8))
+        count = len(edges) - 1
+        if not count:
+            continue
+        out.first = out.first or data[edges[0] : edges[1]].tobytes().decode(errors="replace").strip(" \r\n")
+        message, table = "", None
+        last = edges[1:] - 1
+        for ends in (10, 13):
+            last = last - (data[last] == ends)
+        if (data[edges[:-1]] == ord("{")).all() and (data[last] == ord("}")).all():
+            table, message = _records(block, count)
+        if table is None:  # which may be for a single line
+            lines = [line.decode(errors="replace") for line in data.tobytes().splitlines()]
+            for line in lines:
+                record = _record(where, line, out.bad is None)
+                if record is None:
+                    out.bad = out.bad or line
+                else:
+                    out.types.update(dict.fromkeys(record, pa.null()))
+            if out.bad is not None:
+                continue
+            table, message = (None, message) if message else _records(block, count)
+        if table is None:
+            raise NeedsSpark(f"{where}: {message}")
+        _merge(where, out.types, {name: _seen(where, name, table[name]) for name in table.column_names})
+    return out
+
+
+def _records(lines: bytes, count: int) -> tuple[pa.Table | None, str]:
+    """The records of lines, or why there are not as many."""
+    try:
+        lines.decode()
+        table = _table(lines)
+    except (pa.ArrowInvalid, UnicodeDecodeError) as error:
+        return None, str(error).splitlines()[0][:120]
+    return (table, "") if table.num_rows == count else (None, "a line is not one record")
+
+
+def _record(where: str, line: str, strict: bool) -> dict[str, Any] | None:
+    """The record of a line, None where it is none; `NeedsSpark` where only Spark can tell, if `strict`."""
+    try:
+        record, end = json.JSONDecoder().raw_decode(line.strip())
+    except ValueError:
+        if strict and "'" in line:
+            raise NeedsSpark(f"{where}: single quotes in JSON are read by Spark") from None
+        return None
+    if strict and (isinstance(record, list) or record is None or (isinstance(record, dict) and end < len(line.strip()))):
+        raise NeedsSpark(f"{where}: a line that is not one record is read by Spark")
+    return record if isinstance(record, dict) else None
+
+
+# ---- types ----
+
+
+def _seen(where: str, name: str, column: pa.ChunkedArray) -> pa.DataType:
+    """The type that the values of a field show."""
+    for values in column.chunks:
+        while pa.types.is_list(values.type):
+            values = values.flatten()
+        if pa.types.is_floating(values.type) and (pc.max(pc.abs(values)).as_py() or 0) >= 2.0**63:
+            raise NeedsSpark(f"{where}: field {name!r} holds numbers beyond 64 bits")
+    return _plain(column.type)
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """A type without the dates that pyarrow sees in texts."""
+    if pa.types.is_list(kind):
+        return pa.list_(_plain(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct(sorted((field.name, _plain(field.type)) for field in kind))
+    return pa.string() if pa.types.is_temporal(kind) else kind
+
+
+def _merge(where: str, types: dict[str, pa.DataType], others: Mapping[str, pa.DataType]) -> None:
+    for name, kind in others.items():
+        types[name] = _merged(where, name, types.get(name, pa.null()), kind)
+
+
+def _merged(where: str, name: str, one: pa.DataType, other: pa.DataType) -> pa.DataType:
+    """The type of values of two types."""
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    if pa.types.is_list(one) and pa.types.is_list(other):
+        return pa.list_(_merged(where, name, one.value_type, other.value_type))
+    if {one, other} == {pa.int64(), pa.float64()}:
+        return pa.float64()
+    raise NeedsSpark(f"{where}: field {name!r} holds {one} and {other}")
+
+
+def _settled(kind: pa.DataType) -> pa.DataType:
+    """A type, text where nothing showed one."""
+    if pa.types.is_list(kind):
+        return pa.list_(_settled(kind.value_type))
+    return pa.string() if pa.types.is_null(kind) else kind
+
+
+def _kind(kind: pa.DataType) -> Kind:
+    if pa.types.is_list(kind):
+        element = _kind(kind.value_type)
+        return Kind(f"array<{element.name}>", element)
+    if pa.types.is_struct(kind):
+        return Kind(f"struct<{','.join(f'{field.name}:{_kind(_settled(field.type)).name}' for field in kind)}>")
+    return Kind(_NAMES[kind])
