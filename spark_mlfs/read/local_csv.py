@@ -217,7 +217,8 @@ class _Part:
         text = data.tobytes()
         if b"\0" in text:
             raise NeedsSpark(f"{self.split.name} holds zero bytes")
-        if self.header is not None and re.search(rb"(?:^|[\r\n])" + re.escape(self.header) + rb"(?:[\r\n]|$)", text):
+        header = self.header
+        if header is not None and header in text and re.search(rb"(?:^|[\r\n])" + re.escape(header) + rb"(?:[\r\n]|$)", text):
             raise NeedsSpark(f"{self.split.name} repeats its header")
         parted = _separators(data, edges, self.dialect)
         wanted = len(self.names) - 1
@@ -226,7 +227,8 @@ class _Part:
             data = data[: edges[bad[0]]]
         if len(data):
             direct = {name: _DIRECT.get(kind.name) if name in self.plain else None for name, kind in self.kinds.items()}
-            types = {self.names.index(name): direct[name] or pa.string() for name in self.kinds}
+            places = {name: k for k, name in enumerate(self.names)}
+            types = {places[name]: direct[name] or pa.string() for name in self.kinds}
             cells = _cells(data, wanted + 1, self.dialect, types).columns
             columns = [cells[k] if direct[name] else _typed(cells[k], kind) for k, (name, kind) in enumerate(self.kinds.items())]
             yield pa.RecordBatch.from_arrays(columns, [*self.kinds])
@@ -296,26 +298,26 @@ def _odd_classes(rest: pa.StringArray) -> Iterator[str]:
         if not len(some):
             continue
         if name == "whole":
-            yield from {_of_digits(int(cell)) for cell in some.to_pylist()}
+            yield from set(map(_of_digits, some.to_pylist()))
         elif name == "double":
             # a number whose last digit counts ones is a decimal
             yield "double" if any(map(_is_fraction, some.to_pylist())) else "decimal"
-        elif name in ("date", "timestamp"):
-            dates = [cell[:10] for cell in some.to_pylist() if cell[4] == "-"]
-            yield from {name if _is_date(date) else "string" if name == "date" else "odd" for date in dates}
-            if len(dates) < len(some):
-                yield name
+        elif name in ("date", "timestamp") and not _are_dates([cell[:10] for cell in some.to_pylist() if cell[4] == "-"]):
+            yield "string" if name == "date" else "odd"
         else:
             yield name
     if len(rest):
         yield "string"
 
 
-def _of_digits(number: int) -> str:
+def _of_digits(cell: str) -> str:
     """The class of a whole number."""
+    if len(cell.lstrip("+-0")) > 38:
+        return "double"
+    number = int(cell)
     if -(1 << 63) <= number < 1 << 63:
         return "int" if -(1 << 31) <= number < 1 << 31 else "bigint"
-    return "decimal" if len(str(abs(number))) <= 38 else "double"
+    return "decimal"
 
 
 def _is_fraction(cell: str) -> bool:
@@ -323,9 +325,9 @@ def _is_fraction(cell: str) -> bool:
     return number is None or len((number[1] or ".")[1:]) != int(number[2] or 0)
 
 
-def _is_date(cell: str) -> bool:
+def _are_dates(cells: list[str]) -> bool:
     try:
-        pa.array([cell]).cast(pa.date32())
+        pa.array(cells, pa.string()).cast(pa.date32())
     except pa.ArrowInvalid:
         return False
     return True

@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -46,15 +46,13 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
     files = [file for path in paths for file in files_of(path)]
     splits = splits_of(files)
     looks = [*LocalFrame([_Blocks(split) for split in splits], {}).each(partial(_look, where))]
-    types: dict[str, pa.DataType] = {}
-    for look in looks:
-        _merge(where, types, look.types)
-    bad = [look.bad for look in looks if look.bad is not None]
+    types = _merged(where, [schema for schema, _, _ in looks])
+    bad = [line for _, _, line in looks if line is not None]
     if bad:
-        refuse_json(where, next(look.first for look in looks if look.first), bad[0] if types else None)
+        refuse_json(where, next(first for _, first, _ in looks if first), bad[0] if types else None)
     if "" in types or len({name.lower() for name in types}) < len(types):
         raise NeedsSpark(f"{where}: fields without a name, or with names that differ by case alone")
-    types = {name: _settled(types[name]) for name in sorted(types)}
+    types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: _kind(kind) for name, kind in types.items()}
     return LocalFrame([_Part(split, types) for split in splits], kinds, bytes=sum(map(os.path.getsize, files)))
 
@@ -101,45 +99,35 @@ class _Part:
                 yield from _table(block, part.types).select([*part.types]).combine_chunks().to_batches()
 
 
-@dataclass
-class _Look:
+def _look(where: str, batches: Iterator[pa.RecordBatch]) -> tuple[pa.Schema, str, str | None]:
     """What a part of a file shows: the fields' types, its first line, its first line that is no record."""
-
-    types: dict[str, pa.DataType] = field(default_factory=dict)
-    first: str = ""
-    bad: str | None = None
-
-
-def _look(where: str, batches: Iterator[pa.RecordBatch]) -> _Look:
-    out = _Look()
+    schemas, first, bad = [pa.schema([])], "", None
     for batch in batches:
         block = batch.column(0)[0].as_py()
         data, edges = filled_lines(np.frombuffer(block, np.uint8))
-        count = len(edges) - 1
-        if not count:
+        if len(edges) == 1:
             continue
-        out.first = out.first or data[edges[0] : edges[1]].tobytes().decode(errors="replace").strip(" \r\n")
-        message, table = "", None
+        first = first or data[edges[0] : edges[1]].tobytes().decode(errors="replace").strip(" \r\n")
         last = edges[1:] - 1
         for ends in (10, 13):
             last = last - (data[last] == ends)
-        if (data[edges[:-1]] == ord("{")).all() and (data[last] == ord("}")).all():
-            table, message = _records(block, count)
-        if table is None:  # which may be for a single line
-            lines = [line.decode(errors="replace") for line in data.tobytes().splitlines()]
-            for line in lines:
-                record = _record(where, line, out.bad is None)
-                if record is None:
-                    out.bad = out.bad or line
-                else:
-                    out.types.update(dict.fromkeys(record, pa.null()))
-            if out.bad is not None:
-                continue
-            table, message = (None, message) if message else _records(block, count)
+        shaped = (data[edges[:-1]] == ord("{")).all() and (data[last] == ord("}")).all()  # pyarrow does not survive others
+        table, message = _records(block, len(edges) - 1) if shaped else (None, "")
         if table is None:
+            names: dict[str, pa.DataType] = {}
+            for raw in data.tobytes().splitlines():
+                line = raw.decode(errors="replace")
+                record = _record(where, line, strict=bad is None)
+                bad = line if record is None and bad is None else bad
+                names.update(dict.fromkeys(record or (), pa.null()))
+            schemas.append(pa.schema([*names.items()]))
+            if bad is None and not message:
+                table, message = _records(block, len(edges) - 1)
+        if table is not None:
+            schemas.append(pa.schema([(name, _seen(where, name, table[name])) for name in table.column_names]))
+        elif bad is None:
             raise NeedsSpark(f"{where}: {message}")
-        _merge(where, out.types, {name: _seen(where, name, table[name]) for name in table.column_names})
-    return out
+    return pa.schema([*_merged(where, schemas).items()]), first, bad
 
 
 def _records(lines: bytes, count: int) -> tuple[pa.Table | None, str]:
@@ -178,38 +166,23 @@ def _seen(where: str, name: str, column: pa.ChunkedArray) -> pa.DataType:
     return _plain(column.type)
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """A type without the dates that pyarrow sees in texts."""
+def _plain(kind: pa.DataType, unseen: pa.DataType | None = None) -> pa.DataType:
+    """A type without the dates that pyarrow sees in texts; `unseen` where no value showed one."""
     if pa.types.is_list(kind):
-        return pa.list_(_plain(kind.value_type))
+        return pa.list_(_plain(kind.value_type, unseen))
     if pa.types.is_struct(kind):
-        return pa.struct(sorted((field.name, _plain(field.type)) for field in kind))
+        return pa.struct(sorted((field.name, _plain(field.type, unseen)) for field in kind))
+    if pa.types.is_null(kind):
+        return unseen or kind
     return pa.string() if pa.types.is_temporal(kind) else kind
 
 
-def _merge(where: str, types: dict[str, pa.DataType], others: Mapping[str, pa.DataType]) -> None:
-    for name, kind in others.items():
-        types[name] = _merged(where, name, types.get(name, pa.null()), kind)
-
-
-def _merged(where: str, name: str, one: pa.DataType, other: pa.DataType) -> pa.DataType:
-    """The type of values of two types."""
-    if one == other or pa.types.is_null(other):
-        return one
-    if pa.types.is_null(one):
-        return other
-    if pa.types.is_list(one) and pa.types.is_list(other):
-        return pa.list_(_merged(where, name, one.value_type, other.value_type))
-    if {one, other} == {pa.int64(), pa.float64()}:
-        return pa.float64()
-    raise NeedsSpark(f"{where}: field {name!r} holds {one} and {other}")
-
-
-def _settled(kind: pa.DataType) -> pa.DataType:
-    """A type, text where nothing showed one."""
-    if pa.types.is_list(kind):
-        return pa.list_(_settled(kind.value_type))
-    return pa.string() if pa.types.is_null(kind) else kind
+def _merged(where: str, schemas: Sequence[pa.Schema]) -> dict[str, pa.DataType]:
+    """The types of fields that several places show."""
+    try:
+        return {field.name: field.type for field in pa.unify_schemas(schemas, promote_options="permissive")}
+    except pa.ArrowTypeError as error:
+        raise NeedsSpark(f"{where}: {str(error)[:120]}") from None
 
 
 def _kind(kind: pa.DataType) -> Kind:
@@ -217,5 +190,5 @@ def _kind(kind: pa.DataType) -> Kind:
         element = _kind(kind.value_type)
         return Kind(f"array<{element.name}>", element)
     if pa.types.is_struct(kind):
-        return Kind(f"struct<{','.join(f'{field.name}:{_kind(_settled(field.type)).name}' for field in kind)}>")
+        return Kind(f"struct<{','.join(f'{field.name}:{_kind(field.type).name}' for field in kind)}>")
     return Kind(_NAMES[kind])

@@ -122,9 +122,11 @@ def _terms(batches: Iterator[pa.RecordBatch]) -> tuple[pa.Table, int]:
         words, starts = words_of(batch.column(0).fill_null(""))
         coded = words.dictionary_encode()
         codes, terms = coded.indices.to_numpy(), len(coded.dictionary)
-        holders = np.unique(np.repeat(np.arange(batch.num_rows), np.diff(starts)) * terms + codes) % max(1, terms)
-        counts = [np.bincount(each, minlength=terms) for each in (codes, holders)]
-        tables.append(pa.table([coded.dictionary, *map(pa.array, counts)], ["term", "total", "rows"]))
+        total = np.bincount(codes, minlength=terms)
+        held = sp.csr_matrix((np.ones(len(codes)), codes.copy(), starts), shape=(batch.num_rows, terms))
+        held.sum_duplicates()
+        holders = np.bincount(held.indices, minlength=terms)
+        tables.append(pa.table([coded.dictionary, pa.array(total), pa.array(holders)], ["term", "total", "rows"]))
         rows += batch.num_rows
     return _together(tables), rows
 

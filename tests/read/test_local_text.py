@@ -254,7 +254,7 @@ def test_a_table_of_json(spark, monkeypatch, tmp_path):
     choices = [
         {"features": ["f.b", "f_c"], "labels": "tags"},
         {"features": ["z", "f*"], "labels": "numbers", "missing": "mean"},
-        {"features": "cells", "labels": "l_x", "id": "z", "missing": "keep"},
+        {"features": "cells", "labels": "l_x", "id": "f_c", "missing": "keep"},
         {"features": "z", "labels": "hot", "missing": "drop", "weight": "l_x"},
         {"features": "o", "labels": "tags"},
         {"features": "void", "labels": "tags"},
