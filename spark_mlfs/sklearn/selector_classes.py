@@ -1,5 +1,7 @@
 """A selector for every method of tables in memory: `help` tells what each takes, and editors read the stub."""
 
-from .selectors import SELECTORS
+from importlib import import_module
 
-__getattr__ = SELECTORS.named  # makes a class when it is first asked for
+
+def __getattr__(name):  # makes a class when it is first asked for
+    return import_module(f"{__package__}.selectors").SELECTORS.named(name)

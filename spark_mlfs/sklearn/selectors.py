@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
@@ -24,31 +24,9 @@ from .base import ArrayEstimator, note_features
 
 if TYPE_CHECKING:
     import pandas as pd
-    from typing_extensions import Self, TypedDict, Unpack
+    from typing_extensions import Self, Unpack
 
-    class Settings(TypedDict, total=False):
-        """The settings of any selector, as an editor shows them."""
-
-        selection_mode: str
-        num_top_features: int | None
-        percentile: float
-        fpr: float
-        fdr: float | None
-        fwe: float
-        combination: str
-        stability_threshold: float
-        selection_seed: int
-        screen: str | None
-        include: Any
-        exclude: Any
-        groups: Mapping[str, Any] | None
-        costs: Any
-        budget: float | None
-        graded_labels: bool
-        grade_range: Sequence[float] | None
-        label_cuts: Sequence[float] | None
-        missing: str
-        memory_bytes: int | None
+    from .selector_classes import _Common as Settings
 
 
 class SelectorOfArrays(TransformerMixin, ArrayEstimator):
