@@ -27,24 +27,19 @@ from inspect import Signature, cleandoc
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from .errors import ParameterError, option, shown
-from .params import REQUIRED, Constraint, Optional, Parameter, from_json
-from .registry import Registry
+from .params import REQUIRED, Constraint, Optional, from_json
+from .registry import Entry, Registry
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-class Reader:
+class Reader(Entry):
     """How one format becomes the canonical frame. `parameters` are its options, the default `REQUIRED` where one must be given;
     `takes_path` is False where rows are made, `tabular` True where Spark reads the format as named columns,
     `local` where this process reads files of this machine, too (`frame.LocalSession` is the session then)."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
     source: ClassVar[str] = "none"
-    when: ClassVar[str] = ""
-    cost: ClassVar[str] = ""
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
     takes_path: ClassVar[bool] = True
     tabular: ClassVar[bool] = False
     local: ClassVar[bool] = False

@@ -10,11 +10,24 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from .errors import ParameterError
+from .params import Parameter
 
 T = TypeVar("T")
+
+
+class Entry:
+    """Base of every entry: `name` as users write it, `title` one line for tables, `source` the paper, `when` to take it, `cost`
+    what one fit needs, `parameters` its own parameters."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    source: ClassVar[str]
+    when: ClassVar[str] = ""
+    cost: ClassVar[str] = ""
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):

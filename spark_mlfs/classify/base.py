@@ -6,7 +6,7 @@ The pyspark.ml classes (`ml.classifiers.py`), saving, names, jobs and checks are
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -18,23 +18,13 @@ from ..errors import DataError
 from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
 from ..params import Choice, Parameter, Values
+from ..registry import Entry
 
 SCALING = Parameter("scaling", "none", Choice(("none", "standard", "minmax")), "what is done to the features first")
 
 
-class Classifier:
-    """Base of every classifier.
-
-    `name` as users write it, `title` one line for tables, `source` the paper, `when` to take it, `cost` what one fit needs,
-    `parameters` its own parameters.
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    source: ClassVar[str]
-    when: ClassVar[str] = ""
-    cost: ClassVar[str] = ""
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
+class Classifier(Entry):
+    """Base of every classifier."""
 
     def fit(self, engine: Engine, p: Values) -> State:
         """Learn a state: a dict of arrays, CSR matrices and plain values."""

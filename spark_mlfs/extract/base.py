@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,23 +21,13 @@ from ..errors import DataError
 from ..kernels.gram import GramView
 from ..kernels.matrix import Matrix
 from ..kernels.scaling import Scaling
-from ..params import Parameter, Values
+from ..params import Values
+from ..registry import Entry
 from ..statistics.moments import KnownRows
 
 
-class Extractor:
-    """Base of every extractor.
-
-    `name` as users write it, `title` one line for tables, `source` the paper, `when` to take it, `cost` what one fit needs,
-    `parameters` its own parameters.
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    source: ClassVar[str]
-    when: ClassVar[str] = ""
-    cost: ClassVar[str] = ""
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
+class Extractor(Entry):
+    """Base of every extractor."""
 
     def fit(self, engine: Engine, p: Values) -> State:
         """Learn a state, and `varying`, the features that vary over the rows whose labels are all known. `DataError` where

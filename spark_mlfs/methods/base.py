@@ -15,7 +15,8 @@ import numpy as np
 from ..blocks.profile import Profile
 from ..engine.base import Engine
 from ..kernels.gram import GramStatistics, GramView
-from ..params import Parameter, Values
+from ..params import Values
+from ..registry import Entry
 from ..solvers.greedy import Path
 from ..solvers.linear import Solution
 from ..statistics.base import Statistic
@@ -82,22 +83,9 @@ class GramProblem:
         return statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
 
 
-class Method:
-    """Base of every method.
+class Method(Entry):
+    """Base of every method."""
 
-    `name`        as users write it
-    `parameters`  its own parameters
-    `title`       one line for tables
-    `source`      the paper
-    `when`        to take it, `cost` what one fit needs: a line each
-    """
-
-    name: ClassVar[str]
-    title: ClassVar[str]
-    source: ClassVar[str]
-    when: ClassVar[str] = ""
-    cost: ClassVar[str] = ""
-    parameters: ClassVar[tuple[Parameter, ...]] = ()
     greedy: ClassVar[bool] = False
     conditions: ClassVar[bool] = False  # a greedy method whose `score` takes `terms`: what is picked first, and how
     row_norms: ClassVar[bool] = False  # scores are norms of rows of weights: a group's is the norm over all its rows
