@@ -71,21 +71,21 @@ class LabelsetSimilarity:
         columns, at_columns = np.unique(right, return_inverse=True)
         return Lookup(self.similarity(rows, columns), at_rows, at_columns)
 
-    def blocks(self, block_bytes: int = BLOCK_BYTES) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(rows, s[rows, :]) over all rows, at most about `block_bytes` at a time."""
-        step = max(1, block_bytes // max(1, 8 * self.size))
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(rows, s[rows, :]) over all rows, at most about `BLOCK_BYTES` at a time."""
+        step = max(1, BLOCK_BYTES // max(1, 8 * self.size))
         for first in range(0, self.size, step):
             rows = np.arange(first, min(first + step, self.size))
             yield rows, self.similarity(rows)
 
-    def degrees(self, counts: np.ndarray, block_bytes: int = BLOCK_BYTES) -> np.ndarray:
+    def degrees(self, counts: np.ndarray) -> np.ndarray:
         """(m,) degree of a row of each labelset in the graph of the rows: sum_v counts_v s(u, v) - s(u, u).
 
         `counts` (m,) rows per labelset; a row is no neighbour of itself.
         """
         out = np.empty(self.size)
         own = self.self_similarity
-        for rows, s in self.blocks(block_bytes):
+        for rows, s in self.blocks():
             s[np.arange(len(rows)), rows] = 0.0  # added apart: a large count less one would lose a small degree
             out[rows] = s @ counts + own[rows] * np.maximum(counts[rows] - 1, 0)
         return out

@@ -160,7 +160,7 @@ class CSFS(GramMethod):
             (s,) = engine.run(statistic, keep=False)
             mean = s["f"] / view.n
             moved = s["xf"][view.varying] - np.outer(view.shift, s["f"])
-            return FilledLabels(moved / view.scale[:, None], mean, float((s["ff"] - view.n * mean * mean).sum()))
+            return moved / view.scale[:, None], mean, float((s["ff"] - view.n * mean * mean).sum())
 
         with one_thread():
             solution = csfs_unlabelled(view.G, view.n, fill, p["mu"], max_iter=p["max_iter"])

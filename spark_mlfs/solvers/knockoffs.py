@@ -90,12 +90,12 @@ def minimum_variance(sigma: np.ndarray, sweeps: int | None = None, tol: float = 
     return s
 
 
-def sampler(view: GramView, centre: np.ndarray, sweeps: int | None = None) -> Sampler:
+def sampler(view: GramView, centre: np.ndarray) -> Sampler:
     """How to draw knockoffs of the varying features of a view scaled by ``standard``; `centre` (d,) what rows come less of."""
     if len(view.varying) < 2:
         raise DataError("knockoffs need at least two features that vary over the labelled rows")
     sigma, share = shrunk(view.G / view.n, view.n)
-    s = minimum_variance(sigma, sweeps)
+    s = minimum_variance(sigma)
     inverse_s = linalg.solve(sigma, np.diag(s), assume_a="pos", check_finite=False)  # Σ⁻¹S
     mean = -inverse_s
     mean[np.diag_indices_from(mean)] += 1

@@ -157,17 +157,13 @@ class _Reweighting:
         self.Ar = self.A if whole else self.A[np.ix_(rows, rows)]
         self.Cr = self.C if whole else self.C[rows]
 
-    def first_x(self, start: np.ndarray | None) -> np.ndarray:
-        """x of the first step: that of U = I, or of a warm start W."""
-        if start is None or not np.any(start):
-            return self.parts.copy()
-        # A row at 0 would grow only geometrically from eps: every row starts with a share it can use.
-        x = 2 * np.linalg.norm(start, axis=1)
-        return np.maximum(x, 1e-2 * x.max())
-
     def run(self, start: np.ndarray | None, max_iter: int) -> list[float]:
         """Reweighting and Newton steps until W rests or `max_iter` solves; the objective after each step that was kept."""
-        x = self.first_x(start)
+        x = self.parts.copy()  # U = I
+        if start is not None and np.any(start):
+            # A row at 0 would grow only geometrically from eps: every row starts with a share it can use.
+            x = 2 * np.linalg.norm(start, axis=1)
+            x = np.maximum(x, 1e-2 * x.max())
         W, t, _ = self.step(x)
         self.eps = EPS * 2 * float((t / self.parts).max())
         if self.eps == 0:

@@ -123,13 +123,7 @@ def _rfs_step(g: GramStatistics, gamma: float, s2: np.ndarray, weight: float) ->
     return W, b
 
 
-@dataclass
-class FilledLabels:
-    """Result of one scan of `csfs_unlabelled` about F: X'HF (v × q), the mean of F, and ‖HF‖²."""
-
-    C: np.ndarray
-    mean: np.ndarray
-    square: float
+FilledLabels = tuple[np.ndarray, np.ndarray, float]  # of F: X'HF (v × q), the mean of F, and ‖HF‖²
 
 
 def csfs_unlabelled(
@@ -150,8 +144,9 @@ def csfs_unlabelled(
     not_negative(mu=mu)
 
     def fit(F: FilledLabels, start: np.ndarray | None) -> Solution:
-        solution = minimise_l21(G, F.C, mu, F.square, start=start, tol=1e-11)
-        solution.intercept = F.mean.copy()
+        C, mean, square = F
+        solution = minimise_l21(G, C, mu, square, start=start, tol=1e-11)
+        solution.intercept = mean.copy()
         return solution
 
     def step(W: np.ndarray, F: FilledLabels) -> Weights:
@@ -160,7 +155,8 @@ def csfs_unlabelled(
         return solution.weights, solution.intercept
 
     def objective(W: np.ndarray, b: np.ndarray, F: FilledLabels) -> float:
-        fit_part = (W * (G @ W)).sum() - 2 * (W * F.C).sum() + F.square + n * ((F.mean - b) ** 2).sum()
+        C, mean, square = F
+        fit_part = (W * (G @ W)).sum() - 2 * (W * C).sum() + square + n * ((mean - b) ** 2).sum()
         return float(fit_part + mu * huber(np.linalg.norm(W, axis=1), eps[0]).sum())
 
     first = fit(fill_labels(None, None), None)
@@ -171,7 +167,7 @@ def csfs_unlabelled(
         objective,
         lambda guess, W: np.where(W.any(axis=1, keepdims=True), guess, 0.0),
         # of a difference of large sums
-        lambda F, value: 1e-12 * max(F.square, abs(value)),
+        lambda F, value: 1e-12 * max(F[2], abs(value)),
         left=1,
         strict=True,
     )

@@ -370,12 +370,12 @@ def _label_directions(S: np.ndarray, c: int) -> np.ndarray:
     return truncated_svd((vectors * np.sqrt(np.maximum(values, 0.0))).T, np.ones(len(S)), c)[2]
 
 
-def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray, n: int | None = None) -> sparse.csr_matrix:
+def heat_laplacian(neighbours: np.ndarray, squared: np.ndarray) -> sparse.csr_matrix:
     """Laplacian of the k-nearest-neighbour heat graph of the rows.
 
     neighbours (n × k row numbers; -1: none) and squared (n × k, d²): weight exp(−d²/t), t the mean d² of the directed edges,
     an edge if either end has the other among its k. t = 0 (all neighbours coincide) gives weight 1."""
-    n = len(neighbours) if n is None else n
+    n = len(neighbours)
     rows = np.repeat(np.arange(len(neighbours)), neighbours.shape[1])
     columns, d2 = neighbours.ravel(), squared.ravel()
     real = columns >= 0

@@ -25,12 +25,13 @@ from scipy import linalg
 from scipy.sparse.linalg import LinearOperator, eigsh
 
 from ..errors import BudgetError, DataError, ParameterError
-from ..kernels.label_similarity import BLOCK_BYTES, LabelsetSimilarity
+from ..kernels.label_similarity import LabelsetSimilarity
 
 WORST = -2.0  # the largest eigenvalue a normalised Laplacian can have
 EIGENSPACE = 1e-9
 FLAT = 1e-12  # a quadratic form this far below the terms it is made of is zero
 DENSE_EIGEN = 1500
+TABLE_BYTES = 2 << 30  # the most that phi3 may take for all pairs of labelsets
 
 
 @dataclass
@@ -66,10 +67,6 @@ def spec_scores(
     similarity: LabelsetSimilarity,
     criterion: str = "phi1",
     k: int | None = None,
-    offset: np.ndarray | None = None,
-    scale: np.ndarray | None = None,
-    block_bytes: int = BLOCK_BYTES,
-    budget_bytes: int = 2 << 30,
 ) -> np.ndarray:
     """Scores (d,), larger is better: −phi1, −phi2 or phi3.
 
@@ -80,9 +77,6 @@ def spec_scores(
     criterion : ``"phi1"``, ``"phi2"`` or ``"phi3"``.
     k : eigenvalues used by phi3, counted with their multiplicity; None: the number of labels. The eigenspace of
         the k-th counts as a whole (eigenvalues up to γ_k + 1e-9).
-    offset, scale : x is used as (x − offset) / scale; None: the mean and population standard deviation of the sums.
-    block_bytes : memory for a block of the m × m table.
-    budget_bytes : the most that phi3 may take for the whole of it.
 
     A feature with x'Dx = 0 (zero on every row that has a neighbour) scores −2 under phi1 and phi2, one that is constant
     there scores −2 under phi2; phi3 is 0 for both. Raises `DataError` when no two rows share a label, `ParameterError`,
@@ -93,9 +87,9 @@ def spec_scores(
     if k is not None and k < 2:
         raise ParameterError(f"k = {k}: phi3 uses the eigenvalues from the second on, k must be at least 2")
     mean, deviation = sums.moments()
-    sums = sums.scaled(mean if offset is None else offset, deviation if scale is None else scale)
+    sums = sums.scaled(mean, deviation)
     count = sums.count.astype(np.float64)
-    degree = similarity.degrees(count, block_bytes)
+    degree = similarity.degrees(count)
     live = (degree > 0) & (count > 0)
     if not live.any():
         raise DataError("no two rows share a label: the similarity graph has no edge and SPEC is not defined on it")
@@ -112,28 +106,26 @@ def spec_scores(
         centred_energy = degree @ centred.square
         flat = flat | (centred_energy <= np.maximum(noise, FLAT * energy))
     if criterion == "phi3":
-        gain = _leading(centred, similarity, degree, live, k or similarity.members.shape[1], budget_bytes)
+        gain = _leading(centred, similarity, degree, live, k or similarity.members.shape[1])
         return np.where(flat, 0.0, gain / np.where(flat, 1.0, energy))
     rest = similarity.self_similarity @ centred.square
     joined = np.zeros(sums.total.shape[1])
-    for rows, s in similarity.blocks(block_bytes):
+    for rows, s in similarity.blocks():
         joined += (centred.total[rows] * (s @ centred.total)).sum(axis=0)
     phi = (centred_energy - joined + rest) / np.where(flat, 1.0, centred_energy)
     return np.where(flat, WORST, -phi)
 
 
-def _leading(
-    sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int, budget_bytes: int
-) -> np.ndarray:
+def _leading(sums: PowerSums, similarity: LabelsetSimilarity, degree: np.ndarray, live: np.ndarray, k: int) -> np.ndarray:
     """Σ over the eigenvalues up to γ_k of (2 − γ)(ξ'D^½x)², for x centred by degree, which takes D^½1 out."""
     at = np.flatnonzero(live)
     c, d = sums.count[at].astype(np.float64), degree[at]
     own = similarity.self_similarity[at]
     total, square = sums.total[at], sums.square[at]
-    if 16 * len(at) ** 2 > budget_bytes:
+    if 16 * len(at) ** 2 > TABLE_BYTES:
         raise BudgetError(
             f"phi3 needs the eigenvectors of {len(at)} labelsets, {16 * len(at) ** 2 >> 20} MiB; "
-            f"the budget is {budget_bytes >> 20} MiB: raise it, or use phi1 or phi2"
+            f"the budget is {TABLE_BYTES >> 20} MiB: raise it, or use phi1 or phi2"
         )
     inner = np.sort(np.repeat(1 + own / d, np.minimum(c.astype(np.int64) - 1, k)))  # at most k of each can matter
     root = np.sqrt(c / d)

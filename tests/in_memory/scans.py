@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spark_mlfs.solvers.l21 import huber
-from spark_mlfs.solvers.l21_scans import FilledLabels, residual_floor
+from spark_mlfs.solvers.l21_scans import residual_floor
 
 from .grams import gram_of_rows
 
@@ -46,4 +46,4 @@ class LabelFilling:
         F = np.where(self.unknown, guess, self.Y)
         mean = F.mean(axis=0)
         F = F - mean
-        return FilledLabels(self.X.T @ F, mean, float((F * F).sum()))
+        return self.X.T @ F, mean, float((F * F).sum())

@@ -12,6 +12,7 @@ from in_memory.labelsets import labelset_codes
 from oracles import neighbours as oracle
 
 from spark_mlfs.errors import ParameterError
+from spark_mlfs.kernels import label_similarity
 from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
 
 label_matrices = hnp.arrays(np.int8, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(0, 1))
@@ -44,13 +45,15 @@ def test_symmetric_in_0_1_and_1_only_for_equal_labelsets(Y):
 
 
 @pytest.mark.parametrize("block_bytes", [1, 100, 1 << 20])
-def test_blocks_make_up_the_table(block_bytes):
+def test_blocks_make_up_the_table(block_bytes, monkeypatch):
     Y = (np.random.default_rng(0).random((60, 7)) < 0.3).astype(int)
     table, _, counts = similarity_of(Y)
-    rows, values = zip(*table.blocks(block_bytes), strict=True)
+    want = table.degrees(counts)
+    monkeypatch.setattr(label_similarity, "BLOCK_BYTES", block_bytes)
+    rows, values = zip(*table.blocks(), strict=True)
     assert (np.concatenate(rows) == np.arange(table.size)).all()
     assert (np.concatenate(values) == table.similarity(np.arange(table.size))).all()
-    np.testing.assert_allclose(table.degrees(counts, block_bytes), table.degrees(counts), rtol=1e-14)
+    np.testing.assert_allclose(table.degrees(counts), want, rtol=1e-14)
 
 
 def test_threshold_admits_the_ratio_the_decimal_means():

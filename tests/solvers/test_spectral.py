@@ -11,6 +11,7 @@ from oracles import spec as oracle
 from oracles.loader import load
 
 from spark_mlfs.errors import BudgetError, DataError, ParameterError
+from spark_mlfs.kernels import label_similarity
 from spark_mlfs.kernels.label_similarity import LabelsetSimilarity
 from spark_mlfs.solvers import spectral
 from spark_mlfs.solvers.spectral import PowerSums, spec_scores
@@ -114,9 +115,11 @@ def test_planted_features_come_first():
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_any_block_size(criterion):
+def test_any_block_size(criterion, monkeypatch):
     X, Y = planted()
-    np.testing.assert_allclose(scores(X, Y, criterion, block_bytes=1), scores(X, Y, criterion), rtol=1e-13)
+    want = scores(X, Y, criterion)
+    monkeypatch.setattr(label_similarity, "BLOCK_BYTES", 1)
+    np.testing.assert_allclose(scores(X, Y, criterion), want, rtol=1e-13)
 
 
 def test_phi3_by_lanczos_equals_the_dense_eigenvectors(monkeypatch):
@@ -126,11 +129,12 @@ def test_phi3_by_lanczos_equals_the_dense_eigenvectors(monkeypatch):
     np.testing.assert_allclose(scores(X, Y, "phi3"), want, rtol=1e-10)
 
 
-def test_errors():
+def test_errors(monkeypatch):
     X, Y = planted()
     with pytest.raises(ParameterError, match="criterion"):
         scores(X, Y, "phi4")
     with pytest.raises(ParameterError, match="k = 1"):
         scores(X, Y, "phi3", k=1)
+    monkeypatch.setattr(spectral, "TABLE_BYTES", 1000)
     with pytest.raises(BudgetError, match="phi3"):
-        scores(X, Y, "phi3", budget_bytes=1000)
+        scores(X, Y, "phi3")
