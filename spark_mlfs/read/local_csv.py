@@ -1,4 +1,4 @@
-"""CSV of this machine without Spark: the columns and types that Spark infers, read by pyarrow in blocks of lines.
+r"""CSV of this machine without Spark: the columns and types that Spark infers, read by pyarrow in blocks of lines.
 
 What pyarrow and Spark read differently:
 
@@ -16,7 +16,8 @@ cell or line                                   Spark                            
 an empty cell, ``""``                          null; a column of nothing else is text        the same
 a line of white space                          no row                                        the same
 an empty name, a name twice                    ``_c3``; each with its number, ``a0``         the same
-a quote or \\ in quotes, text beside quotes     by the rules of univocity                     `NeedsSpark`, but for ``""``
+``"a \"b\" c\d"``                              the text ``a "b" c\d``                        the same
+``""``, ``\\`` in quotes, ``"a"b``, ``a"b``    by the rules of univocity                     `NeedsSpark`, but for ``""``
                                                                                              where `escape` is the quote
 a line end in quotes                           the row ends there                            `NeedsSpark`
 bytes that are no UTF-8, a zero byte           U+FFFD; white space                           `NeedsSpark`
@@ -28,6 +29,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -123,13 +125,14 @@ def _first_line(file: str) -> bytes | None:
 def _names(line: bytes, dialect: Dialect) -> list[str]:
     """The columns' names as Spark makes them of the first line."""
     data = np.frombuffer(line + b"\n", np.uint8)
-    width = int(_separators(data, np.array([0, len(data)]), dialect).sum()) + 1
+    parted, data = _parted(data, np.array([0, len(data)]), dialect)
+    width = int(parted.sum()) + 1
     cells = [cell or "" for column in _cells(data, width, dialect).columns for cell in column.to_pylist()]
     if not dialect.header:
         return [f"_c{k}" for k in range(width)]
-    lower = [cell.lower() for cell in cells]
+    times = Counter(cell.lower() for cell in cells)
     return [
-        f"_c{k}" if cell in ("", dialect.null) else f"{cell}{k}" if lower.count(lower[k]) > 1 else cell
+        f"_c{k}" if cell in ("", dialect.null) else f"{cell}{k}" if times[cell.lower()] > 1 else cell
         for k, cell in enumerate(cells)
     ]
 
@@ -137,24 +140,33 @@ def _names(line: bytes, dialect: Dialect) -> list[str]:
 # ---- lines and cells ----
 
 
-def _separators(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> np.ndarray:
-    """Where cells are parted; `NeedsSpark` for quotes that Spark and pyarrow read differently."""
+def _parted(data: np.ndarray, edges: np.ndarray, dialect: Dialect) -> tuple[np.ndarray, np.ndarray]:
+    """Where cells are parted, and the lines with each quote in quotes written twice; `NeedsSpark` for quotes that Spark and
+    pyarrow read differently."""
     parted = data == ord(dialect.separator)
-    quote = ord(dialect.quote)
-    quotes = np.flatnonzero(data == quote)
-    if not len(quotes):
-        return parted
-    inside = np.bitwise_xor.accumulate((data == quote).view(np.uint8)).view(bool)
+    is_quote = data == ord(dialect.quote)
+    if not is_quote.any():
+        return parted, data
+    backslash = data == ord("\\")
+    before = np.flatnonzero(backslash[:-1] & is_quote[1:]) if not dialect.doubled else np.empty(0, np.int64)
+    is_quote[before + 1] = False
+    inside = np.bitwise_xor.accumulate(is_quote.view(np.uint8)).view(bool)
     if inside[edges[1:] - 1].any():
         raise NeedsSpark("a quoted cell of CSV that holds a line end is read by Spark")
-    around = np.concatenate([[10], data, [10]])
-    limits = [ord(dialect.separator), 10, 13] + [quote] * dialect.doubled
-    fits = np.isin(around[quotes[::2]], limits).all() and np.isin(around[quotes[1::2] + 2], limits).all()
-    if not fits or (not dialect.doubled and (inside & (data == ord("\\"))).any()):
-        raise NeedsSpark("a cell of CSV with a quote or a backslash in quotes, or with text beside its quotes, is read by Spark")
-    if dialect.null and (data[quotes[1:] - 1] == quote).any():
+    quotes, around = np.flatnonzero(is_quote), np.concatenate([[10], data, [10]])
+    limits = [ord(dialect.separator), 10, 13] + [ord(dialect.quote)] * dialect.doubled
+    fits = np.isin(around[quotes[::2]], limits).all() and np.isin(around[quotes[1::2] + 2], limits).all() and inside[before].all()
+    if not fits or (not dialect.doubled and (backslash[:-1] & backslash[1:] & inside[:-1]).any()):
+        raise NeedsSpark(
+            "a cell of CSV with quotes in quotes, two backslashes or text beside its quotes is read by Spark; where a quote is "
+            'written twice pass reader_options={"escape": "\\""}'
+        )
+    if dialect.null and (data[quotes[1:] - 1] == ord(dialect.quote)).any():
         raise NeedsSpark("empty quotes in CSV beside another nullValue are read by Spark")
-    return parted & ~inside
+    if len(before):
+        data = data.copy()
+        data[before] = ord(dialect.quote)
+    return parted & ~inside, data
 
 
 def _cells(data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, pa.DataType] | None = None) -> pa.RecordBatch:
@@ -163,9 +175,7 @@ def _cells(data: np.ndarray, width: int, dialect: Dialect, types: Mapping[int, p
 
     types = dict.fromkeys(range(width), pa.string()) if types is None else types
     reading = csv.ReadOptions(column_names=[*map(str, range(width))], use_threads=False, block_size=len(data) + 1)
-    parsing = csv.ParseOptions(
-        delimiter=dialect.separator, quote_char=dialect.quote, double_quote=dialect.doubled, escape_char=False
-    )
+    parsing = csv.ParseOptions(delimiter=dialect.separator, quote_char=dialect.quote, double_quote=True, escape_char=False)
     converting = csv.ConvertOptions(
         column_types={str(k): kind for k, kind in types.items()},
         include_columns=[*map(str, types)],
@@ -220,7 +230,7 @@ class _Part:
         header = self.header
         if header is not None and header in text and re.search(rb"(?:^|[\r\n])" + re.escape(header) + rb"(?:[\r\n]|$)", text):
             raise NeedsSpark(f"{self.split.name} repeats its header")
-        parted = _separators(data, edges, self.dialect)
+        parted, data = _parted(data, edges, self.dialect)
         wanted = len(self.names) - 1
         bad = np.flatnonzero(np.add.reduceat(parted.view(np.uint8), edges[:-1], dtype=np.int64) != wanted)
         if len(bad):

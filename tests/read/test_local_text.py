@@ -46,12 +46,13 @@ COLUMNS = [
     ["-Infinity", "Inf", "-Inf"], ["inf"], ["nan"], ["."], ["-"], ["+"], ["--1"], ["1_000"], ["1e"], ["0x1F"], ['"1,234"'],
     ['"1"', "2"], ['""', "2"], ["", "2"], ["", ""], ['""', ""], ["true", "FALSE"], ["true", "1"], ["1", "true"], [" true"],
     ["9999-12-31", "2020-02-29"], ["2020-01-05"], ["2020-02-30"], ["2020-01-05", "true"], ["x", "1", "2020-01-01", "12:30"],
-    ["a\\b", "\\"], ["'a'"], ["a\tb"], ["#a"], ["null"], ["é ", "\u2028"], ['"x,y"', "z"], ["\u00a0"], ["1\u00a0"],
+    ["a\\b", "\\"], ['"a \\"b\\" c\\d"', '"\\""'],
+    ["'a'"], ["a\tb"], ["#a"], ["null"], ["é ", "\u2028"], ['"x,y"', "z"], ["\u00a0"], ["1\u00a0"],
 ]  # fmt: skip
 OF_SPARK = [
     "1.", "1.5e1", "1e0", "12345678901234567890", "0x1p3", "٣", "2020-1-5", "2020-01", " 2020-01-05", "2020-01-05 12:00", "12:30",
-    "1:3", "1\x00", "2020-02-30 12:00", "2020-01-05T12:00:00.123Z", '"a ""b"""', '"a \\"b\\""', 'a"b', '"a" ', ' "a"', '"a\\b"',
-    '"a', "1\n2020-01-05", "2020-01-05\n2020", '"a\nb"', "a,z",
+    "1:3", "1\x00", "2020-02-30 12:00", "2020-01-05T12:00:00.123Z", '"a ""b"""', '"a\\\\b"', 'a\\"b', '"a\\"', 'a"b', '"a" ',
+    ' "a"', '"a', "1\n2020-01-05", "2020-01-05\n2020", '"a\nb"', "a,z",
 ]  # fmt: skip
 
 
@@ -85,6 +86,24 @@ def test_types_of_any_cells(spark, tmp_path):
             columns.append(cells)
     path.write_text(table_of([*columns, ["0"] * 4]))
     assert len(set(assert_same_table(spark, path, "csv")[0].values())) > 4
+
+
+@pytest.mark.parametrize("options", [{}, {"escape": '"'}, {"sep": ";", "quote": "'"}], ids=str)
+def test_quotes_in_any_lines(spark, tmp_path, options):
+    generator = np.random.default_rng(8)
+    quote, separator = options.get("quote", '"'), options.get("sep", ",")
+    pieces = [quote, quote, quote + separator + quote, separator, "\\" + quote, "\\", "x", " y", quote * 2]
+    lines, path = [], tmp_path / "rows.csv"
+    while len(lines) < 150:
+        line = "".join(generator.choice(pieces, generator.integers(1, 9)))
+        path.write_text(f"a{separator}b\nz{separator}z\n{line}\n")
+        try:
+            if not isinstance(opened(HERE, path, "csv", **options), str):
+                lines.append(line)
+        except NeedsSpark:
+            continue
+    path.write_text("\n".join([f"a{separator}b", *lines]))
+    assert not isinstance(assert_same_table(spark, path, "csv", **options), str)
 
 
 @pytest.mark.parametrize("cell", OF_SPARK)
