@@ -12,11 +12,21 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .errors import SparkMlfsError
+from .errors import SparkMlfsError, setting
+from .markup import size
+from .params import Choice, Integer, Optional, Parameter
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ENGINE = Parameter("engine", "auto", Choice(("auto", "local", "spark")), "where the run works: this process, or Spark")
+MEMORY = Parameter(
+    "memory_bytes",
+    None,
+    Optional(Integer(1 << 20)),
+    "rows and statistics of this process; None: three quarters of the machine",
+)
+HELD = 2  # times the rows, while they are joined
 Outcome = TypeVar("Outcome")
 Batches = Iterator["pa.RecordBatch"]
 
@@ -108,6 +118,15 @@ def default_memory() -> int:
         except (OSError, ValueError):
             continue
     return total * 3 // 4
+
+
+def check_memory(frame: Any, session: Any) -> None:
+    """Raise `NeedsSpark` where the rows of a frame of this process are more than its memory holds."""
+    if isinstance(frame, LocalFrame) and isinstance(session, LocalSession) and HELD * frame.bytes > session.memory:
+        raise NeedsSpark(
+            f"the rows take about {size(HELD * frame.bytes)} in this process, more than {setting('memory_bytes')} = "
+            f"{size(session.memory)}"
+        )
 
 
 @dataclass(frozen=True)

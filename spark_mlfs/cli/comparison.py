@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
+from .engine import on_engine
 from .shared import (
     OK,
     Work,
     budget_arguments,
     check_data,
     check_there,
+    engine_arguments,
     inputs,
-    load_model,
+    load_selection,
     output_arguments,
     print_forecast,
     print_result,
@@ -22,12 +25,10 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+    from ..adapters.selection import Selected
     from ..evaluate.compare import Outcome
     from ..evaluate.plan import Comparison
     from ..evaluate.trials import Candidate
-    from ..ml.selectors import MultiLabelSelectorModel
     from ..output.folder import Place
 
 SAME_ROWS = "The saved ranking was made from these very rows, test rows included: what is measured is too good."
@@ -38,6 +39,7 @@ def run_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of [run]."""
     flags = output_arguments(parser, dry_run="trials, rankings, fits of classifiers")
     flags.one("--parallelism", "N", "trials at a time (default: the cores of this machine, at most 8)")
+    engine_arguments(flags)
     budget_arguments(flags)
     flags.one("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
     flags.one("--tables", "FORMAT", "write the tables as files, too: latex")
@@ -48,6 +50,8 @@ def run_section(args: argparse.Namespace) -> dict[str, Any]:
     return set_values(
         output=args.output,
         overwrite=args.overwrite or None,
+        engine=args.engine,
+        memory_bytes=args.memory_bytes,
         parallelism=args.parallelism,
         driver_bytes=args.driver_bytes,
         worker_bytes=args.worker_bytes,
@@ -59,9 +63,7 @@ def run_section(args: argparse.Namespace) -> dict[str, Any]:
 def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None) -> int:
     """Runs the trials of a plan, those of an earlier run excepted, and writes the results; returns the exit code. The ranking
     saved at `model` takes part, too."""
-    from ..evaluate.compare import run, settings_of
-    from ..output.folder import Output, Place
-    from ..output.journal import Journal, publish
+    from ..output.folder import Output
     from ..report.comparison_files import check_formats
 
     if plan.run.output is None:
@@ -74,38 +76,47 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
         raise ParameterError(
             "figures and tables as files need an output on this machine: give a local --output, or leave them out"
         )
-    paths = [path for data in plan.data for source in (data.path, data.test_path) for path in inputs(source, data.format)]
-    output.check([*paths, *([model] if model else [])])
+    work = Work(args, output)
+    work.sources = [(source, data.format or "") for data in plan.data for source in (data.path, data.test_path)]
+    work.sources.append((model, ""))
+    output.check(path for source in work.sources for path in inputs(*source))
     for data in plan.data:
         check_data(data.path, data.format or "", data.options)
         check_there(inputs(data.test_path, data.format))
     if model:
         check_there([model], "saved selection", "give the folder that spark-mlfs select wrote")
-    candidates = plan.candidates()
     if args.dry_run:
-        return _forecast(args, plan, candidates, model)
-    work = Work(args, output)
-    stages = work.stages
-    with work.session() as spark:
-        saved = load_model(model)[0] if model else None
-        if saved is not None:
-            candidates = [_saved_ranking(spark, saved, plan), *candidates]
-        journal = Journal.beside(spark, plan.run.output, "comparing", settings_of(plan, candidates))
-        with journal.running("trials"):
-            resumed = journal.open()
-            if not resumed:
-                journal.start()
-            before = sum("error" not in entry for entry in journal.parts.values())
-            with stages.stage("trials"):
-                outcome = run(spark, plan, journal, candidates, stages.report)
-            if saved is not None and saved.summary.get("fingerprint") in {*outcome.data["fingerprint"]} - {None}:
-                plan.notes += f"\n\n{SAME_ROWS}"
-            with stages.stage("tables and page"):
-                target = Place(spark, journal.place, journal.folder, "overwrite")
-                trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
-                manifest = _write(target, work, outcome, plan, trials)
-                journal.clear()
-                publish(plan.run.output, journal.folder, False)
+        return _forecast(args, plan, plan.candidates(), model)
+    return on_engine(work, partial(_run, work, plan, model), plan.run.engine, plan.run.memory_bytes)
+
+
+def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
+    """The run on a session of Spark's or in this process; returns the exit code."""
+    from ..evaluate.compare import run, settings_of
+    from ..output.folder import Place
+    from ..output.journal import Journal, publish
+
+    args, stages, candidates = work.args, work.stages, plan.candidates()
+    assert plan.run.output is not None
+    saved = load_selection(model, spark) if model else None
+    if saved is not None:
+        candidates = [_saved_ranking(spark, saved, plan), *candidates]
+    journal = Journal.beside(spark, plan.run.output, "comparing", settings_of(plan, candidates))
+    with journal.running("trials"):
+        resumed = journal.open()
+        if not resumed:
+            journal.start()
+        before = sum("error" not in entry for entry in journal.parts.values())
+        with stages.stage("trials"):
+            outcome = run(spark, plan, journal, candidates, stages.report)
+        if saved is not None and saved.summary.get("fingerprint") in {*outcome.data["fingerprint"]} - {None}:
+            plan.notes += f"\n\n{SAME_ROWS}"
+        with stages.stage("tables and page"):
+            target = Place(spark, journal.place, journal.folder, "overwrite")
+            trials = {"trials": len(journal.parts), "trials_of_an_earlier_run": before, "failed": len(outcome.failed)}
+            manifest = _write(target, work, outcome, plan, trials)
+            journal.clear()
+            publish(plan.run.output, journal.folder, False)
     text, means = _summary(outcome, plan, before)
     print_result(args, text, {**manifest, "output": plan.run.output, "means": means})
     return OK
@@ -143,14 +154,14 @@ def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candi
     return print_forecast(args, lines, found)
 
 
-def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Comparison) -> Candidate:
+def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
     """The saved ranking in terms of the data's own columns: its features are found by name where both sides have names, else
     the widths must agree. `DataError` for missing, further or differently many features."""
     import numpy as np
 
+    from ..adapters.rows import unmatched
     from ..evaluate.compare import open_data
     from ..evaluate.trials import Candidate
-    from ..ml.rows import unmatched
     from ..read.errors import reading
     from ..schema import FEATURES, attribute_names
 
@@ -163,8 +174,11 @@ def _saved_ranking(spark: SparkSession, model: MultiLabelSelectorModel, plan: Co
     order = model.ranking.sort_values("rank")["index"].to_numpy()
     if slots is None or not model.summary.get("named"):
         with reading():
-            first = frame.select(FEATURES).first() if slots is None else None
-        width = len(slots) if slots is not None else len(first[0]) if first is not None and first[0] is not None else None
+            rows = frame.limit(1).collect() if slots is None else []
+        first = rows[0][FEATURES] if rows else slots
+        if isinstance(first, dict):  # a vector in this process
+            first = first["values"] if first["size"] is None else range(first["size"])
+        width = None if first is None else len(first)
         if width is not None and width != model.numFeatures:
             raise DataError(f"{path}: has {width} features, the selection was fitted on {model.numFeatures}")
         return Candidate("the saved ranking", order=tuple(int(i) for i in order))

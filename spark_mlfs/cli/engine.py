@@ -10,21 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import NotInstalledError, ParameterError, WorkerBudgetError, setting
 from ..formats import READERS
-from ..frame import LocalFrame, LocalSession, NeedsSpark
-from ..markup import size
-from ..params import Choice, Integer, Optional, Parameter
+from ..frame import ENGINE, MEMORY, LocalSession, NeedsSpark, check_memory
 
 if TYPE_CHECKING:
     from .shared import Work
 
-ENGINE = Parameter("engine", "auto", Choice(("auto", "local", "spark")), "where the run works: this process, or Spark")
-MEMORY = Parameter(
-    "memory_bytes",
-    None,
-    Optional(Integer(1 << 20)),
-    "rows and statistics of this process; None: three quarters of the machine",
-)
-HELD = 2  # times the rows, while they are joined
+__all__ = ["ENGINE", "MEMORY", "check_memory", "on_engine"]
 
 
 def asked(args: argparse.Namespace) -> tuple[str, int | None]:
@@ -69,23 +60,15 @@ def _elsewhere(work: Work) -> str | None:
     from ..output.folder import local_path
     from .shared import inputs
 
-    if work.format in READERS and not READERS[work.format].local:
-        return f"format {work.format} is read by Spark"
+    for _, format in work.sources:
+        if format in READERS and not READERS[format].local:
+            return f"format {format} is read by Spark"
     if work.table is not None:
         return "a table of the catalog is written by Spark"
     if work.output is not None and work.output.local is None:
         return f"{work.output.path} is not on this machine"
-    for path in inputs(work.path, work.format):
+    for path in (path for source in work.sources for path in inputs(*source)):
         here = local_path(path)
         if here is None or (not here.exists() and {"HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME"} & set(os.environ)):
             return f"{path} is not on this machine"
     return None
-
-
-def check_memory(frame: Any, session: Any) -> None:
-    """Raise `NeedsSpark` where the rows of a frame of this process are more than its memory holds."""
-    if isinstance(frame, LocalFrame) and isinstance(session, LocalSession) and HELD * frame.bytes > session.memory:
-        raise NeedsSpark(
-            f"the rows take about {size(HELD * frame.bytes)} in this process, more than {setting('memory_bytes')} = "
-            f"{size(session.memory)}"
-        )

@@ -283,6 +283,7 @@ class Work:
     ) -> None:
         self.args, self.path, self.format, self.options = args, path, format, dict(options or {})
         self.output, self.table = output, table
+        self.sources = [(path, format)]  # what is read, by which reader
         self.stages = Stages(args.verbose, args.quiet)
 
     @staticmethod

@@ -8,25 +8,24 @@ not at all.
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
 import pandas as pd
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 
 from .. import read
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
+from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import Split
-from ..blocks.pack import Packed, pack
+from ..blocks.pack import pack
 from ..blocks.profile import Profile
 from ..errors import DataError, ParameterError, SparkMlfsError
+from ..frame import LocalSession, NeedsSpark, check_memory, num_cores
 from ..output.journal import Journal
 from ..pipeline import Progress, compute
 from ..read.errors import notice
@@ -35,7 +34,7 @@ from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from .metrics import TITLES, label_statistics
 from .plan import FILES, Comparison, DataSet
-from .split import Protocol, marked, noisy
+from .split import Protocol, marked, noisy, sampled
 from .summary import main_metric, summary
 from .trials import EXTRACTED, Candidate, Trial, run_trials
 
@@ -80,7 +79,7 @@ class ForgetfulJournal(Journal):
     """A journal that forgets: for a comparison made from Python."""
 
     def __init__(self) -> None:
-        super().__init__(cast(SparkSession, None), "", None, {})
+        super().__init__(cast("Any", None), "", None, {})
         self._entries: dict[str, list[dict[str, Any]]] = {}
 
     def get(self, kind: str) -> list[dict[str, Any]]:
@@ -102,15 +101,16 @@ def settings_of(plan: Comparison, candidates: list[Candidate]) -> dict[str, Any]
 
 
 def run(
-    spark: SparkSession,
+    session: Any,
     plan: Comparison,
     journal: Journal,
     candidates: list[Candidate] | None = None,
     progress: Progress | None = None,
     small_bytes: int = Budgets.small,
 ) -> Outcome:
-    """All trials of a checked plan that the journal does not hold yet, then everything it holds. The blocks of all data sets are
-    kept meanwhile, by Spark on disk where memory is short, until their trials are done."""
+    """All trials of a checked plan that the journal does not hold yet, then everything it holds, on a session of Spark's or in
+    this process (`LocalSession`). The blocks of all data sets are kept meanwhile, by Spark on disk where memory is short, until
+    their trials are done. `NeedsSpark` for what this process does not read or hold."""
     candidates = plan.candidates() if candidates is None else candidates
     splits = 1 if plan.protocol.folds == FILES else Protocol.of(plan.protocol.folds, plan.protocol.seed).count
     each = splits * len(candidates)
@@ -120,19 +120,20 @@ def run(
     frames = {}
     for position in left:
         with _naming(plan, position):
-            frames[position] = open_data(spark, plan.data[position], plan.protocol.seed)
-    budgets = Budgets(small_bytes, plan.run.driver_bytes, plan.run.worker_bytes)
-    parallelism = plan.run.parallelism or min(8, os.cpu_count() or 2)
-    packed: dict[int, Packed] = {}
+            frames[position] = open_data(session, plan.data[position], plan.protocol.seed)
+    worker = session.memory if isinstance(session, LocalSession) else plan.run.worker_bytes
+    budgets = Budgets(small_bytes, plan.run.driver_bytes, worker)
+    parallelism = plan.run.parallelism or min(8, num_cores())
+    packed: dict[int, Dataset] = {}
     taking_part: dict[int, list[Candidate]] = {}
     try:
         for position, (frame, split) in frames.items():
             name = plan.data[position].name
             with _naming(plan, position):
-                packed[position] = rows = _pack(frame, plan, budgets)
+                packed[position] = rows = _pack(frame, plan, _beside(packed, budgets))
                 taking_part[position] = [c.for_labels(rows.label_names).for_features(rows.feature_names) for c in candidates]
                 if name not in described:
-                    journal.put("_data", position, describe(packed[position], name, split, budgets))
+                    journal.put("_data", position, describe(rows, name, split, _beside(packed, budgets)))
         _tell_unseen_labels(journal.get("_data"))
         for position, numbers in left.items():
             split = frames[position][1]
@@ -140,12 +141,21 @@ def run(
             behind = [candidate.behind(plan.data[position].screen) for candidate in taking_part[position]]
             trials = _trials(plan, behind, divided, numbers)
             done = partial(_note, journal, plan.data[position].name, trials, progress)
-            run_trials(packed[position], trials, done, parallelism, budgets)
+            run_trials(packed[position], trials, done, parallelism, _beside(packed, budgets))
             packed.pop(position).release()
+        too_large = [entry["error"] for entry in journal.parts.values() if entry.get("too_large")]
+        if too_large and isinstance(session, LocalSession) and plan.run.engine != "local":
+            raise NeedsSpark(too_large[0])
     finally:
         for rows in packed.values():
             rows.release()
     return outcome(journal, plan, candidates)
+
+
+def _beside(packed: Mapping[int, Dataset], budgets: Budgets) -> Budgets:
+    """What the budgets leave beside the rows that this process holds."""
+    held = sum(rows.profile.size for rows in packed.values() if isinstance(rows, InMemoryDataset))
+    return replace(budgets, worker=max(1, budgets.worker - held))
 
 
 def _trials_left(plan: Comparison, journal: Journal, each: int, described: set[str]) -> dict[int, list[int]]:
@@ -179,27 +189,21 @@ def _naming(plan: Comparison, position: int) -> Iterator[None]:
         raise type(error)(f"{plan.data[position].name}: {error}") from None
 
 
-def open_data(spark: SparkSession, data: DataSet, seed: int = 0) -> tuple[DataFrame, Split | None]:
+def open_data(session: Any, data: DataSet, seed: int = 0) -> tuple[Any, Split | None]:
     """The frame of a data set, cut to its number of rows, and the split it came with."""
     if data.options.get("weight") is not None:
         raise ParameterError("evaluate and compare take no row weights; leave the option weight out, or rank with select")
     paths: list[Any] = [path for path in (data.path, data.test_path) if path is not None] or [None]
-    parts = [read.load(spark, path, data.format or "", **data.options) for path in paths]
+    parts = [read.load(session, path, data.format or "", **data.options) for path in paths]
     if data.rows is not None:
-        parts = [_sampled(part, data.rows, seed) for part in parts]
+        parts = [sampled(part, data.rows, seed, ID) for part in parts]
     return (parts[0], None) if data.test_path is None else marked(parts[0], parts[1], ID)
 
 
-def _sampled(frame: DataFrame, rows: int, seed: int) -> DataFrame:
-    """So many rows at most: those of the smallest seeded hash of their ids."""
-    if ID not in frame.columns:
-        raise ParameterError(f"rows = {rows} draws rows by their ids, and these have none: name the id column in the options")
-    return frame.orderBy(F.xxhash64(F.col(ID), F.lit(seed)), ID).limit(rows)
-
-
-def _pack(frame: DataFrame, plan: Comparison, budgets: Budgets) -> Packed:
+def _pack(frame: Any, plan: Comparison, budgets: Budgets) -> Dataset:
     """The packed rows of a data set, with the noise of the plan."""
-    packed = pack(frame, FEATURES, LABELS, ID)
+    check_memory(frame, LocalSession(budgets.worker))
+    packed: Dataset = pack(frame, FEATURES, LABELS, ID)
     if not plan.protocol.noise:
         return packed
     try:
@@ -263,7 +267,7 @@ class _Describe:
         return (label_statistics(sets, self.q), counts[0] if counts else None), engine.cost
 
 
-def describe(packed: Packed, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS) -> dict[str, Any]:
+def describe(packed: Dataset, name: str, split: Split | None = None, budgets: Budgets = DEFAULT_BUDGETS) -> dict[str, Any]:
     """Sizes and label statistics of a data set; with the `split` it came with, which labels no training row has."""
     profile = packed.profile
     (about_labels, counts), _, _ = compute(packed, _Describe(profile.q, split), None, budgets)

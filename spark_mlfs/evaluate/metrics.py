@@ -33,6 +33,7 @@ import functools
 import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -40,26 +41,21 @@ import pandas as pd
 import pyarrow as pa
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
-from pyspark.ml.evaluation import Evaluator
-from pyspark.ml.linalg import VectorUDT
-from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
-from ..adapters.described import LABELS
 from ..blocks.codec import binary_array, decode, encode
 from ..blocks.labels import vector_entries
 from ..blocks.lists import WrongRow
 from ..blocks.pack import at_once, check_column
 from ..errors import DataError, ParameterError, worker_errors
+from ..frame import kinds_of
 from ..kernels.label_ranks import LabelRanks
 from ..kernels.matrix import Matrix
-from ..ml.params import keyword_only, known_params
-from ..ml.shared import PredictionAccessors
-from ..params import Choice, Parameter
+from ..lazy import F
 from ..schema import attribute_names
 from ..statistics.labelsets import Labelsets
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame
 
 KINDS = ("standard", "msfs-2022")
 CELLS = 1 << 22  # rows × labels worked on at once
@@ -291,15 +287,14 @@ def sums_of(
     columns, vectors = [], []
     for slot, name in enumerate((labelsCol, predictionCol, rawPredictionCol)):
         check_column(frame, name)
-        kind = frame.schema[name].dataType
-        if slot == 0 and isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
+        kind = kinds_of(frame)[name]
+        if slot == 0 and kind.element is not None and kind.element.text:
             columns.append(_hot(frame, name, predictionCol).alias("c0"))
             vectors.append(False)
             continue
-        vectors.append(isinstance(kind, VectorUDT))
-        numbers = isinstance(kind, T.ArrayType) and isinstance(kind.elementType, (T.NumericType, T.BooleanType))
-        if not vectors[-1] and not numbers:
-            raise ParameterError(f"column {name!r} is {kind.simpleString()}; give a vector or an array of one number a label")
+        vectors.append(kind.vector)
+        if not kind.vector and (kind.element is None or not kind.element.number):
+            raise ParameterError(f"column {name!r} is {kind.name}; give a vector or an array of one number a label")
         column = F.col(name) if vectors[-1] else F.col(name).cast("array<double>")
         columns.append(column.alias(f"c{slot}"))
     task = SumsOfBatches(tuple(vectors), (labelsCol, predictionCol, rawPredictionCol), metrics)
@@ -371,53 +366,6 @@ class SumsOfBatches:
         return column.flatten().fill_null(np.nan).to_numpy(zero_copy_only=False).reshape(n, int(lengths[0]))
 
 
-METRIC = Parameter("metricName", "averagePrecision", Choice(tuple(METRICS)), "metric that is computed")
-
-
-class MultiLabelEvaluator(
-    Evaluator,
-    PredictionAccessors,
-    DefaultParamsReadable[Any],
-    DefaultParamsWritable,
-    parameters=(METRIC, LABELS),
-):
-    """Evaluates predicted labels and scores, for `CrossValidator` and by hand.
-
-    metricName : one of `METRICS`, averagePrecision by default
-    labelsCol, predictionCol, rawPredictionCol : true labels, predicted labels, scores; vectors or arrays of q numbers
-    """
-
-    @keyword_only
-    def __init__(
-        self,
-        *,
-        metricName: str = METRIC.default,
-        labelsCol: str = LABELS.default,
-        predictionCol: str = "prediction",
-        rawPredictionCol: str = "rawPrediction",
-    ) -> None:
-        super().__init__()
-        self._set(**self._input_kwargs)
-
-    def setParams(self, **values: Any) -> MultiLabelEvaluator:
-        """Sets several params: those that are passed."""
-        return self._set(**known_params(self, values, [p.name for p in self.params]))
-
-    if TYPE_CHECKING:  # made of the table
-
-        def getMetricName(self) -> str: ...
-        def setMetricName(self, value: str) -> MultiLabelEvaluator: ...
-        def getLabelsCol(self) -> str: ...
-        def setLabelsCol(self, value: str) -> MultiLabelEvaluator: ...
-
-    def _evaluate(self, dataset: DataFrame) -> float:
-        columns = self.getLabelsCol(), self.getPredictionCol(), self.getRawPredictionCol()
-        return float(evaluate_frame(dataset, *columns)[self.getMetricName()])
-
-    def isLargerBetter(self) -> bool:
-        return LARGER_IS_BETTER[self.getMetricName()]
-
-
 # ---- label statistics ----
 
 
@@ -444,3 +392,10 @@ def label_statistics(sets: Labelsets, q: int) -> dict[str, float]:
         "distinctLabelsets": len(sets.counts),
         "meanIR": float((occur.max() / occur).mean()) if len(occur) else float("nan"),
     }
+
+
+def __getattr__(name: str) -> Any:
+    """Return `MultiLabelEvaluator`, which only Spark has a use for, where it is asked for: by a saved one, too."""
+    if name == "MultiLabelEvaluator":
+        return import_module(".evaluator", __package__).MultiLabelEvaluator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,7 +6,7 @@
     [[extractor]]   name, title, parameters
     [[classifier]]  name, title, parameters
     [protocol]      folds, sizes, metrics, choose, noise, seed, all_features
-    [run]           output, overwrite, parallelism, driver_bytes, worker_bytes, figures, tables
+    [run]           output, overwrite, engine, memory_bytes, parallelism, driver_bytes, worker_bytes, figures, tables
 
 `conf/runs/compare.toml` explains each key.
 """
@@ -26,6 +26,7 @@ from ..classify import CLASSIFIERS
 from ..errors import ParameterError
 from ..extract import EXTRACTORS
 from ..formats import READERS, accept_options
+from ..frame import ENGINE, MEMORY
 from ..methods import METHODS
 from ..params import Integer, Number
 from ..pipeline import Request
@@ -110,6 +111,8 @@ class Run(Section):
 
     output: str | None = None
     overwrite: bool = False
+    engine: str = Field(ENGINE.default, ENGINE.constraint, ENGINE.doc)
+    memory_bytes: int | None = Field(MEMORY.default, MEMORY.constraint, MEMORY.doc)
     parallelism: int | None = Field(None, Integer(1), "trials at a time; as many as this machine has cores, at most 8")
     driver_bytes: int = Field(Budgets.driver, Integer(1 << 20), "largest statistic the driver takes, in bytes")
     worker_bytes: int = Field(Budgets.worker, Integer(1 << 20), "rows and statistics one worker process holds, in bytes")

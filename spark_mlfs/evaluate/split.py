@@ -19,27 +19,31 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from ..blocks.block import Block
 from ..blocks.codec import binary_array, decode, encode
+from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import ByLabelset, Hashed, Listed, Marked, Split
+from ..blocks.identity import with_unique_ids
 from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, collect_profile, collected, persist
 from ..blocks.profile import Profile, profile_block
-from ..blocks.renumber import identified
 from ..blocks.rowhash import mix, normal, uniform
 from ..errors import DataError, ParameterError, worker_errors
+from ..frame import Batches, Kind, LocalFrame, kinds_of
+from ..kernels import xxhash
+from ..lazy import F
 from ..pipeline import compute
 from ..schema import attribute_names
 from ..statistics.base import DEFAULT_BUDGETS, Budgets
 from ..statistics.moments import GroupMoments
 from ..statistics.targets import Everything
+
+Rows = TypeVar("Rows", bound=Dataset)
 
 STRATIFY_ROWS = 200_000  # rows whose label lists the driver stratifies
 _WORDS = re.compile(r"^(stratified )?(?:(\d{1,4})x)?(?:(\d{1,4})-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$")
@@ -81,7 +85,7 @@ class Protocol:
         """Number of splits."""
         return self.repeats * (1 if self.random else len(self.shares))
 
-    def splits(self, packed: Packed | None = None) -> list[Split]:
+    def splits(self, packed: Dataset | None = None) -> list[Split]:
         """Every split, repeat by repeat. A stratified protocol reads the labels of `packed`: one job for all repeats."""
         if not self.stratified:
             return self._name([Hashed(self.shares, self.seed, repeat) for repeat in range(self.repeats)])
@@ -154,9 +158,22 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
     return Listed(unique, by_id)
 
 
-def collect_labels(packed: Packed) -> tuple[np.ndarray, sp.csr_matrix]:
+def identified(packed: Dataset) -> Any:
+    """The rows with ids that no two of them share."""
+    if isinstance(packed, InMemoryDataset):
+        return replace(packed, block=with_unique_ids(packed.block, packed.profile.named_ids))
+    from ..blocks import renumber
+
+    assert isinstance(packed, Packed)
+    return renumber.identified(packed)
+
+
+def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
     """Row ids and (n, q) positive labels of all rows: one job."""
-    rows = identified(packed).frame.where("block is not null").select("block").mapInArrow(_label_lists, "state binary")
+    known = identified(packed)
+    if isinstance(known, InMemoryDataset):
+        return known.block.ids, known.block.labels(packed.profile.q)
+    rows = known.frame.where("block is not null").select("block").mapInArrow(_label_lists, "state binary")
     states = [decode(bytes(row.state)) for row in collected(rows)]
     lists = [
         sp.csr_matrix((np.ones(len(s["li"]), np.int8), s["li"], s["lp"]), shape=(len(s["ids"]), packed.profile.q)) for s in states
@@ -179,14 +196,17 @@ def _label_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _state(ids=block.ids, lp=block.label_indptr, li=block.label_indices)
 
 
-def _by_labelset(packed: Packed, shares: tuple[float, ...], draws: list[int]) -> list[ByLabelset]:
+def _by_labelset(packed: Dataset, shares: tuple[float, ...], draws: list[int]) -> list[ByLabelset]:
     """`ByLabelset` folds of each draw: one job, in which the rows of a labelset meet by their hashes."""
-    parts = max(2, packed.profile.partitions)
-    blocks = identified(packed).frame.where("block is not null").select("block")
-    spread = blocks.mapInArrow(partial(_hashes, parts), "bucket bigint, state binary")
-    gathered = spread.repartition(parts, "bucket").mapInArrow(partial(_ends, shares, draws), "state binary")
-    with worker_errors():
-        states = [decode(bytes(row.state)) for row in at_once(gathered).collect()]
+    known, parts = identified(packed), max(2, packed.profile.partitions)
+    if isinstance(known, InMemoryDataset):
+        states = [_ends(known.block.labelset_hash, known.block.ids, shares, draws)]
+    else:
+        blocks = known.frame.where("block is not null").select("block")
+        spread = blocks.mapInArrow(partial(_hashes, parts), "bucket bigint, state binary")
+        gathered = spread.repartition(parts, "bucket").mapInArrow(partial(_ends_of_bucket, shares, draws), "state binary")
+        with worker_errors():
+            states = [decode(bytes(row.state)) for row in at_once(gathered).collect()]
     hashes = np.concatenate([s["hashes"] for s in states])
     order = np.argsort(hashes)
 
@@ -207,12 +227,15 @@ def _hashes(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Reco
             yield pa.RecordBatch.from_arrays([pa.array([int(number)], pa.int64()), state], names=["bucket", "state"])
 
 
-def _ends(shares: tuple[float, ...], draws: list[int], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Where the folds end among the row hashes of each labelset."""
+def _ends_of_bucket(shares: tuple[float, ...], draws: list[int], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     parts = [decode(bytes(value.as_py())) for batch in batches for value in batch.column(1)]
-    if not parts:
-        return
-    sets, ids = (np.concatenate([p[name] for p in parts]) for name in ("sets", "ids"))
+    if parts:
+        sets, ids = (np.concatenate([p[name] for p in parts]) for name in ("sets", "ids"))
+        yield _state(**_ends(sets, ids, shares, draws))
+
+
+def _ends(sets: np.ndarray, ids: np.ndarray, shares: tuple[float, ...], draws: list[int]) -> dict[str, Any]:
+    """Where the folds end among the row hashes of each labelset."""
     distinct, inverse, counts = np.unique(sets, return_inverse=True, return_counts=True)
     out: dict[str, Any] = {"hashes": distinct}
     for number, draw in enumerate(draws):
@@ -228,13 +251,13 @@ def _ends(shares: tuple[float, ...], draws: list[int], batches: Iterable[pa.Reco
         at = first[:-1, None] + dealt - 1
         ends = np.where(dealt > 0, hashes[order][np.maximum(at, 0)], np.uint64(0))
         out[f"ends {number}"], out[f"order {number}"] = ends, turn
-    yield _state(**out)
+    return out
 
 
 # ---- applying a split ----
 
 
-def marked(train: DataFrame, test: DataFrame, row_id: str = "id") -> tuple[DataFrame, Split]:
+def marked(train: Any, test: Any, row_id: str = "id") -> tuple[Any, Split]:
     """One frame of training and test rows that came apart, and the split that tells them apart again by their new ids.
 
     Both need the same columns of the same types; vectors of another width are refused where the frame is packed.
@@ -244,12 +267,17 @@ def marked(train: DataFrame, test: DataFrame, row_id: str = "id") -> tuple[DataF
             f"the test rows have columns {', '.join(test.columns)}, the training rows {', '.join(train.columns)}"
         )
     for column in train.columns:
-        kinds = [frame.schema[column].dataType.simpleString() for frame in (train, test)]
+        kinds = [kinds_of(frame)[column].name for frame in (train, test)]
         if kinds[0] != kinds[1]:
             raise ParameterError(f"column {column!r} is {kinds[1]} in the test rows but {kinds[0]} in the training rows")
         names = [attribute_names(frame, column) for frame in (train, test)]
         if names[0] != names[1]:
             raise ParameterError(f"the entries of {column!r} have other names, or another order, in the test rows")
+    split = Split("the files' own split", 0, 0, Marked())
+    if isinstance(train, LocalFrame):
+        ids = [{row_id: (Kind("bigint"), partial(_marked, row_id, mark))} for mark in (0, 1)]
+        frame, more = train.withColumns(ids[0]), test.withColumns(ids[1])
+        return replace(frame, parts=[*frame.parts, *more.parts], bytes=frame.bytes + more.bytes), split
     both = [
         frame.withColumn(row_id, F.shiftleft(F.col(row_id).cast("bigint"), 1).bitwiseOR(F.lit(mark).cast("bigint")))
         for mark, frame in enumerate((train, test))
@@ -257,15 +285,49 @@ def marked(train: DataFrame, test: DataFrame, row_id: str = "id") -> tuple[DataF
     metadata = {column: train.schema[column].metadata for column in train.columns}
     union = both[0].unionByName(both[1])
     columns = [F.col(c).alias(c, metadata=metadata[c]) if metadata[c] else F.col(c) for c in train.columns]
-    return union.select(*columns), Split("the files' own split", 0, 0, Marked())
+    return union.select(*columns), split
 
 
-def training(packed: Packed, split: Split) -> Packed:
+def _marked(row_id: str, mark: int, batch: pa.RecordBatch) -> pa.Array:
+    return pa.array(_ids(batch, row_id) << 1 | mark)
+
+
+def _ids(batch: pa.RecordBatch, row_id: str) -> np.ndarray:
+    return batch.column(batch.schema.get_field_index(row_id)).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def sampled(frame: Any, rows: int, seed: int, row_id: str) -> Any:
+    """So many rows of a frame at most: those of the smallest seeded hash of their ids."""
+    if row_id not in frame.columns:
+        raise ParameterError(f"rows = {rows} draws rows by their ids, and these have none: name the id column in the options")
+    if not isinstance(frame, LocalFrame):
+        return frame.orderBy(F.xxhash64(F.col(row_id), F.lit(seed)), row_id).limit(rows)
+    of_parts = list(frame.each(lambda batches: [_ids(batch, row_id) for batch in batches]))
+    ids = np.concatenate([np.zeros(0, np.int64), *(ids for part in of_parts for ids in part)])
+    hashes = np.full(len(ids), xxhash.SEED, np.uint64)
+    seeds = np.full(len(ids), seed, np.int64).view(np.uint64)
+    xxhash.fold(hashes, ids.view(np.uint64), None, xxhash.of_longs)
+    xxhash.fold(hashes, seeds, None, xxhash.of_ints if abs(seed) < 1 << 31 else xxhash.of_longs)  # as Spark's int or bigint
+    keep = np.zeros(len(ids), bool)
+    keep[np.lexsort((ids, hashes.view(np.int64)))[:rows]] = True
+    edges = np.cumsum([0, *(sum(map(len, part)) for part in of_parts)])
+    parts = [partial(_kept, keep[a:z], part) for a, z, part in zip(edges[:-1], edges[1:], frame.parts, strict=True)]
+    return replace(frame, parts=parts, bytes=frame.bytes * int(keep.sum()) // max(1, len(ids)))
+
+
+def _kept(keep: np.ndarray, part: Callable[[], Batches]) -> Batches:
+    before = 0
+    for batch in part():
+        yield batch.filter(pa.array(keep[before : before + batch.num_rows]))
+        before += batch.num_rows
+
+
+def training(packed: Rows, split: Split) -> Rows:
     """The training rows of packed data, profiled on their own (one job). Release it yourself."""
     return mapped(packed, partial(_side, split, False), f"the training rows of {split.name}")
 
 
-def held_out(packed: Packed, split: Split) -> Packed:
+def held_out(packed: Rows, split: Split) -> Rows:
     """The test rows of packed data (one job). Release it yourself."""
     return mapped(packed, partial(_side, split, True), f"the test rows of {split.name}")
 
@@ -274,24 +336,36 @@ def _side(split: Split, tested: bool, block: Block) -> Block:
     return block.take(np.flatnonzero(split.of(block) == tested))
 
 
-def mapped(packed: Packed, function: Callable[[Block], Block], what: str) -> Packed:
+def mapped(packed: Rows, function: Callable[[Block], Block], what: str) -> Rows:
     """Packed data of what `function` (picklable) makes of each block, profiled anew: one job. Its names go with the features it
     had. Release it yourself."""
-    task = partial(_mapped, function, packed.profile.q)
-    packed = identified(packed)  # what is kept of a row, and its noise, go by its id
-    blocks = packed.frame.where("block is not null").select("block").mapInArrow(task, BLOCK_SCHEMA)
-    persisted = persist(blocks)
+    known, q = identified(packed), packed.profile.q  # what is kept of a row, and its noise, go by its id
+    if isinstance(known, InMemoryDataset):
+        block = function(known.block)
+        out: Any = replace(known, block=block, profile=_profile(block, q))
+    else:
+        blocks = known.frame.where("block is not null").select("block").mapInArrow(partial(_mapped, function, q), BLOCK_SCHEMA)
+        out = replace(known, frame=blocks, persisted=persist(blocks), memo=[])
     try:
-        with worker_errors():
-            profile, jobs = collect_profile(blocks)
-        if profile.n < 2 or not len(profile.varying):
-            fault = f"are {profile.n}" if profile.n < 2 else f"({profile.n}) have no feature that varies"
+        if isinstance(out, Packed):
+            with worker_errors():
+                out.profile, out.jobs = collect_profile(out.frame)
+        n = out.profile.n
+        if n < 2 or not len(out.profile.varying):
+            fault = f"are {n}" if n < 2 else f"({n}) have no feature that varies"
             raise DataError(f"{what} {fault}; give fewer folds, or more rows")
     except Exception:
-        if persisted:
-            blocks.unpersist()
+        out.release()
         raise
-    return replace(packed, frame=blocks, profile=profile, persisted=persisted, jobs=jobs, memo=[])
+    return out
+
+
+def _profile(block: Block, q: int) -> Profile:
+    """The profile of rows that were made of others, known by their ids."""
+    profile = profile_block(block, q)
+    with np.errstate(over="ignore"):
+        profile.fingerprint = int(mix(block.ids).sum(dtype=np.uint64))
+    return profile
 
 
 def _mapped(function: Callable[[Block], Block], q: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -299,10 +373,7 @@ def _mapped(function: Callable[[Block], Block], q: int, batches: Iterable[pa.Rec
     total, number = Profile(), 0
     for block in map(function, _blocks(batches)):
         if block.n:
-            profile = profile_block(block, q)
-            with np.errstate(over="ignore"):
-                profile.fingerprint = int(mix(block.ids).sum(dtype=np.uint64))
-            total = total.merge(profile)
+            total = total.merge(_profile(block, q))
             yield block_row(number, block.encode(), None)
             number += 1
     if total.n:
@@ -310,7 +381,7 @@ def _mapped(function: Callable[[Block], Block], q: int, batches: Iterable[pa.Rec
         yield block_row(number, None, total.encode())
 
 
-def noisy(packed: Packed, amount: float = 0.15, seed: int = 0, budgets: Budgets = DEFAULT_BUDGETS) -> Packed:
+def noisy(packed: Rows, amount: float = 0.15, seed: int = 0, budgets: Budgets = DEFAULT_BUDGETS) -> Rows:
     """The packed data with Gaussian noise on the features: x_ij + amount · σ_j · z_ij, σ_j the standard deviation of feature j
     over these rows, z_ij ~ N(0, 1) from (seed, row id, j). Two jobs, the first within the
     `budgets`. Release it yourself.

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 
 from ..blocks.block import Block
 from ..blocks.codec import State, envelope
+from ..blocks.dataset import Dataset, InMemoryDataset
 from ..blocks.folds import Split
 from ..blocks.pack import Packed
 from ..blocks.profile import Profile, profile_block
@@ -30,13 +31,11 @@ from ..classify import CLASSIFIERS
 from ..classify.base import Predictor, known_rows
 from ..engine.base import Cost, Engine
 from ..engine.local import LocalEngine, SizingEngine, part_of
-from ..engine.spark import SparkEngine
-from ..engine.tasks import run_in_one_task, side_by_side
 from ..errors import DataError, ParameterError, SparkMlfsError, WorkerBudgetError
 from ..extract import EXTRACTORS
 from ..extract.base import label_slices, scaled
 from ..kernels.gram import GramStatistics, total
-from ..pipeline import Request, ranked
+from ..pipeline import Request, compute, ranked
 from ..select import Screen
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.gram import Gram
@@ -148,8 +147,8 @@ class LocalRows:
         return self.all_features.profile
 
     def _engine(self, profile: Profile, block: Block) -> LocalEngine:
-        """An engine with the budgets of this one."""
-        return LocalEngine(profile, [block], self.all_features.budgets)
+        """An engine with the budgets and cores of this one."""
+        return LocalEngine(profile, [block], self.all_features.budgets, self.all_features.cores)
 
     def engine(self, features: np.ndarray | None = None) -> Engine:
         """An engine over all varying features (always the same one), or some of them."""
@@ -177,8 +176,8 @@ class SparkRows:
 
     def __init__(self, packed: Packed, budgets: Budgets, pool: GramPool | None = None, tested: frozenset[Any] = frozenset()):
         self.packed, self.budgets, self.pool, self.tested = packed, budgets, pool, tested
-        self._engines: list[SparkEngine] = []
-        self._all_features: SparkEngine | None = None
+        self._engines: list[Any] = []
+        self._all_features: Engine | None = None
 
     @property
     def profile(self) -> Profile:
@@ -193,8 +192,10 @@ class SparkRows:
             return self._all_features
         return self._engine(replace(self.packed, profile=self.profile.only(features)))
 
-    def _engine(self, packed: Packed) -> SparkEngine:
+    def _engine(self, packed: Packed) -> Engine:
         """An engine that `release` releases."""
+        from ..engine.spark import SparkEngine
+
         engine = SparkEngine(packed, self.budgets)
         self._engines.append(engine)
         return engine
@@ -226,6 +227,8 @@ class GramPool:
     """The Gram matrices of the sixty groups of rows, from one scan: those of any training set that is a union of groups."""
 
     def __init__(self, packed: Packed, budgets: Budgets) -> None:
+        from ..engine.spark import SparkEngine
+
         engine = SparkEngine(packed, budgets)
         try:
             (self.parts,) = engine.run(Gram(GROUPS))
@@ -245,7 +248,7 @@ class GramPool:
         pool = GramPool(packed, budgets)
         return pool if len(pool.parts) == GROUPS else None
 
-    def preload_gram(self, engine: SparkEngine, tested: frozenset[Any]) -> None:
+    def preload_gram(self, engine: Engine, tested: frozenset[Any]) -> None:
         """Lets an engine over the groups not `tested` know its Gram matrix; where other features are constant there, it must
         scan.
         """
@@ -460,7 +463,7 @@ class Trial:
 
 
 def run_trials(
-    packed: Packed,
+    packed: Dataset,
     trials: Mapping[Any, Trial],
     done: Callable[[Any, dict[str, Any]], None],
     parallelism: int = 2,
@@ -468,10 +471,18 @@ def run_trials(
 ) -> None:
     """Runs the trials of one data set and hands each result to `done(key, result)` as it comes, here in this thread.
 
-    A trial whose data or parameters cannot be used gives {"error": what is wrong}; the others go on. What one task may not hold
-    runs over the cluster.
+    A trial whose data or parameters cannot be used gives {"error": what is wrong}, and `too_large` where it is the memory; the
+    others go on. What one task may not hold runs over the cluster; what a share of this process may not hold runs alone.
     """
     left = trials
+    if isinstance(packed, InMemoryDataset):
+        parallelism = max(1, min(parallelism, budgets.worker // (2 * packed.profile.size + 1)))
+        share, cores = replace(budgets, worker=budgets.worker // parallelism), max(1, packed.cores // parallelism)
+        left = _run_in_tasks(replace(packed, cores=cores), trials, done, parallelism, share)
+        for key, trial in left.items():
+            done(key, _result(partial(_in_one_task, packed, trial, budgets)))
+        return
+    assert isinstance(packed, Packed)
     if packed.profile.size <= budgets.small and SizingEngine(packed.profile, budgets).fits([]):
         left = _run_in_tasks(packed, trials, done, max(1, parallelism), budgets)
     if left:
@@ -480,20 +491,41 @@ def run_trials(
             done(key, _result(partial(trial.on_cluster, packed, budgets, pool)))
 
 
+def _in_one_task(packed: Any, trial: Trial, budgets: Budgets) -> Any:
+    """The result of a trial in one task, or in a thread of this process."""
+    if isinstance(packed, InMemoryDataset):
+        return compute(packed, trial, None, budgets)[0]
+    from ..engine.tasks import run_in_one_task
+
+    return run_in_one_task(packed, trial, budgets)[0]
+
+
 def _run_in_tasks(
-    packed: Packed, trials: Mapping[Any, Trial], done: Callable[[Any, dict[str, Any]], None], parallelism: int, budgets: Budgets
+    packed: Any, trials: Mapping[Any, Trial], done: Callable[[Any, dict[str, Any]], None], parallelism: int, budgets: Budgets
 ) -> dict[Any, Trial]:
     """Runs every trial as one task, `parallelism` at a time; the trials that one task may not hold."""
     too_large: dict[Any, Trial] = {}
 
     def one(trial: Trial) -> dict[str, Any]:
-        return _result(lambda: run_in_one_task(packed, trial, budgets)[0], but=WorkerBudgetError)
+        return _result(partial(_in_one_task, packed, trial, budgets), but=WorkerBudgetError)
 
     def ended(key: Any, future: Future[dict[str, Any]]) -> None:
         if isinstance(future.exception(), WorkerBudgetError):
             too_large[key] = trials[key]
         else:
             done(key, future.result())
+
+    if isinstance(packed, InMemoryDataset):
+        with ThreadPoolExecutor(parallelism) as threads:
+            running = {threads.submit(one, trial): key for key, trial in trials.items()}
+            try:
+                for future in as_completed(running):
+                    ended(running[future], future)
+            except BaseException:
+                threads.shutdown(wait=False, cancel_futures=True)
+                raise
+        return too_large
+    from ..engine.tasks import side_by_side
 
     side_by_side(packed.frame.sparkSession, parallelism, {key: partial(one, trial) for key, trial in trials.items()}, ended)
     return too_large
@@ -507,7 +539,7 @@ def _result(work: Callable[[], dict[str, Any]], but: type[Exception] | tuple[()]
     except but:
         raise
     except SparkMlfsError as error:
-        return {"error": str(error)}
+        return {"error": str(error)} | ({"too_large": True} if isinstance(error, WorkerBudgetError) else {})
 
 
 __all__ = ["Candidate", "Choosing", "Design", "GramPool", "Judge", "Trial", "run_trials", "size_of"]

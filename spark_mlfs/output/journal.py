@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING, Any
 
 from ..adapters.saved import check_stamp, checksum, stamp
 from ..errors import DataError, SparkMlfsError, worker_errors
 from ..read.errors import unless_absent
 from .folder import MANIFEST, NOT_VISIBLE, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
 from .lock import locked, owned
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 
 @dataclass

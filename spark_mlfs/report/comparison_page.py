@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Iterator, Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
-from pyspark.sql import SparkSession
 
 from ..evaluate import summary as tables
 from ..evaluate.compare import ForgetfulJournal, Outcome, run
@@ -22,6 +21,11 @@ from ..output.manifest import now, versions
 from ..pipeline import Progress
 from .comparison_files import cd_diagram, check_formats, saved
 from .figures import COLOURS, LIGHT, Plot, critical_differences, heat, lines, mark, scatter
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from ..frame import LocalSession
 
 DARK = "82a8ff ff8b98 54c8b5 e8b45c b692ea 86cf7e f096d2 63c6ee c9a58d a5b4c6 d6d356 ff9d6e".split()
 FEW = 4  # data sets below which a test has no verdict
@@ -228,7 +232,9 @@ class ComparisonOutcome(Outcome):
         Path(path).write_bytes(saved(cd_diagram(self, classifier or self.plan.design().judges[0].title), suffix))
 
 
-def compare(spark: SparkSession, plan: Mapping[str, Any] | str, progress: Progress | None = None) -> ComparisonOutcome:
+def compare(
+    spark: SparkSession | LocalSession, plan: Mapping[str, Any] | str, progress: Progress | None = None
+) -> ComparisonOutcome:
     """A comparison from Python: `plan` is the path of a TOML file, or a dict of its sections (`evaluate.plan`).
 
     Gives a `ComparisonOutcome`; raises `ParameterError` for whatever is wrong with the plan. Long ones are better run by

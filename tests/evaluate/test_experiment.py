@@ -21,7 +21,9 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.classify import CLASSIFIERS
+from spark_mlfs.engine import tasks as in_tasks
 from spark_mlfs.engine.local import LocalEngine
+from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import trials as experiment
 from spark_mlfs.evaluate.split import Protocol, marked
@@ -204,9 +206,9 @@ def test_grams_of_all_training_sets_come_from_one_scan(data, monkeypatch):
     """With folds that are unions of groups, no trial of a Gram method scans for a Gram matrix of its own."""
     *_, packed = data
     scans = []
-    compute = experiment.SparkEngine._compute
+    compute = SparkEngine._compute
     monkeypatch.setattr(
-        experiment.SparkEngine,
+        SparkEngine,
         "_compute",
         lambda self, wanted: scans.extend(type(s).__name__ for s in wanted.values()) or compute(self, wanted),
     )
@@ -257,7 +259,7 @@ def test_budgets_go_with_the_rows():
 @pytest.mark.slow
 def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
     *_, packed = data
-    one_task, on_cluster, tasks, spread = experiment.run_in_one_task, Trial.on_cluster, [], []
+    one_task, on_cluster, tasks, spread = in_tasks.run_in_one_task, Trial.on_cluster, [], []
 
     def in_one_task(packed, trial, budgets):
         tasks.append((trial.candidate.title, budgets.worker))
@@ -267,7 +269,7 @@ def test_what_one_task_may_not_hold_runs_over_the_cluster(data, monkeypatch):
         spread.append((trial.candidate.title, budgets.worker))
         return on_cluster(trial, packed, budgets, pool)
 
-    monkeypatch.setattr(experiment, "run_in_one_task", in_one_task)
+    monkeypatch.setattr(in_tasks, "run_in_one_task", in_one_task)
     monkeypatch.setattr(Trial, "on_cluster", over_cluster)
     split = Protocol.of("3-fold").splits()[0]
     design = Design(("3", "5"), (judge("br-svm"),))
@@ -313,7 +315,7 @@ def test_an_interrupt_ends_what_is_under_way(monkeypatch):
         second.wait(20)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(experiment, "run_in_one_task", work)
+    monkeypatch.setattr(in_tasks, "run_in_one_task", work)
     packed = SimpleNamespace(frame=SimpleNamespace(sparkSession=SimpleNamespace(interruptAll=interrupt)))
     started = time.perf_counter()
     with pytest.raises(KeyboardInterrupt):

@@ -62,6 +62,7 @@ metrics = ["standard", "msfs-2022"]
 choose = { metric = "microF1", folds = 2 }
 [run]
 output = "OUTPUT"
+engine = "local"
 """
 
 
@@ -280,10 +281,12 @@ options = {{ features = ["a", "b"], labels = ["u", "v"] }}
     ids=["missing", "another header", "a missing value"],
 )
 def test_all_data_are_read_before_the_first_trial(refused, tmp_path, monkeypatch, text, line):
-    path = tmp_path / "second.csv"
+    path, plan = tmp_path / "second.csv", PLAN
     if text is not None:
         path.write_text(text, encoding="utf-8")
-    file = write_plan(tmp_path, PLAN.replace("[[method]]", SECOND.format(path=path) + "[[method]]", 1))
+    else:  # where Spark is set up, it may see a file that is not here
+        plan = PLAN.replace('engine = "local"', 'engine = "spark"')
+    file = write_plan(tmp_path, plan.replace("[[method]]", SECOND.format(path=path) + "[[method]]", 1))
     started = []
     monkeypatch.setattr(compare, "run_trials", lambda *a, **k: started.append(a))
     assert line in refused("compare", "--config", file)
@@ -300,6 +303,7 @@ def test_labels_that_only_test_rows_have_are_told(run, tmp_path):
     code, _, err = run(
         "evaluate", "--data", tmp_path / "train.csv", "--test-data", tmp_path / "test.csv", "--format", "csv", "--features", "a",
         "b", "--labels-col", "tags", "--option", "label_delimiter=;", "--sizes", 1, "--output", tmp_path / "out",
+        "--engine", "local",
     )  # fmt: skip
     assert code == 0
     notes = [line for line in err.splitlines() if "note: " in line]
@@ -383,7 +387,7 @@ def test_what_a_method_includes_and_excludes(run, tmp_path):
         '[[data]]\nname = "one"\nformat = "planted"\nOPTIONS0\n[[method]]\nname = "mim"\n'
         '[[method]]\nname = "jmi"\ntitle = "beside"\n'
         'include = ["noise_2", 0]\nexclude = ["relevant_[12]"]\n[[classifier]]\nname = "brknn"\n[protocol]\nfolds = "3-fold"\n'
-        f'sizes = [3, "100%"]\n[run]\noutput = "{tmp_path / "out"}"\n'
+        f'sizes = [3, "100%"]\n[run]\nengine = "local"\noutput = "{tmp_path / "out"}"\n'
     )
     file = write_plan(tmp_path, plan)
     code, _, err = run("compare", "--config", file)
