@@ -444,9 +444,12 @@ def number(state: State, name: str, exponent: int) -> np.ndarray:
     return out
 
 
+TOTAL = -2 * _WORD  # the exponent by which `number` reads a `total`, in its units
+
+
 def total(name: str, values: np.ndarray, unit: float, mass: np.ndarray | None = None) -> State:
-    """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of unit · 2⁻⁸⁰; `mass` (n,) int64
-    below 2⁵²: how many times each counts, 2⁵² times all together at most."""
+    """Σ over the first axis of float64 values of at most a power of two `unit`, in three words of unit · 2^`TOTAL`; `mass` (n,)
+    int64 below 2⁵²: how many times each counts, 2⁵² times all together at most."""
     scaled = np.ldexp(values / unit, _WORD)
     coarse = np.rint(scaled)
     fine = np.rint(np.ldexp(scaled - coarse, _WORD))
@@ -470,11 +473,6 @@ def _times_mass(coarse: np.ndarray, fine: np.ndarray, mass: np.ndarray) -> list[
             for piece, above in ((each & _LOW, 0), (each >> BITS, BITS)):
                 parts.append((np.atleast_1d((piece * times).sum(axis=0)), shift + above + BITS * raised))
     return parts
-
-
-def total_of(state: State, name: str, unit: float) -> np.ndarray:
-    """The sum of `total` in float64."""
-    return number(state, name, -2 * _WORD) * unit
 
 
 def power_above(values: np.ndarray | np.floating[Any] | float) -> Any:

@@ -124,3 +124,12 @@ class Lookup:
     def positive(self) -> Lookup:
         """Whether the rows share a label (of positive weight)."""
         return Lookup(self.table > 0, self.rows, self.columns)
+
+
+def shared_labels(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Labels in common (p,), and the labels of the one and of the other (p,), of the distinct pairs among listed codes of two
+    labelsets `members` (m, q), and (t,) which of them each listed pair is."""
+    m, size = members.shape[0], np.asarray(members.sum(axis=1)).ravel()
+    pairs, at = np.unique(np.asarray(left, np.int64) * m + right, return_inverse=True)
+    u, v = np.divmod(pairs, m)
+    return np.asarray(members[u].multiply(members[v]).sum(axis=1)).ravel(), size[u] + size[v], at

@@ -30,6 +30,7 @@ import scipy.sparse as sp
 
 from .exact import power_above
 from .knn import CACHED_BYTES, CHUNK_BYTES, Rows, Tile
+from .label_similarity import shared_labels
 from .nearest import NONE, Nearest
 
 
@@ -189,20 +190,9 @@ def hamming_links(best: Nearest, codes: np.ndarray, neighbour_codes: np.ndarray,
     a, k = best.ids.shape
     filled = np.flatnonzero(best.ids.ravel() != NONE)
     anchor = np.repeat(np.arange(a), k)[filled]
-    delta = labelset_hamming(members, codes[anchor], neighbour_codes.ravel()[filled])
+    shared, both, at = shared_labels(members, codes[anchor], neighbour_codes.ravel()[filled])
+    delta = ((both - 2 * shared) / members.shape[1])[at]
     return Links.of(anchor, best.ids.ravel()[filled], np.column_stack([delta, 1 - delta]))
-
-
-def labelset_hamming(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """(t,) labels in exactly one of two labelsets, over q, for listed pairs of codes."""
-    members = sp.csr_matrix(members, dtype=np.float64)
-    m, q = members.shape
-    # each distinct pair of labelsets once
-    pairs, at = np.unique(np.asarray(left, np.int64) * m + right, return_inverse=True)
-    u, v = np.divmod(pairs, m)
-    size = np.asarray(members.sum(axis=1)).ravel()
-    shared = np.asarray(members[u].multiply(members[v]).sum(axis=1)).ravel()
-    return ((size[u] + size[v] - 2 * shared) / q)[at]
 
 
 def hamming_scores(state: Mapping[str, np.ndarray]) -> np.ndarray:

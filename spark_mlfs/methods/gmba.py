@@ -69,8 +69,6 @@ from ..statistics.neighbours import (
 from .base import Method, Scores
 from .spec import SIMILARITY
 
-# ---- GMBA ----
-
 
 @dataclass
 class MarginAnchors:
@@ -183,7 +181,7 @@ class GMBA(Method):
                 return self._convex(engine, p, anchors, geometry, details)
             if p["mode"] == "closed":
                 total: Any = sum(self._sums(engine, p, each).gradient for each in anchors)
-                return Scores.of_varying(margin.closed(total), geometry.positions, engine.num_features, details=details)
+                return Scores.of_varying(-total, geometry.positions, engine.num_features, details=details)
             gradients = np.concatenate([self._sums(engine, p, each, summed=False).gradient for each in anchors])
             ids = np.concatenate([each.queries.block.ids for each in anchors])
             order = np.argsort(mix(ids, p["seed"] + 1) if p["shuffle"] else ids, kind="stable")

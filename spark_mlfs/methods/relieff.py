@@ -42,9 +42,6 @@ from .gmba import MOST_ANCHORS
 PAIR_TILE = 2048  # rows in a tile of pairwise ReliefF: every label pair takes its part of a tile, so few large ones
 
 
-# ---- ReliefF ----
-
-
 @dataclass
 class PairNearest(Statistic):
     """Pass A of pairwise ReliefF: for each label pair the nearest rows on both sides of the queries in it.

@@ -152,7 +152,7 @@ class ReweightedGram(Statistic):
         m *= 0.5 / self.floor * profile.weight_unit
         sums = {"n": m[-1, -1], "sum_x": m[:v, -1], "sum_y": m[v:-1, -1]}
         sums |= {"xx": m[:v, :v], "xy": m[:v, v:-1], "yy": m[v:-1, v:-1]}
-        loss = exact.total_of(state, "loss", self._largest(profile)) * profile.weight_unit
+        loss = exact.number(state, "loss", exact.TOTAL) * self._largest(profile) * profile.weight_unit
         centre = np.zeros(self.sketch) if self.sketch else centre_of_labels(profile)
         return about_centres(sums, profile, centre), float(loss[0])
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy.sparse as sp
 
+from ..kernels.label_similarity import shared_labels
 from ..kernels.matrix import Matrix
 
 COLUMNS = 64  # of X in use at once: bounds the memory of the expected walk
@@ -21,13 +22,8 @@ VISIT_BYTES = 48  # of memory a visit of a sampled walk takes until the graph is
 
 def jaccard(members: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """(t,) labels in common over labels in either of listed pairs of labelset codes, 0 where both are empty."""
-    size = np.asarray(members.sum(axis=1)).ravel()
-    m = members.shape[0]
-    pairs, at = np.unique(left * m + right, return_inverse=True)  # each pair of labelsets once
-    u, v = np.divmod(pairs, m)
-    shared = np.asarray(members[u].multiply(members[v]).sum(axis=1)).ravel()
-    either = size[u] + size[v] - shared
-    return np.divide(shared, either, out=np.zeros(len(pairs)), where=either > 0)[at]
+    shared, both, at = shared_labels(members, left, right)
+    return np.divide(shared, both - shared, out=np.zeros(len(shared)), where=both > shared)[at]
 
 
 def ruzicka(grades: sp.csr_matrix, left: np.ndarray, right: np.ndarray) -> np.ndarray:

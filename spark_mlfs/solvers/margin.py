@@ -1,4 +1,4 @@
-"""The three ways of `methods.gmba` from the margin loss and its gradient, which `kernels.margin` sums, to weights."""
+"""The ways of `methods.gmba` that take steps, from the margin loss and its gradient, which `kernels.margin` sums, to weights."""
 
 from __future__ import annotations
 
@@ -24,14 +24,6 @@ class MarginSolution:
     converged: bool
     passes: int
     gap: float | None = None
-
-
-def closed(gradient: np.ndarray) -> np.ndarray:
-    """`mode="closed"`: score −Σ_i g_i (d,) at v = 1, the direction in which the loss falls; ranked as it is.
-
-    Weights, where they are wanted, are its positive part.
-    """
-    return -np.asarray(gradient, np.float64)
 
 
 def paper_descent(gradients: Iterable[np.ndarray], width: int, beta: float = 0.9) -> MarginSolution:

@@ -201,7 +201,9 @@ class GroupMoments(PerFeatureStatistic):
         member = members(rows, groups, block.n, own._groups).astype(np.int64)
         member.data = times[np.argsort(rows, kind="stable")]
         binary = profile.binary[profile.varying]
-        coarse, fine = exact.quantised(_stored(block, profile), unit_of(profile))
+        x = sp.csr_matrix(shifted(block, profile))
+        x.eliminate_zeros()
+        coarse, fine = exact.quantised(x, unit_of(profile))
         whole, rest = (None if part is None else sp.csc_matrix(part, dtype=np.int64) for part in (coarse, fine))
         for first, last in itertools.pairwise(edges):
             yield [own._piece(whole, rest, int(first), int(last), member, bool(binary[first:last].all()), profile, mass)]
@@ -281,13 +283,6 @@ class GroupMoments(PerFeatureStatistic):
             all_total, all_square = (np.ldexp(each, GRADE_BITS) for each in (all_total, all_square))
         group = cells.indices.astype(np.int64)
         return PairMoments(last - first, rows, feature, group, total, square, all_total, all_square)
-
-
-def _stored(block: Block, profile: Profile) -> sp.csr_matrix:
-    """The shifted features, float64, without the zeros that are stored."""
-    x = shifted(block, profile) if block.sparse else sp.csr_matrix(shifted(block, profile))
-    x.eliminate_zeros()
-    return x
 
 
 def _two_words(

@@ -149,7 +149,7 @@ def test_real_sets(name, sparse, data_dir):
     naive, ours = Gmba(X, Y), InBlocks(X, Y, size=200, tile=128, sparse=sparse)
     same_per_anchor(ours, naive, tolerance=1e-9)  # columns reach far: the grid is coarse beside what one anchor adds
     got = ours.gradients()
-    close(margin.closed(sum(g for g, _ in got.values())), naive.closed(), 1e-10)
+    close(-sum(g for g, _ in got.values()), naive.closed(), 1e-10)
     order = np.random.default_rng(0).permutation(len(X))
     descent = margin.paper_descent((got[i][0] for i in order if i in got), X.shape[1])
     close(descent.weights, naive.paper(order), 1e-6)  # which its steps make larger
@@ -301,5 +301,5 @@ def test_planted_features_come_first(mode):
     X = rng.normal(size=(200, 8))
     X[:, :2] += 4 * Y
     ours = InBlocks(standardise(X), Y, tile=512)
-    scores = margin.closed(ours.evaluate(np.ones(8))[1]) if mode == "closed" else margin.convex(ours.evaluate, 8).weights
+    scores = -ours.evaluate(np.ones(8))[1] if mode == "closed" else margin.convex(ours.evaluate, 8).weights
     assert set(np.argsort(-scores)[:2]) == {0, 1}
