@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import expit
 
 from ..blocks.block import Block
 from ..blocks.codec import State
@@ -168,7 +169,7 @@ class Machines(Predictor):
     def predict(self, x: Matrix) -> tuple[np.ndarray, np.ndarray]:
         s = self.state
         decision = decisions(self.scaled(x, s["columns"]), s["weights"]) + s["intercept"]
-        return (decision > 0).astype(np.uint8), decision if s["scores"] == "decision" else probability(decision, s["a"], s["b"])
+        return (decision > 0).astype(np.uint8), decision if s["scores"] == "decision" else expit(-(s["a"] * decision + s["b"]))
 
 
 def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
@@ -177,10 +178,3 @@ def decisions(x: Matrix, weights: np.ndarray) -> np.ndarray:
     if sp.issparse(x):
         return np.asarray(x @ weights.T)
     return np.einsum("ij,kj->ik", np.ascontiguousarray(x), np.ascontiguousarray(weights))
-
-
-def probability(decision: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """1 / (1 + exp(a f + b))."""
-    from scipy.special import expit
-
-    return expit(-(a * decision + b))

@@ -11,6 +11,7 @@ features that vary.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -51,12 +52,6 @@ class GramStatistics:
     @property
     def q(self) -> int:
         return len(self.sum_y)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes held, for the driver's budget."""
-        arrays = (self.sum_x, self.sum_y, self.xx, self.xy, self.yy, self.centre_x, self.centre_y, self.low, self.high)
-        return sum(a.nbytes for a in arrays if a is not None)
 
     def recentred(self, centre_x: np.ndarray, centre_y: np.ndarray) -> GramStatistics:
         """The same data about another centre; arrays are shared when the centre is already this one."""
@@ -249,15 +244,13 @@ def row_norms(weights: np.ndarray, floor: float = 1e-8) -> np.ndarray:
 
 def total(blocks: Iterable[GramStatistics]) -> GramStatistics:
     """Sum of the blocks in the order given (the order fixes the rounding)."""
-    out: GramStatistics | None = None
-    for block in blocks:
-        out = block if out is None else out + block
-    if out is None:
+    every = list(blocks)
+    if not every:
         raise DataError("there are no blocks of statistics to add; is the data set empty?")
-    return out
+    return functools.reduce(operator.add, every)
 
 
-def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int], whole: GramStatistics | None = None) -> GramStatistics:
+def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int]) -> GramStatistics:
     """Statistics of all rows but those of the blocks numbered in `out`: the whole minus them (or the sum of the rest,
     when fewer remain), with the minimum and maximum of what remains."""
     dropped = sorted(set(out))
@@ -266,7 +259,7 @@ def leave_out(blocks: Sequence[GramStatistics], out: Iterable[int], whole: GramS
         raise DataError(f"all {len(blocks)} blocks are left out; leave at least one in")
     if len(dropped) >= len(rest):
         return total(blocks[i] for i in rest)
-    everything = total(blocks) if whole is None else whole
+    everything = total(blocks)
     if not dropped:
         return everything
     result = everything - total(blocks[i] for i in dropped)

@@ -42,7 +42,7 @@ class Cells:
 
 
 class LinkCells:
-    """Two-way counts of sparse features and labels, laid out for `summed`: `nbytes`, 16 to 32 for each label cell (those of
+    """Two-way counts of sparse features and labels, laid out for `summed`: in bytes 16 to 32 for each label cell (those of
     features with several codes have pairs beside them; counts above 2³¹ take 8 bytes) and 24 for each slot."""
 
     def __init__(self, table: sp.csr_matrix, offsets: np.ndarray) -> None:
@@ -87,12 +87,6 @@ class LinkCells:
         short = np.int32 if len(features) * self.size * self.codes < 1 << 31 else np.int64
         starts = None if starts is None else starts.astype(np.int32)  # within a part
         return Cells(first, last, key.astype(short), slot.astype(np.int32), count, label.astype(np.int32), starts, cells, pairs)
-
-    @property
-    def nbytes(self) -> int:
-        """Return the bytes of the cells, with the few numbers of each feature and slot."""
-        arrays = [v for part in self.parts for v in vars(part).values() if isinstance(v, np.ndarray)]
-        return sum(v.nbytes for v in (*arrays, self.offsets, self.feature, self.rows, self.of_slot))
 
     def summed(self, logs: CountLogs, away: Sequence[sp.csr_matrix], totals: np.ndarray) -> np.ndarray:
         """(v,) Σ_l n·I(f; Y_l) in fixed point, as it is, over the rows but those counted in the tables of `away`, (slots, 1 + q)

@@ -64,15 +64,6 @@ class Anchors:
     def k(self) -> int:
         return self.similarity.shape[1]
 
-    def part(self, first: int, last: int) -> Anchors:
-        """A run of the anchors."""
-        return Anchors(
-            self.rows.take(slice(first, last)),
-            self.hits[first * self.k : last * self.k],
-            self.similarity[first:last],
-            self.margin[first:last],
-        )
-
     def squares(self, weights: np.ndarray | None = None) -> np.ndarray:
         """(a, k) d2_v of the hits, from differences; unweighted without `weights`."""
         if weights is None and self._squares is not None:

@@ -372,7 +372,8 @@ def test_counts_are_kept_in_one_process_only_where_they_fit(monkeypatch, held_to
     size = two_way.state_bytes(held.profile)
     assert two_way.key() in held._results
     links = held._results[two_way.key()].links
-    assert links.nbytes + size <= COUNT_COPIES * size  # what is told before they are made
+    arrays = [v for holder in (links, *links.parts) for v in vars(holder).values() if isinstance(v, np.ndarray)]
+    assert sum(v.nbytes for v in arrays) + size <= COUNT_COPIES * size  # what is told before they are made
     wide = engine("counts")
     wide.budgets = Budgets(worker=wide.bytes_of_counts(two_way) - (not held_together))
     monkeypatch.setattr(wide, "_refuse", lambda statistics: [])
