@@ -18,6 +18,7 @@ from sklearn import metrics as sk
 from spark_mlfs import pipeline
 from spark_mlfs.blocks.arrays import hold
 from spark_mlfs.blocks.block import Block
+from spark_mlfs.blocks.dataset import InMemoryDataset
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.classify import CLASSIFIERS
@@ -60,6 +61,20 @@ def data(spark):
     packed.release()
 
 
+def held(ids, x, y):
+    """The rows in this process."""
+    lists = sp.csr_matrix(y)
+    block = Block(x, ids, lists.indptr, lists.indices)
+    names = [[f"{what}_{j}" for j in range(width)] for what, width in (("features", D), ("labels", Q))]
+    return InMemoryDataset(block, profile_block(block, Q), *names, False)
+
+
+@pytest.fixture(scope="module")
+def here():
+    ids, x, y = rows()
+    return ids, x, y, held(ids, x, y)
+
+
 def results(packed, trials, **how: int):
     by_key = {}
     run_trials(packed, dict(enumerate(trials)), lambda key, result: by_key.__setitem__(key, result), budgets=Budgets(**how))
@@ -72,8 +87,8 @@ def without_seconds(result):
     return kept | {"cells": [{k: v for k, v in cell.items() if k not in drop} for cell in result["cells"]]}
 
 
-def test_a_trial_equals_the_oracle(data):
-    ids, x, y, packed = data
+def test_a_trial_equals_the_oracle(here):
+    ids, x, y, packed = here
     split = Protocol.of("3-fold").splits()[1]
     design = Design(("2", "50%"), (judge(k=5),), ("standard", "msfs-2022"))
     (result,) = results(packed, [Trial(Candidate("mim", (Request.of("mim"),)), split, design)])
@@ -102,7 +117,7 @@ def test_a_trial_equals_the_oracle(data):
 @pytest.mark.slow
 @pytest.mark.parametrize("screen", [None, "chi2:6"])
 def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(data, screen):
-    """As a selection from the training rows alone ranks them: in one task, over the cluster, and where inner folds choose."""
+    """As a selection from the training rows alone ranks them: in one process, over the cluster, and where inner folds choose."""
     ids, x, y, packed = data
     held_to = Constraints.of({"include": [9, 3], "exclude": [0, 6]})
     design = Design(("3", "100%"), (judge("brknn"),), choosing=Choosing(folds=2))
@@ -114,7 +129,7 @@ def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(da
 
     methods = [candidate("jmi"), candidate("fisher"), candidate("ridge", ({"alpha": 0.1}, {"alpha": 1000.0}))]
     trials = [Trial(method, split, design) for split in Protocol.of("2-fold").splits() for method in methods]
-    found = results(packed, trials)
+    found = results(held(ids, x, y), trials)
     for trial, result in zip(trials, found, strict=True):
         assert result["order"][:2] == [9, 3] and not {0, 6} & set(result["order"]) and len(result["order"]) == D - 2
         assert [cell["count"] for cell in result["cells"]] == [3, D - 2]
@@ -127,16 +142,16 @@ def test_included_features_are_first_in_every_split_and_excluded_ones_in_none(da
     assert [without_seconds(result) for result in again] == [without_seconds(result) for result in found]
 
 
-def test_features_that_the_data_do_not_have_are_told(data):
-    *_, packed = data
+def test_features_that_the_data_do_not_have_are_told(here):
+    *_, packed = here
     asked = Candidate("jmi", (Request.of("jmi", constraints=Constraints.of({"include": ["fetures_1"]})),))
     with pytest.raises(ParameterError, match="include: the data have no feature 'fetures_1'; did you mean 'features_1'"):
         asked.for_features(packed.feature_names)
 
 
 @pytest.mark.slow
-def test_all_features_and_a_ranking_made_elsewhere(data):
-    *_, packed = data
+def test_all_features_and_a_ranking_made_elsewhere(here):
+    *_, packed = here
     split = Protocol.of("70/30").splits()[0]
     design = Design(("3", "6"), (judge("brknn"), judge("br-svm")))
     every, ranked = results(
@@ -147,8 +162,8 @@ def test_all_features_and_a_ranking_made_elsewhere(data):
     assert {c["classifier"] for c in ranked["cells"]} == {"brknn", "br-svm"}
 
 
-def test_nothing_that_is_fitted_sees_the_test_rows(spark, data):
-    ids, x, y, packed = data
+def test_nothing_that_is_fitted_sees_the_test_rows(here):
+    ids, x, y, packed = here
     split = Protocol.of("3-fold").splits()[0]
     rng = np.random.default_rng(9)
     test = split.of(ids)
@@ -158,18 +173,14 @@ def test_nothing_that_is_fitted_sees_the_test_rows(spark, data):
     grid = tuple(Request.of("ridge", {"alpha": a}) for a in (0.01, 10.0, 1000.0))
     design = Design(("2", "4", "8"), (judge(k=3),), choosing=Choosing("hammingLoss", folds=2, size=True))
     trial = Trial(Candidate("ridge", grid), split, design)
-    changed = pack(frame_of(spark, ids, other_x, other_y), row_id="id")
-    try:
-        (one,), (two,) = results(packed, [trial]), results(changed, [trial])
-    finally:
-        changed.release()
+    (one,), (two,) = results(packed, [trial]), results(held(ids, other_x, other_y), [trial])
     for what in ("order", "parameters", "choices", "chosen_size"):
         assert one[what] == two[what], what
     assert one["cells"][0]["standard"] != two["cells"][0]["standard"]
 
 
-def test_the_choice_is_the_best_inner_mean(data):
-    *_, packed = data
+def test_the_choice_is_the_best_inner_mean(here):
+    *_, packed = here
     split = Protocol.of("70/30").splits()[0]
     grid = tuple(Request.of("lasso", {"alpha": a}) for a in (0.4, 0.01))  # the first removes every feature: rank by index
     for metric, sign in (("averagePrecision", 1), ("rankingLoss", -1)):
@@ -369,8 +380,8 @@ def test_one_answer_whatever_the_partitions(spark, sparse):
     assert per_partitioning[0] == per_partitioning[1]
 
 
-def test_a_ranking_of_other_data_is_refused(data):
-    *_, packed = data
+def test_a_ranking_of_other_data_is_refused(here):
+    *_, packed = here
     trial = Trial(Candidate("elsewhere", order=(0, D)), Protocol.of("70/30").splits()[0], Design(("1",), (judge(k=5),)))
     (result,) = results(packed, [trial])
     assert f"names feature {D}" in result["error"]
