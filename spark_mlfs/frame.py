@@ -182,6 +182,11 @@ class LocalFrame:
         """Return all rows."""
         return [row for batches in self.each(list) for batch in batches for row in batch.to_pylist()]
 
+    def toPandas(self) -> Any:
+        import pandas as pd
+
+        return pd.DataFrame(self.collect(), columns=self.columns)
+
     def limit(self, rows: int) -> LocalFrame:
         """Return the first rows alone, as one part."""
         return replace(self, parts=[_First(self, rows)])

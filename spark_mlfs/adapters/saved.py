@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy.sparse as sp
 from pandas.api.types import is_numeric_dtype
 
+from ..blocks.codec import State, decode
 from ..errors import DataError, ParameterError
 
 PACKAGE = __name__.partition(".")[0]
@@ -113,6 +115,30 @@ def whole_ranking(rows: pd.DataFrame, path: str, excluded: int = 0, expected: in
     return ranking
 
 
+def whole_state(pieces: list[dict[str, Any]], path: str, expected: int | None = None) -> State:
+    """Return the state saved in `pieces` at `path`, of the digest `expected`. `DataError` where one is absent or damaged."""
+    rows = sorted(pieces, key=lambda row: (row["piece"] is None, row["piece"]))
+    for row in rows:
+        check_stamp(row, path)
+    count = max([len(rows), 1, *(row.get("pieces") or 0 for row in rows)])
+    numbers = [row["piece"] for row in rows]
+    absent = next((i for i in range(count) if i not in numbers), None)
+    if absent is not None or len(rows) > count:
+        raise DataError(f"{path}: piece {(absent or 0) + 1} of {count} is not there: {AGAIN}")
+    for row in rows:
+        if row["state"] is None or row.get("checksum") != zlib.crc32(row["state"]):
+            raise DataError(f"{path}: piece {row['piece'] + 1} of {count} is damaged: {AGAIN}")
+    check_digest(pd.DataFrame(rows), path, expected)
+    try:
+        state = decode(b"".join(bytes(row["state"]) for row in rows))
+        for value in state.values():
+            if sp.issparse(value):
+                value.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}: {AGAIN}") from None
+    return state
+
+
 def metadata_text(saved: Mapping[str, Any], learned: SavedData | None) -> str:
     """Return the metadata of a saved stage as JSON: what pyspark has of it, what was learned, and a checksum."""
     out = dict(saved)
@@ -155,3 +181,24 @@ def check_format(metadata: Mapping[str, Any], path: str) -> None:
         raise ParameterError(
             f"{path} says no format, this spark_mlfs reads formats from {OLDEST} to {FORMAT}: fit and save it again"
         )
+
+
+def metadata_here(path: str, what: str) -> dict[str, Any]:
+    """Return the metadata of the stage saved in a folder of this machine; `ParameterError` where there are none."""
+    try:
+        text = next(iter(sorted(Path(path, "metadata").glob("part-*")))).read_text(encoding="utf-8")
+    except (OSError, StopIteration, UnicodeDecodeError):
+        raise ParameterError(
+            f"{path!r} holds nothing that {what} saved (no metadata to read): give the folder that was saved to"
+        ) from None
+    return metadata_of(text, path)
+
+
+def rows_here(path: str) -> pd.DataFrame:
+    """Return the table saved beside such metadata; `ParameterError` where it cannot be read."""
+    try:
+        return pd.concat([pd.read_parquet(part) for part in sorted(Path(path, "data").glob("*.parquet"))], ignore_index=True)
+    except (ValueError, OSError) as error:
+        raise ParameterError(
+            f"{path}/data is not there, or holds no Parquet ({' '.join(str(error).split())[:160]}): {AGAIN}"
+        ) from None

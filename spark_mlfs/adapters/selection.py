@@ -22,7 +22,18 @@ from ..select.modes import COLUMNS
 from ..select.rules import passing
 from .described import COLUMN, FEATURES, OUTPUT_DEFAULT
 from .rows import MOST_NAMES, feature_positions
-from .saved import AGAIN, PACKAGE, SavedData, check_format, metadata_of, metadata_text, save_here, stamp, whole_ranking
+from .saved import (
+    AGAIN,
+    PACKAGE,
+    SavedData,
+    check_format,
+    metadata_here,
+    metadata_text,
+    rows_here,
+    save_here,
+    stamp,
+    whole_ranking,
+)
 
 ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept features: as ranked, or as in the data")
 SELECTION = (*modes.parameters(), ORDER)
@@ -213,14 +224,7 @@ class LocalSelection(Selected):
     @staticmethod
     def load(path: str) -> LocalSelection:
         """Return the selection saved in a folder of this machine. `ParameterError` or `DataError` where there is none."""
-        folder = Path(path)
-        try:
-            text = next(iter(sorted((folder / "metadata").glob("part-*")))).read_text(encoding="utf-8")
-        except (OSError, StopIteration, UnicodeDecodeError):
-            raise ParameterError(
-                f"{path!r} holds nothing that {MODEL} saved (no metadata to read): give the folder that was saved to"
-            ) from None
-        described = metadata_of(text, path)
+        described = metadata_here(path, MODEL)
         if not described["class"].endswith(f".{MODEL}"):
             kind = described["class"].rpartition(".")[2]
             raise ParameterError(f"{path!r} holds a {kind}, not a {MODEL}: give the folder of a selection")
@@ -228,9 +232,9 @@ class LocalSelection(Selected):
         try:
             extra = dict(described["selection"])
             excluded = len(extra.get("constraints", {}).get("exclude", []))
-            rows = pd.concat([pd.read_parquet(part) for part in sorted((folder / "data").glob("*.parquet"))])
-        except (KeyError, TypeError, ValueError, OSError) as error:
+            given = described["paramMap"]
+        except (KeyError, TypeError, ValueError) as error:
             what = f"it lacks {error}" if isinstance(error, KeyError) else " ".join(str(error).split())[:160]
             raise ParameterError(f"{path} is damaged ({what}): {AGAIN}") from None
-        ranking = whole_ranking(rows, f"{path}/data", excluded, described.get("data"))
-        return LocalSelection(ranking, extra, described["paramMap"])
+        ranking = whole_ranking(rows_here(path), f"{path}/data", excluded, described.get("data"))
+        return LocalSelection(ranking, extra, given)

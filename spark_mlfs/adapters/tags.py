@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
+from ..classify.base import Predictor
 from ..errors import ParameterError
+from ..kernels.matrix import Matrix
+
+# columns of a frame by name, as `map_rows` takes them
+Columns = Mapping[str, Any]
+ColumnsOf = Callable[[np.ndarray, np.ndarray], Columns]  # of (rows, q) labels and scores
+RAW = "rawPrediction"
 
 
 def check_choice(top_n: int | None, threshold: float | None, labels: int) -> None:
@@ -43,3 +54,50 @@ def _largest(scores: np.ndarray, count: int) -> np.ndarray:
     ties &= np.cumsum(ties, axis=1, dtype=np.int32) <= count - chosen.sum(axis=1, keepdims=True)
     chosen |= ties
     return chosen
+
+
+@dataclass(frozen=True)
+class PredictionOfRows:
+    """Columns made of a predictor's labels and scores, as `map_rows` calls them."""
+
+    predictor: Predictor
+    columns: ColumnsOf
+
+    def __call__(self, x: Matrix) -> Columns:
+        return self.columns(*self.predictor.predict(x))
+
+
+def output_names(beside: Sequence[str]) -> tuple[str, str]:
+    """The columns of the predicted labels and of their scores, beside others."""
+    taken = {name.lower() for name in beside} & {"tags", "scores"}
+    return ("predicted_tags", "predicted_scores") if taken else ("tags", "scores")
+
+
+@dataclass(frozen=True)
+class BestLabels:
+    """The chosen labels of each row and their scores as arrays, best first."""
+
+    top_n: int | None
+    threshold: float | None
+    raw: str
+    scores: str = "scores"
+
+    def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
+        chosen, values, counts = best_labels(labels, scores, self.top_n, self.threshold)
+        return {"__labels__": (chosen, counts), self.scores: (values, counts), self.raw: scores}
+
+
+def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:
+    """Return the warning about the label that more rows are given than had it in training: a tenth of all more, and
+    twice as many."""
+    shares = {name: (count / max(1, rows), trained.get(name, 1.0)) for name, count in given.items()}
+    many = [name for name, (now, then) in shares.items() if now >= 2 * then and now - then >= 0.1]
+    if not many:
+        return None
+    name = max(many, key=lambda name: shares[name][0] - shares[name][1])
+    now, then = (100 * share for share in shares[name])
+    others = f" ({len(many)} labels are given so often)" if len(many) > 1 else ""
+    return (
+        f"{now:.0f} % of the rows get the tag {name!r}, which {then:.0f} % had in training{others}: give a higher --threshold "
+        "(spark-mlfs check --output finds one on labelled rows), or --top-n"
+    )

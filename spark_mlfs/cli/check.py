@@ -58,12 +58,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Checks a pipeline; returns the exit code."""
+    from ..adapters.tags import overtagged
     from ..formats import tabular
     from ..output.folder import MANIFEST
     from ..output.manifest import as_json
     from ..read.layout import columns_of
     from ..report.check_page import check_page
-    from ..scoring.check import FEW_TAGS, Check, overtagged, suggest_threshold
+    from ..scoring.check import FEW_TAGS, Check, suggest_threshold
     from ..scoring.scorer import load_scorer
 
     require("check", model=args.model, format=args.format)

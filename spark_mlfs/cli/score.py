@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError, worker_errors
+from .engine import asked, on_engine
 from .shared import (
     COUNT,
     OK,
     Flags,
     Work,
     data_arguments,
+    engine_arguments,
+    load_pipeline,
     output_arguments,
     pipeline_argument,
     print_forecast,
@@ -22,7 +26,7 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from ..scoring.scorer import Scorer
+    from ..scoring.base import SavedPipeline
 
 SUMMARY = "give every row of a corpus its labels, by a saved pipeline"
 EPILOG = """\
@@ -51,50 +55,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.one("--parallelism", "N", "parts at a time (default: one a core of this machine, at most 8)", type=COUNT)
     flags = output_arguments(parser, "the tags and scores", "rows, parts, what an earlier run has done")
     flags.switch("--append", "add the inputs that the output does not hold yet")
+    engine_arguments(flags)
 
 
 def run(args: argparse.Namespace) -> int:
     """Scores a corpus; returns the exit code."""
-    from ..output.folder import MANIFEST, Place
-    from ..output.manifest import as_json
-    from ..report.scoring_page import scoring_page
-    from ..scoring.check import overtagged
-    from ..scoring.corpus import Scoring, scored_rows
-    from ..scoring.scorer import load_scorer
-
     how = _checked(args)
     identity, args.id = args.id, None  # a column of the corpus, not an option of the reader
     work = Work.of(args, replaces=args.append)
     work.check("saved pipeline", "give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote")
-    stages, table = work.stages, work.table
+    return on_engine(work, partial(_score, work, identity, how), *asked(args), resumes=True)
+
+
+def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) -> int:
+    """The run on a session of Spark's or in this process; returns the exit code."""
+    from ..adapters.tags import overtagged
+    from ..output.folder import MANIFEST, Place
+    from ..output.manifest import as_json
+    from ..report.scoring_page import scoring_page
+    from ..scoring.corpus import Scoring, scored_rows
+
+    args, stages, table = work.args, work.stages, work.table
     written: dict[str, Any] = {}
-    with work.session(resumes=True) as spark:
-        with stages.stage("model"):
-            scorer = load_scorer(spark, args.model)
-        scoring = Scoring(
-            spark, scorer, work.path, args.format, args.output, work.options, identity, args.keep, parts=args.parts,
-            append=args.append, parallelism=args.parallelism, **how,
-        )  # fmt: skip
-        if args.dry_run:
-            with stages.stage("look"):
-                found = scoring.plan()
-            return _forecast(args, scorer, {**found, **how})
+    with stages.stage("model"):
+        scorer = load_pipeline(spark, args.model)
+    scoring = Scoring(
+        spark, scorer, work.path, args.format, args.output, work.options, identity, args.keep, parts=args.parts,
+        append=args.append, parallelism=args.parallelism, **how,
+    )  # fmt: skip
+    if args.dry_run:
+        with stages.stage("look"):
+            found = scoring.plan()
+        return _forecast(args, scorer, {**found, **how})
 
-        def finish(scored: dict[str, Any], target: Place) -> None:
-            rows = scored_rows(spark, target, args.output if args.append else None)
-            if table is not None:
-                table.write(rows)
-            trained = scorer.classifier.labelShares
-            many = None if how["top_n"] else overtagged(scored["tags"], scored["rows"], trained)
-            manifest = work.manifest(spark, scored, {"path": scorer.path, **scorer.classifier.summary})
-            written.update(manifest, **({"too_many": many} if many else {}))
-            with worker_errors():
-                shown = rows.limit(10).toPandas()
-            target.text("_report.html", scoring_page(written, trained, shown))
-            target.text("_" + MANIFEST, as_json(written))
+    def finish(scored: dict[str, Any], target: Place) -> None:
+        rows = scored_rows(spark, target, args.output if args.append else None)
+        if table is not None:
+            table.write(rows)
+        trained = scorer.classifier.labelShares
+        many = None if how["top_n"] else overtagged(scored["tags"], scored["rows"], trained)
+        manifest = work.manifest(spark, scored, {"path": scorer.path, **scorer.classifier.summary})
+        written.update(manifest, **({"too_many": many} if many else {}))
+        with worker_errors():
+            shown = rows.limit(10).toPandas()
+        target.text("_report.html", scoring_page(written, trained, shown))
+        target.text("_" + MANIFEST, as_json(written))
 
-        with stages.stage("score and write"):
-            scored = scoring.run(stages.report, finish)
+    with stages.stage("score and write"):
+        scored = scoring.run(stages.report, finish)
     text = _summary(scored, args.output)
     if table is not None:
         text += f"\nthe same rows are in the table {table.name} ({table.format})"
@@ -104,9 +112,9 @@ def run(args: argparse.Namespace) -> int:
     return OK
 
 
-def _forecast(args: argparse.Namespace, scorer: Scorer, found: dict[str, Any]) -> int:
+def _forecast(args: argparse.Namespace, scorer: SavedPipeline, found: dict[str, Any]) -> int:
     """Says what would be scored; returns the exit code."""
-    labels, stages = len(scorer.classifier.labelNames), [type(stage).__name__ for stage in scorer.stages]
+    labels, stages = len(scorer.classifier.labelNames), scorer.kinds
     done = found["parts_done"] + found["parts_there"]
     given = f"its {found['top_n']} best labels" if found["top_n"] else "the labels that are predicted"
     given = given if found["threshold"] is None else f"the labels that score at least {found['threshold']:g}"

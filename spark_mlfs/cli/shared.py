@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..adapters.selection import LocalSelection, Selected
     from ..output.folder import Output
     from ..output.table import OutputTable
+    from ..scoring.base import SavedPipeline
 
 OK, FAILED, USER_ERROR, NOT_MET, INTERRUPTED = 0, 1, 2, 3, 130
 SECONDS_BETWEEN_LINES = 20  # of progress within a stage, where there is no terminal
@@ -470,6 +471,17 @@ def _load_here(path: str) -> tuple[LocalSelection, str]:
     if where is None:
         raise ParameterError(_NO_SELECTION.format(path))
     return LocalSelection.load(here(where)), where
+
+
+def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipeline:
+    """The saved pipeline at `path`, by Spark or in this process."""
+    if isinstance(session, LocalSession):
+        from ..scoring.local import load_here
+
+        return load_here(path)
+    from ..scoring.scorer import load_scorer
+
+    return load_scorer(session, path)
 
 
 _NO_SELECTION = "no saved selection at {}; give the model/ folder that spark-mlfs select wrote"

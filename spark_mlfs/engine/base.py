@@ -11,11 +11,12 @@ import itertools
 import os
 import sys
 import threading
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import threadpoolctl
@@ -30,6 +31,10 @@ from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureNumbers, FeatureS
 from ..statistics.labelsets import LabelsetCounts
 from ..statistics.targets import Labels, Target
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+SECONDS_BETWEEN_ENDINGS = 0.2  # of Spark's jobs
 FEWER_NUMBERS = (
     f"lower {setting('num_bins')} where bins are counted, or screen the features first ({setting('screen', 'chi2:5000')})"
 )
@@ -39,6 +44,7 @@ SHARDED_SHARES, SHARD_BYTES = 32, 16 << 20  # of a worker's bytes: what a piece 
 CODING_BYTES = 72  # for each stored entry while sparse rows are coded in one process
 
 Answer = TypeVar("Answer")
+Key = TypeVar("Key", bound=Hashable)
 
 
 @contextmanager
@@ -325,3 +331,30 @@ class Engine:
     def logs(self, n: int | None = None, correction: str = "none") -> CountLogs:
         """Fixed-point c log c for counts up to n (all rows)."""
         return CountLogs(self.profile.total if n is None else n, 8 * (self.profile.q + 2), correction)
+
+
+def side_by_side(
+    spark: SparkSession, parallelism: int, work: Mapping[Key, Callable[[], Answer]], done: Callable[[Key, Future[Answer]], None]
+) -> None:
+    """Runs the `work`, so many at a time, and hands each that ends to `done`, in this thread. What ends it early waits for those
+    under way, whose jobs an interrupt cancels where Spark can: nobody writes any more when this is left."""
+    with ThreadPoolExecutor(parallelism) as threads:
+        running = {threads.submit(each): key for key, each in work.items()}
+        try:
+            for future in as_completed(running):
+                done(running[future], future)
+        except BaseException as error:
+            end_jobs(spark, threads, running, error)
+            raise
+
+
+def end_jobs(spark: SparkSession, threads: Executor, running: Iterable[Future[Any]], error: BaseException) -> None:
+    """Let no further job of the `threads` begin; after an interrupt end those under way, where Spark can (3.5: on Connect only),
+    until none is left: one may have begun while others were ended."""
+    threads.shutdown(wait=False, cancel_futures=True)
+    if isinstance(error, KeyboardInterrupt) and hasattr(spark, "interruptAll"):
+        running = list(running)
+        while not all(future.done() for future in running):
+            with suppress(Exception):
+                spark.interruptAll()
+            wait(running, SECONDS_BETWEEN_ENDINGS)

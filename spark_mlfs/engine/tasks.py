@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed, wait
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
-from pyspark.sql import SparkSession
 
 from ..blocks.block import Block, in_order_of_ids
 from ..blocks.codec import Buffer, State, binary_array, binary_cells, decode, encode
@@ -26,12 +23,10 @@ from ..errors import DataError, WorkerBudgetError, worker_errors
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic, compact, cut
 from ..statistics.targets import Target
 from .base import Answer, one_thread
+from .base import side_by_side as side_by_side
 from .local import LocalEngine
 
-Key = TypeVar("Key", bound=Hashable)
-
 CODED_BYTES = 8 << 20  # of a coded block, about
-SECONDS_BETWEEN_ENDINGS = 0.2
 STATE_SCHEMA = "statistic int, piece int, state binary"
 
 
@@ -339,30 +334,3 @@ def run_in_one_task(packed: Packed, work: Callable[[LocalEngine], Answer], budge
     if isinstance(answer, WorkerBudgetError):
         raise answer
     return answer
-
-
-def side_by_side(
-    spark: SparkSession, parallelism: int, work: Mapping[Key, Callable[[], Answer]], done: Callable[[Key, Future[Answer]], None]
-) -> None:
-    """Runs the `work`, so many at a time, and hands each that ends to `done`, in this thread. What ends it early waits for those
-    under way, whose jobs an interrupt cancels where Spark can: nobody writes any more when this is left."""
-    with ThreadPoolExecutor(parallelism) as threads:
-        running = {threads.submit(each): key for key, each in work.items()}
-        try:
-            for future in as_completed(running):
-                done(running[future], future)
-        except BaseException as error:
-            end_jobs(spark, threads, running, error)
-            raise
-
-
-def end_jobs(spark: SparkSession, threads: Executor, running: Iterable[Future[Any]], error: BaseException) -> None:
-    """Let no further job of the `threads` begin; after an interrupt end those under way, where Spark can (3.5: on Connect only),
-    until none is left: one may have begun while others were ended."""
-    threads.shutdown(wait=False, cancel_futures=True)
-    if isinstance(error, KeyboardInterrupt) and hasattr(spark, "interruptAll"):
-        running = list(running)
-        while not all(future.done() for future in running):
-            with suppress(Exception):
-                spark.interruptAll()
-            wait(running, SECONDS_BETWEEN_ENDINGS)

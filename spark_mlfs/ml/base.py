@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 from .. import params as spec
 from .. import pipeline
 from ..adapters.classes import EntryEstimator, Fit, Learner
-from ..adapters.rows import MOST_NAMES, feature_positions
+from ..adapters.learned import Learned, learned_of
 from ..adapters.saved import SavedData
 from ..blocks.codec import State
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
-from ..errors import DataError, ParameterError
+from ..errors import ParameterError
 from ..kernels.missing import fill_values
 from ..read.frames import as_spark
 from ..schema import attribute_names, fill_of
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Fitted = TypeVar("Fitted", bound="Saved")
-Learned = TypeVar("Learned", bound="StateModel")
+Trained = TypeVar("Trained", bound="StateModel")
 Checks = TypeVar("Checks")  # what the checks before packing hand to the computation
 
 
@@ -155,7 +155,7 @@ class Saved(Checked, Model, Storable):
         raise NotImplementedError
 
 
-class StateModel(Saved, FeatureAccessors):
+class StateModel(Learned, Saved, FeatureAccessors):
     """A model whose learned part is `state`, a dict of arrays, CSR matrices and plain values.
 
     `featureNames` and `labelNames` of the training data; `summary`: algorithm, parameters, sizes, seconds, Spark jobs.
@@ -163,8 +163,7 @@ class StateModel(Saved, FeatureAccessors):
 
     def __init__(self) -> None:
         super().__init__()
-        self.state: State = {}
-        self._extra: dict[str, Any] = {}
+        self.state, self._extra = {}, {}
 
     @classmethod
     def of(cls, state: State, extra: dict[str, Any]) -> Self:
@@ -173,67 +172,33 @@ class StateModel(Saved, FeatureAccessors):
         model.state, model._extra = state, extra
         return model
 
-    @property
-    def featureNames(self) -> list[str]:
-        return list(self._extra["feature_names"])
-
-    @property
-    def labelNames(self) -> list[str]:
-        return list(self._extra["label_names"])
-
-    @property
-    def numFeatures(self) -> int:
-        return len(self._extra["feature_names"])
-
-    @property
-    def summary(self) -> dict[str, Any]:
-        return {k: v for k, v in self._extra.items() if k not in ("feature_names", "label_names", "label_shares", "fill")}
-
-    @property
-    def labelShares(self) -> dict[str, float]:
-        """The share of the training rows that have a label, by its name; empty of a model of format 2."""
-        return dict(zip(self.labelNames, self._extra.get("label_shares", ()), strict=False))
-
     def copy(self, extra: dict[Param[Any], Any] | None = None) -> Self:
         copied = super().copy(extra)
         copied.state, copied._extra = self.state, dict(self._extra)
         return copied
 
     def places(self, dataset: DataFrame) -> np.ndarray | None:
-        """Where the training features are in `dataset`: None where they are in their order, or one side has no names."""
+        """Return where the training features are in `dataset` (`places_in`)."""
         column = self.getFeaturesCol()
-        names = attribute_names(dataset, column) if column in dataset.columns else None
-        if names is None:
-            return None
-        if not self._extra.get("named"):
-            if len(names) != self.numFeatures:
-                raise DataError(f"{column!r} has {len(names)} features, the model was fitted on {self.numFeatures}")
-            return None
-        trained = self.featureNames
-        if names == trained:
-            return None
-        return feature_positions(np.array(trained, object), np.arange(len(trained)), names, column)
+        return self.places_in(attribute_names(dataset, column) if column in dataset.columns else None, column)
 
     def cells(self, dataset: DataFrame) -> FeatureSource:
         """The features of `dataset` as they were trained on, missing values filled as they were there."""
-        names = self.featureNames if self._extra.get("named") and self.numFeatures <= MOST_NAMES else None
-        return feature_cells(dataset, self.getFeaturesCol(), self.numFeatures, self.places(dataset), self.fill(), names)
+        column, places = self.getFeaturesCol(), self.places(dataset)
+        return feature_cells(dataset, column, self.numFeatures, places, self.fill(), self.names_told())
 
     def _saved_data(self) -> SavedData:
         return SavedData(state_rows(self.state), PIECES, {"learned": self._extra})
 
     def _load_data(self, spark: SparkSession, path: str, metadata: dict[str, Any]) -> None:
-        self._extra = dict(metadata["learned"])
-        for name in ("feature_names", "label_names"):
-            if not isinstance(self._extra[name], list):
-                raise ValueError(f"{name} is no list")
+        self._extra = learned_of(metadata)
         self.state = load_state(spark, path, metadata.get("data"))
 
 
 # ---- estimators of models made of arrays ----
 
 
-class StateEstimator(MultiLabelEstimator[Learned, Fit[Learner]], Generic[Learned, Learner]):
+class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained, Learner]):
     """Common part of extractors and classifiers: their entry's `fit` learns a state of arrays."""
 
     model: ClassVar[type[StateModel]]
@@ -250,7 +215,7 @@ class StateEstimator(MultiLabelEstimator[Learned, Fit[Learner]], Generic[Learned
         """Blocks below this size are fitted in one task."""
         raise NotImplementedError
 
-    def _compute(self, packed: Packed, checked: Fit[Learner], started: float) -> Learned:
+    def _compute(self, packed: Packed, checked: Fit[Learner], started: float) -> Trained:
         small = self._small_bytes(checked, packed.profile)
         budgets = Budgets(small, self.getDriverBytes(), self.getWorkerBytes())
         state, cost, distributed = pipeline.compute(packed, checked, self._progress, budgets)

@@ -7,7 +7,7 @@ loads as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,13 +18,12 @@ from pyspark.sql import functions as F
 
 from ..adapters.classes import EstimatorClasses, Fit
 from ..adapters.described import FEATURES, LABELS, ROW_ID
-from ..adapters.tags import best_labels, check_choice
+from ..adapters.tags import BestLabels, Columns, ColumnsOf, PredictionOfRows, check_choice, output_names
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
 from ..classify.knn import NeighbourVote
 from ..errors import ParameterError
-from ..kernels.matrix import Matrix
 from ..kernels.nearest import Nearest
 from ..kernels.votes import label_counts
 from ..schema import SLICES, with_names
@@ -37,10 +36,6 @@ from .shared import PREDICTIONS, PredictionAccessors
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-# columns of a frame by name, as `map_rows` takes them
-Columns = Mapping[str, Any]
-ColumnsOf = Callable[[np.ndarray, np.ndarray], Columns]  # of (rows, q) labels and scores
 
 # training machines costs far more than reading the rows: above this, side by side
 SIDE_BY_SIDE_BYTES = 256 << 10
@@ -57,17 +52,6 @@ class LabelVectors:
 
     def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
         return {self.prediction: labels.astype(np.float64), self.raw: scores}
-
-
-@dataclass(frozen=True)
-class PredictionOfRows:
-    """Columns made of a predictor's labels and scores, as `map_rows` calls them."""
-
-    predictor: Predictor
-    columns: ColumnsOf
-
-    def __call__(self, x: Matrix) -> Columns:
-        return self.columns(*self.predictor.predict(x))
 
 
 @dataclass(frozen=True)
@@ -156,26 +140,6 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
         every = F.array(*(F.lit(name) for name in self.labelNames))
         tags = F.transform("__labels__", lambda label: F.element_at(every, label + 1))
         return out.withColumn(tagged, tags).drop("__labels__")
-
-
-def output_names(beside: Sequence[str]) -> tuple[str, str]:
-    """The columns of the predicted labels and of their scores, beside others."""
-    taken = {name.lower() for name in beside} & {"tags", "scores"}
-    return ("predicted_tags", "predicted_scores") if taken else ("tags", "scores")
-
-
-@dataclass(frozen=True)
-class BestLabels:
-    """The chosen labels of each row and their scores as arrays, best first."""
-
-    top_n: int | None
-    threshold: float | None
-    raw: str
-    scores: str = "scores"
-
-    def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
-        chosen, values, counts = best_labels(labels, scores, self.top_n, self.threshold)
-        return {"__labels__": (chosen, counts), self.scores: (values, counts), self.raw: scores}
 
 
 class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifier], PredictionAccessors):

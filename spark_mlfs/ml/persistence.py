@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import scipy.sparse as sp
 from pyspark.errors import AnalysisException, PySparkException
 from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 from pyspark.sql import SparkSession
@@ -19,16 +18,15 @@ from ..adapters.saved import (
     AGAIN,
     PACKAGE,
     SavedData,
-    check_digest,
     check_format,
-    check_stamp,
     metadata_of,
     metadata_text,
     save_here,
     stamp,
     whole_ranking,
+    whole_state,
 )
-from ..blocks.codec import State, decode, encode
+from ..blocks.codec import State, encode
 from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
 from ..extract import EXTRACTORS
@@ -169,26 +167,7 @@ def load_state(spark: SparkSession, path: str, expected: int | None = None) -> S
     frame = spark.read.parquet(path)
     if not {"piece", "state"} <= set(frame.columns):
         raise DataError(f"{path} holds no saved state (its columns are {', '.join(frame.columns)}): {AGAIN}")
-    rows = sorted((row.asDict() for row in frame.toLocalIterator()), key=lambda row: (row["piece"] is None, row["piece"]))
-    for row in rows:
-        check_stamp(row, path)
-    count = max([len(rows), 1, *(row.get("pieces") or 0 for row in rows)])
-    numbers = [row["piece"] for row in rows]
-    absent = next((i for i in range(count) if i not in numbers), None)
-    if absent is not None or len(rows) > count:
-        raise DataError(f"{path}: piece {(absent or 0) + 1} of {count} is not there: {AGAIN}")
-    for row in rows:
-        if row["state"] is None or row.get("checksum") != zlib.crc32(row["state"]):
-            raise DataError(f"{path}: piece {row['piece'] + 1} of {count} is damaged: {AGAIN}")
-    check_digest(pd.DataFrame(rows), path, expected)
-    try:
-        state = decode(b"".join(bytes(row["state"]) for row in rows))
-        for value in state.values():
-            if sp.issparse(value):
-                value.check_format(full_check=True)
-    except ValueError as error:
-        raise DataError(f"{path}: {error}: {AGAIN}") from None
-    return state
+    return whole_state([row.asDict() for row in frame.toLocalIterator()], path, expected)
 
 
 def load_ranking(spark: SparkSession, path: str, excluded: int = 0, expected: int | None = None) -> pd.DataFrame:

@@ -17,9 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..adapters.saved import check_stamp, checksum, stamp
 from ..errors import DataError, SparkMlfsError, worker_errors
+from ..frame import LocalFrame
 from ..read.errors import unless_absent
 from .folder import MANIFEST, NOT_VISIBLE, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
 from .lock import locked, owned
+from .rows import write_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -114,8 +119,11 @@ class Journal:
     def lost(self) -> list[int]:
         """The parts that are noted as done and of which no rows lie there any more."""
         files: list[str] = []
-        with unless_absent():
-            files = self.spark.read.format("binaryFile").load(f"{self.place}/data").inputFiles() if self.parts else []
+        if self.folder is not None:
+            files = [str(path) for path in self.folder.glob("data/part=*/[!._]*")]
+        elif self.parts:
+            with unless_absent():
+                files = self.spark.read.format("binaryFile").load(f"{self.place}/data").inputFiles()
         there = {path.rsplit("/", 2)[-2] for path in files}
         return [number for number in sorted(self.parts) if f"part={number}" not in there]
 
@@ -151,7 +159,10 @@ class Journal:
             aside, home = self.folder / f"_writing-{number}", self.folder / "data" / f"part={number}"
             for old in (aside, home):
                 shutil.rmtree(old, ignore_errors=True)
-            frame.write.mode("overwrite").parquet(spark_path(aside))
+            if isinstance(frame, LocalFrame):
+                write_rows(frame, aside)
+            else:
+                frame.write.mode("overwrite").parquet(spark_path(aside))
             if not any(aside.glob("part-*")):
                 raise DataError(NOT_VISIBLE)
             home.parent.mkdir(exist_ok=True)

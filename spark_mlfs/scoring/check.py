@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
-from ..adapters.tags import check_choice
+from ..adapters.tags import BestLabels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
 from ..blocks.labels import label_source
 from ..blocks.pack import collected
 from ..errors import DataError, worker_errors
 from ..evaluate.metrics import Sums, added
-from ..ml.classifiers import BestLabels, LabelVectors
+from ..ml.classifiers import LabelVectors
 from ..schema import attribute_names
 from .scorer import Scorer
 
@@ -158,7 +158,7 @@ class Check:
         rows = classifier.predicted(rows, LabelVectors(*both), both, cells).select("_kept_0", *both)
         chosen = None if self.top_n is None and self.threshold is None else BestLabels(self.top_n, self.threshold, "")
         with worker_errors():
-            states = rows.mapInArrow(MeasureBatches(len(names), chosen, self.curves), "state binary")
+            states: DataFrame = rows.mapInArrow(MeasureBatches(len(names), chosen, self.curves), "state binary")
             # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
             return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(merged, "state binary") if self.curves else states
 
@@ -270,19 +270,3 @@ def suggest_threshold(checked: Measured) -> dict[str, Any]:
     if short > exact:
         short = float(f"{exact - 1e-3 * abs(exact):.4g}")
     return {"threshold": short, "top_n": max(1, round(cardinality))}
-
-
-def overtagged(given: Mapping[str, int], rows: int, trained: Mapping[str, float]) -> str | None:
-    """Return the warning about the label that more rows are given than had it in training: a tenth of all more, and
-    twice as many."""
-    shares = {name: (count / max(1, rows), trained.get(name, 1.0)) for name, count in given.items()}
-    many = [name for name, (now, then) in shares.items() if now >= 2 * then and now - then >= 0.1]
-    if not many:
-        return None
-    name = max(many, key=lambda name: shares[name][0] - shares[name][1])
-    now, then = (100 * share for share in shares[name])
-    others = f" ({len(many)} labels are given so often)" if len(many) > 1 else ""
-    return (
-        f"{now:.0f} % of the rows get the tag {name!r}, which {then:.0f} % had in training{others}: give a higher --threshold "
-        "(spark-mlfs check --output finds one on labelled rows), or --top-n"
-    )

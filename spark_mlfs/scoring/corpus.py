@@ -18,88 +18,50 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial, reduce
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-from pyspark.ml import Transformer
-from pyspark.ml.functions import array_to_vector
-from pyspark.ml.param import Param, Params, TypeConverters
-from pyspark.ml.param.shared import HasInputCol, HasInputCols, HasOutputCol
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F
+import numpy as np
+import pyarrow as pa
 
 from ..adapters.saved import stamp
-from ..engine.tasks import side_by_side
+from ..adapters.tags import RAW, output_names
+from ..engine.base import side_by_side
 from ..errors import DataError, ParameterError
 from ..formats import tabular
-from ..frame import kinds_of
-from ..ml.classifiers import output_names
-from ..ml.persistence import Storable
+from ..frame import Batches, Kind, LocalFrame, LocalSession, NeedsSpark
+from ..lazy import F
 from ..output.folder import MANIFEST, Place, exists, local_path, spark_path
 from ..output.journal import Journal, publish
-from ..read.columns import number_of
 from ..read.errors import reading
+from ..read.files import files_of
 from ..read.layout import quoted
-from ..read.lines import near
+from ..read.lines import near, paths_of
+from ..read.local import hashes_of
 from ..read.tables import csv_rows, open_table
-from ..read.words import WordCounts, counted
-from ..schema import with_names
-from .scorer import RAW, Scorer
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from .base import SavedPipeline
 
 PARTS = 64  # at most this many parts of one run, where the inputs have more files
 HASH_PARTS = 8  # of a table, whose files are not ours to read
 Progress = Callable[[str, int, int], None]
 
 
-class ColumnMaker(Transformer, HasOutputCol, Storable):
-    """Common part of the stages that make features of a table's columns: params by keyword, saved as all stages of ours."""
+def __getattr__(name: str) -> Any:
+    """Return a stage that a saved pipeline says is here, where it stood before."""
+    if name not in ("ColumnGatherer", "WordCounter"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import stages
 
-    def __init__(self, **values: Any) -> None:
-        super().__init__()
-        self._set(**values)
-
-
-class ColumnGatherer(ColumnMaker, HasInputCols):
-    """Numeric columns as one vector that carries their names, whatever these hold; a null becomes NaN, and so does an empty text,
-    which is all that a column read from a CSV may hold.
-
-    Spark ML's VectorAssembler takes a dot in a name for a field of a struct, and stops at a null with a trace.
-    """
-
-    def _transform(self, dataset: DataFrame) -> DataFrame:
-        kinds = kinds_of(dataset)
-        columns = [name for name in self.getInputCols() if name in kinds]  # a stage behind names what it lacks
-        values = [F.coalesce(number_of(name, kinds[name]), F.lit(float("nan"))) for name in columns]
-        gathered = dataset.withColumn(self.getOutputCol(), array_to_vector(F.array(*values)))
-        return with_names(gathered, self.getOutputCol(), columns)
-
-
-class WordCounter(ColumnMaker, HasInputCol):
-    """How often each word of a vocabulary occurs in a text, as Spark ML's RegexTokenizer, StopWordsRemover and
-    CountVectorizerModel count them; where a session has none of these."""
-
-    vocabulary = Param(Params._dummy(), "vocabulary", "the words", typeConverter=TypeConverters.toListString)
-    stopWords = Param(Params._dummy(), "stopWords", "words that are left out", typeConverter=TypeConverters.toListString)
-    binary = Param(Params._dummy(), "binary", "whether a word occurs, not how often", typeConverter=TypeConverters.toBoolean)
-
-    def __init__(self, **values: Any) -> None:
-        super().__init__(**values)
-        self._setDefault(stopWords=[], binary=False)
-
-    def word_counts(self) -> WordCounts:
-        """Return the counter of the words of a batch of texts."""
-        words, stop = self.getOrDefault("vocabulary"), self.getOrDefault("stopWords")
-        return WordCounts(tuple(words), self.getOrDefault("binary"), frozenset(stop))
-
-    def _transform(self, dataset: DataFrame) -> DataFrame:
-        counts = self.word_counts()
-        column = counted(F.col(quoted(self.getInputCol())), counts)
-        return with_names(dataset.withColumn(self.getOutputCol(), column), self.getOutputCol(), list(counts.vocabulary))
+    return getattr(stages, name)
 
 
 # ---- parts ----
@@ -127,6 +89,15 @@ def source(
                 f"score takes no option {next(iter(options))!r} for {format}: the saved pipeline names its columns"
             )
         whole = open_table(spark, path, format, reader_options)
+        if isinstance(whole, LocalFrame):
+
+            def here(names: Sequence[str]) -> DataFrame:
+                some: Any = open_table(spark, names, format, reader_options)
+                if some.kinds != whole.kinds:
+                    raise NeedsSpark(f"{names[0]} alone has columns of other types than all files together")
+                return some
+
+            return Source(_files(path), here, whole)
         if format not in ("delta", "table"):
             schema, asked = whole.schema, {k: str(v) for k, v in (reader_options or {}).items()}
 
@@ -143,7 +114,9 @@ def source(
             whole = read.load(spark, path, format, **options)
             name = path if isinstance(path, str) else f"{format} {json.dumps(options, sort_keys=True, default=str)}"
             return Source([name], lambda names: whole, whole)
-        files = sorted(unquote(name) for name in spark.read.format("binaryFile").load(path).inputFiles())
+        local = isinstance(spark, LocalSession)
+        listed = _files(path) if local else map(unquote, spark.read.format("binaryFile").load(path).inputFiles())
+        files = sorted(listed)
         whole = read.load(spark, path, format, **options)
         return Source(files, lambda names: read.load(spark, list(names), format, **options), whole)
     cuts = {int(name.rsplit(" of ", 1)[1]) for name in held if name.startswith(f"{path} hash part ")}
@@ -151,6 +124,11 @@ def source(
     row = F.pmod(F.xxhash64(*_all(whole)), F.lit(count))
     names = [f"{path} hash part {i} of {count}" for i in range(count)]
     return Source(names, lambda some: whole.where(row.isin([names.index(name) for name in some])), whole, count)
+
+
+def _files(path: Any) -> list[str]:
+    """The files of this machine that a path stands for, as Spark names them."""
+    return sorted({f"file://{file}" for one in paths_of(path) for file in files_of(one)})
 
 
 def plan(names: Sequence[str], parts: int, first: int) -> dict[int, list[str]]:
@@ -184,7 +162,7 @@ class Scoring:
     """
 
     spark: SparkSession
-    scorer: Scorer
+    scorer: SavedPipeline
     path: Any
     format: str
     output: str
@@ -220,7 +198,7 @@ class Scoring:
                 begun = time.perf_counter()
                 frame = inputs.read(names)
                 if columns[0] == "id" and "id" not in frame.columns:
-                    frame = frame.withColumn("id", F.xxhash64(*_all(frame)))
+                    frame = _with_ids(frame)
                 with reading():
                     where = journal.write(number, scorer.tagged(frame, columns, columns[0] in inputs.shown.columns, **how))
                     rows, tags, scores = _count(spark, where, *output_names(columns))
@@ -333,8 +311,14 @@ def scored_rows(spark: SparkSession, target: Place, earlier: str | None = None) 
     local = None if earlier is None else local_path(earlier)
     if local is not None and (local / "data").is_dir():
         places.insert(0, spark_path(local))
+    if isinstance(spark, LocalSession):
+        files = _files([f"{place}/data/part=*/*.parquet" for place in places])
+        frames: Any = [open_table(spark, file, "parquet") for file in files]  # each: Spark's arrays hold no nulls
+        frames[0].parts = [part for frame in frames for part in frame.parts]
+        return frames[0]
     frames = [spark.read.parquet(f"{place}/data").drop("part") for place in places]
-    return reduce(DataFrame.unionByName, frames)
+    rows: DataFrame = reduce(lambda some, more: some.unionByName(more), frames)
+    return rows
 
 
 def _before(spark: SparkSession, output: str, settings: dict[str, Any]) -> dict[int, dict[str, Any]]:
@@ -362,6 +346,13 @@ def _all(frame: DataFrame) -> list[Column]:
     return [F.col(quoted(f.name)) for f in frame.schema.fields if "map<" not in f.dataType.simpleString()]
 
 
+def _with_ids(frame: Any) -> Any:
+    """The rows with the hash of their cells as ``id``."""
+    if isinstance(frame, LocalFrame):
+        return frame.withColumns({"id": (Kind("bigint"), partial(hashes_of, kinds=frame.kinds))})
+    return frame.withColumn("id", F.xxhash64(*_all(frame)))
+
+
 def _kept(frame: DataFrame, id: str | None, keep: Sequence[str]) -> list[str]:
     """The columns that come along, the row id first."""
     wanted = [_plain(name, frame) for name in (id or "id", *keep)]
@@ -382,17 +373,32 @@ def _plain(name: str, frame: DataFrame) -> str:
 
 def _count(spark: SparkSession, where: str, tags: str, scores: str) -> tuple[int, dict[str, int], dict[str, int]]:
     """Rows of a written part, how often each tag was given, and how often each score, in two digits."""
-    written = spark.read.parquet(where)
-    every = F.concat(
-        F.array(F.lit("")),  # one a row counts the rows
-        F.transform(tags, lambda tag: F.concat(F.lit("t"), tag)),
-        F.transform(scores, lambda score: F.concat(F.lit("s"), _two_digits(score).cast("string"))),
+    total: Counter[str] = Counter()
+    written = open_table(spark, where, "parquet").select(tags, scores)
+    for row in written.mapInArrow(partial(_tallied, columns=(tags, scores)), "what string, count bigint").collect():
+        total[row["what"]] += row["count"]
+    tagged, scored = ({what[1:]: n for what, n in total.items() if what[:1] == kind} for kind in "ts")
+    return total[""], tagged, scored
+
+
+def _tallied(batches: Batches, columns: tuple[str, str]) -> Iterator[pa.RecordBatch]:
+    """How often each tag and each score is there, and how many rows are."""
+    total: Counter[str] = Counter()
+    for batch in batches:
+        tags, scores = (batch.column(batch.schema.names.index(name)).flatten() for name in columns)
+        rounded, counts = np.unique(_two_digits(scores.to_numpy(zero_copy_only=False)), return_counts=True)
+        total.update({f"s{score!r}": int(n) for score, n in zip(rounded.tolist(), counts, strict=True)})
+        total.update({f"t{each['values']}": each["counts"] for each in tags.value_counts().to_pylist()})
+        total[""] += batch.num_rows
+    yield pa.RecordBatch.from_arrays(
+        [pa.array(list(total), pa.string()), pa.array(total.values(), pa.int64())], ["what", "count"]
     )
-    found = {row.what: row["count"] for row in written.select(F.explode(every).alias("what")).groupBy("what").count().collect()}
-    tagged, scored = ({what[1:]: n for what, n in found.items() if what[:1] == kind} for kind in "ts")
-    return found.get("", 0), tagged, scored
 
 
-def _two_digits(value: Column) -> Column:
-    unit = F.pow(F.lit(10.0), F.floor(F.log10(F.abs(value))) - 1)
-    return F.coalesce(F.round(value / unit) * unit, F.lit(0.0))
+def _two_digits(values: np.ndarray) -> np.ndarray:
+    known = values[np.isfinite(values)]
+    size = np.abs(known[known != 0])
+    unit = 10.0 ** (np.floor(np.log10(size)) - 1)
+    out = np.zeros(len(values))
+    out[np.flatnonzero(np.isfinite(values))[known != 0]] = np.sign(known[known != 0]) * np.floor(size / unit + 0.5) * unit
+    return out

@@ -11,7 +11,8 @@ from ..errors import ParameterError, camel
 from ..read.frames import OF_THE_JVM, jvm_within_reach
 from ..read.layout import quoted
 from ..read.words import PATTERN
-from .corpus import ColumnGatherer, Progress, WordCounter
+from .corpus import Progress
+from .stages import ColumnGatherer, WordCounter
 
 if TYPE_CHECKING:
     from pyspark.ml import PipelineModel

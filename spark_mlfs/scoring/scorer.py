@@ -2,56 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
+from ..adapters.tags import RAW, output_names
 from ..blocks.pack import small_batches
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
-from ..ml.base import Saved
-from ..ml.classifiers import MultiLabelClassificationModel, output_names
+from ..ml.classifiers import MultiLabelClassificationModel
 from ..ml.pipelines import load_pipeline
 from ..ml.rows import FeatureSource
 from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
 from ..read.errors import absent, reading
 from ..read.layout import quoted
-from ..read.lines import near
-from ..read.missing import left_to
+from .base import SavedPipeline, is_own_sql, refuse_absent
 from .words import word_counts
 
 
-@dataclass
-class Scorer:
-    """A saved pipeline whose last stage is a classifier."""
-
-    path: str
-    stages: list[Any]
-
-    @property
-    def width(self) -> int | None:
-        """How many features the first stage that was fitted on features takes."""
-        return next((stage.numFeatures for stage in self.stages if isinstance(stage, Saved)), None)
-
-    @property
-    def classifier(self) -> MultiLabelClassificationModel:
-        return cast(MultiLabelClassificationModel, self.stages[-1])
-
-    def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        """The options of a reader of rows that are no table: missing values are left to the pipeline, if it fills them."""
-        first: Any = next(stage for stage in self.stages if isinstance(stage, Saved))
-        return {**options, **({"missing": left_to(first.summary, options.get("missing"))} if format == "arff" else {})}
-
-    def columns_read(self) -> list[str]:
-        """The columns that the pipeline needs, as far as a stage of the user's own SQL."""
-        return _columns_read(self.stages)
+class Scorer(SavedPipeline):
+    """A saved pipeline on Spark."""
 
     @contextmanager
     def small_batches(self, frame: DataFrame) -> Iterator[None]:
@@ -62,8 +37,8 @@ class Scorer:
     def read_of(self, frame: DataFrame, keep: Sequence[str] = ()) -> DataFrame:
         """The columns that the pipeline reads, and the kept ones as ``_kept_0``, …: whatever else the rows carry, such as the
         columns of the training, is in nobody's way."""
-        read = dict.fromkeys(_columns_read(self.stages))
-        if any(_is_own_sql(stage) for stage in self.stages):
+        read = dict.fromkeys(self.columns_read())
+        if any(is_own_sql(stage) for stage in self.stages):
             read = dict.fromkeys(frame.columns)
         plain = [name for name in read if name in frame.columns]
         fields = {name.partition(".")[0] for name in read if name not in frame.columns} & set(frame.columns)  # of a struct
@@ -106,12 +81,7 @@ class Scorer:
 
     def check(self, shown: DataFrame, where: str, keep: Sequence[str], **how: Any) -> None:
         """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""
-        for name in _columns_read(self.stages):
-            if name not in shown.columns and name.partition(".")[0] not in shown.columns:
-                raise DataError(
-                    f"{where}: no column {name!r}, which the saved pipeline reads: {near(name, shown.columns)}; score a table "
-                    "that has the columns of the one it was fitted on"
-                )
+        super().check(shown, where, keep, **how)
         try:
             self.tagged(shown.withColumn(keep[0], F.lit(0)) if keep[0] not in shown.columns else shown, keep, **how)
         except (PySparkException, ValueError) as error:
@@ -121,7 +91,6 @@ class Scorer:
             raise DataError(f"{where}: the saved pipeline cannot read its columns: {said}") from None
 
 
-RAW = "rawPrediction"
 LOOKED_AT = 100  # rows, for the length of texts
 
 
@@ -140,38 +109,6 @@ def _through(stages: Sequence[Any], frame: DataFrame) -> DataFrame:
     for stage in stages:
         frame = stage.transform(frame)
     return frame
-
-
-def _is_own_sql(stage: Any) -> bool:
-    """Whether a stage is SQL of the user's, which may read any column."""
-    from pyspark.ml.feature import SQLTransformer
-
-    return isinstance(stage, SQLTransformer) and _OWN.fullmatch(stage.getStatement() or "") is None
-
-
-_OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
-
-
-def _columns_read(stages: Sequence[Any]) -> list[str]:
-    """The columns that a pipeline needs and no stage of it makes; as far as a stage of the user's own SQL, which may make any."""
-    from pyspark.ml.feature import SQLTransformer
-
-    made: set[str] = set()
-    wanted: list[str] = []
-    for stage in stages:
-        if isinstance(stage, SQLTransformer):
-            own = _OWN.fullmatch(stage.getStatement() or "")
-            if own is None:
-                break
-            names = [name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])]
-            outputs = re.findall(r" AS (\w+)", own[1])
-        else:
-            given = {p.name: stage.getOrDefault(p) for p in stage.params if stage.isDefined(p)}
-            names = [given[n] for n in ("inputCol", "featuresCol") if given.get(n)] + list(given.get("inputCols") or [])
-            outputs = [given[n] for n in ("outputCol",) if given.get(n)] + list(given.get("outputCols") or [])
-        wanted += [name for name in names if name not in made and name not in wanted]
-        made.update(outputs)
-    return wanted
 
 
 def load_scorer(spark: SparkSession, path: str) -> Scorer:
@@ -194,12 +131,8 @@ def load_scorer(spark: SparkSession, path: str) -> Scorer:
             stages = [MultiLabelClassificationModel.load(where)]
         if stages and isinstance(stages[-1], MultiLabelClassificationModel):
             return Scorer(where, stages)
-        raise ParameterError(
-            f"{where} holds {kind.rsplit('.', 1)[-1]}, which predicts no labels: end the pipeline with a classifier"
-        )
-    raise ParameterError(
-        f"no saved pipeline at {path}; give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
-    )
+        raise refuse_absent(where, kind)
+    raise refuse_absent(path)
 
 
 def _pipeline(spark: SparkSession, where: str) -> Any:

@@ -6,29 +6,32 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..read.words import PATTERN, WordCounts, words_of
+from .base import described
 
 __all__ = ["WordCounts", "word_counts", "words_of"]
 
 
 def word_counts(stages: Sequence[Any]) -> tuple[str, WordCounts] | None:
     """The column of texts that the stages count the words of, and what counts the same; None for other stages: Spark ML's, or one
-    `corpus.WordCounter`, which says so itself."""
-    from pyspark.ml.feature import CountVectorizerModel, RegexTokenizer, StopWordsRemover
-
-    if len(stages) == 1 and hasattr(stages[0], "word_counts"):
-        return stages[0].getInputCol(), stages[0].word_counts()
-    split, *removers, counter = stages if len(stages) > 1 else (None, None)
-    if not isinstance(split, RegexTokenizer) or not isinstance(counter, CountVectorizerModel) or len(removers) > 1:
+    `stages.WordCounter`."""
+    if not stages:
         return None
-    as_usual = split.getPattern() == PATTERN and split.getGaps() and split.getToLowercase() and split.getMinTokenLength() == 1
+    split, *removers, counter = map(described, stages if len(stages) > 1 else [*stages, *stages])
+    told = counter.params
+    if len(stages) == 1 and counter.kind == "WordCounter":
+        return told["inputCol"], WordCounts(tuple(told["vocabulary"]), told["binary"], frozenset(told["stopWords"]))
+    if split.kind != "RegexTokenizer" or counter.kind != "CountVectorizerModel" or len(removers) > 1:
+        return None
+    usual = {"pattern": PATTERN, "gaps": True, "toLowercase": True, "minTokenLength": 1}
+    as_usual = {name: split.params[name] for name in usual} == usual
     stop: frozenset[str] = frozenset()
-    column = split.getOutputCol()
+    column = split.params["outputCol"]
     for remover in removers:
-        as_usual = as_usual and isinstance(remover, StopWordsRemover) and remover.getInputCol() == column
+        as_usual = as_usual and remover.kind == "StopWordsRemover" and remover.params["inputCol"] == column
         if as_usual:
-            words = remover.getStopWords()
-            stop = frozenset(words if remover.getCaseSensitive() else map(str.lower, words))
-            column = remover.getOutputCol()
-    if not as_usual or counter.getInputCol() != column or counter.getMinTF() != 1.0:
+            words = remover.params["stopWords"]
+            stop = frozenset(words if remover.params["caseSensitive"] else map(str.lower, words))
+            column = remover.params["outputCol"]
+    if not as_usual or told["inputCol"] != column or told["minTF"] != 1.0:
         return None
-    return split.getInputCol(), WordCounts(tuple(counter.vocabulary), counter.getBinary(), stop)
+    return split.params["inputCol"], WordCounts(tuple(counter.vocabulary or counter.fitted.vocabulary), told["binary"], stop)

@@ -22,6 +22,7 @@ from pyspark.ml.linalg import Vectors
 
 import spark_mlfs
 from spark_mlfs import cli
+from spark_mlfs.adapters import saved as saved_things
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.errors import DataError, ParameterError, SparkMlfsError
 from spark_mlfs.ml import persistence
@@ -258,7 +259,7 @@ def metadata(**changes: Any) -> Damage:
         file = part(folder / "metadata")
         entries = {k: v for k, v in {**json.loads(file.read_text()), **changes}.items() if v is not None}
         if "checksum" in entries and "checksum" not in changes:
-            entries["checksum"] = persistence.checksum(entries)
+            entries["checksum"] = saved_things.checksum(entries)
         rewritten(file, json.dumps(entries).encode())
 
     return damage
@@ -499,10 +500,10 @@ def test_every_bit_of_the_metadata_counts(spark, saved):
 def test_what_is_saved_says_its_format(spark, saved):
     for kind in MODELS:
         entries = json.loads(part(saved / kind / "metadata").read_text())
-        assert (entries["format"], entries["spark_mlfs"]) == (persistence.FORMAT, spark_mlfs.__version__)
+        assert (entries["format"], entries["spark_mlfs"]) == (saved_things.FORMAT, spark_mlfs.__version__)
         if kind != "selector":
             row = pq.read_table(part(saved / kind / "data")).to_pylist()[0]
-            assert (row["format"], row["spark_mlfs"]) == (persistence.FORMAT, spark_mlfs.__version__)
+            assert (row["format"], row["spark_mlfs"]) == (saved_things.FORMAT, spark_mlfs.__version__)
 
 
 def test_a_state_of_several_pieces_comes_back(spark, tmp_path, monkeypatch):
@@ -635,8 +636,8 @@ def test_a_journal_of_a_newer_version_is_left_alone(tmp_path):
     assert journal().open()
     file = tmp_path / ".out.scoring" / "_settings" / "0.json"
     written = json.loads(file.read_text())
-    assert written.pop("checksum") == persistence.checksum(written)
-    assert written == {**settings, "format": persistence.FORMAT, "spark_mlfs": spark_mlfs.__version__}
+    assert written.pop("checksum") == saved_things.checksum(written)
+    assert written == {**settings, "format": saved_things.FORMAT, "spark_mlfs": spark_mlfs.__version__}
     file.write_text(json.dumps(written | {"spark_mlfs": "0.0.9"}))  # another version, the same format
     assert journal().open()
     file.write_text(json.dumps(written | {"format": 9, "spark_mlfs": "7.1.0"}))

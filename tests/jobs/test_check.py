@@ -15,8 +15,9 @@ from pyspark.ml import PipelineModel
 from pyspark.sql import functions as F
 from sklearn import metrics as known
 
+from spark_mlfs.adapters.tags import overtagged
 from spark_mlfs.scoring import check as checking
-from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, overtagged, value_of
+from spark_mlfs.scoring.check import Check, MeasureBatches, keys_of, value_of
 from spark_mlfs.scoring.scorer import load_scorer
 
 Q, TAGS = 6, [f"t{j}" for j in range(6)]

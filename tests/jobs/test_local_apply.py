@@ -25,6 +25,10 @@ def data(tmp_path_factory):
     y = (x[:, :3] + 0.3 * rng.normal(size=(n, 3)) > 0.2).astype(int)
     columns = {f"f.{j}": pa.array(x[:, j], mask=rng.random(n) < 0.02) for j in range(6)}
     columns |= {label: pa.array(y[:, j]) for j, label in enumerate(LABELS)}
+    words = [[f"w{k}" for k in rng.integers(0, 40, 8)] + [f"About_{j}" for j in range(3) if y[i, j]] for i in range(n)]
+    columns["body"] = pa.array([None if i == 5 else " the ".join(some) + "." for i, some in enumerate(words)])
+    columns["topics"] = pa.array([[label for j, label in enumerate(LABELS) if y[i, j]] for i in range(n)])
+    columns["x.y"] = pa.array(list(x))
     columns |= {"key": pa.array([f"doc-{i}" for i in range(n)]), "number": pa.array(np.arange(n))}
     pq.write_table(pa.table(columns), folder / "table.parquet", row_group_size=600)
     columns["f.1"] = pa.array([None if i % 50 == 0 else f" {v}" if i % 3 else "" for i, v in enumerate(x[:, 1])])
@@ -42,6 +46,7 @@ def data(tmp_path_factory):
 
 
 TABLE = ("--format", "parquet", "--features", "f.*", "--option", "missing=mean")
+TEXTS = ("--format", "text", "--option", "source=parquet", "--option", "text=body", "--option", 'stop_words=["the"]')
 ARFF = ("--format", "arff", "--option", "labels=-3")
 
 
@@ -52,6 +57,8 @@ def arguments(folder, kind):
         "hashed": ("--data", folder / "table.parquet", *TABLE, "--labels-col", *LABELS),
         "later": ("--data", folder / "later.parquet", *TABLE, "--id", "number"),
         "arff": ("--data", folder / "sparse.arff", *ARFF),
+        "texts": ("--data", folder / "table.parquet", *TEXTS, "--labels-col", "topics", "--id", "number"),
+        "arrays": ("--data", folder / "table.parquet", "--format", "parquet", "--features", "x.y", "--labels-col", *LABELS),
     }[kind]
 
 
@@ -103,23 +110,84 @@ def test_a_data_set_is_cut_down_as_by_spark(spark, selections, run, tmp_path, ki
     assert (tmp_path / "local" / "_SUCCESS").exists()
 
 
-def test_without_pyspark(selections, tmp_path):
-    given = [
-        "transform",
-        "--model",
-        selections / "table-selection",
-        *arguments(selections, "table"),
-        "--output",
-        tmp_path / "cut",
-    ]
+PIPELINES = {
+    "columns": ("table", "br-svm", ()),
+    "texts": ("texts", "mlknn", ()),
+    "arrays": ("arrays", "brknn", ()),
+    "arff": ("arff", "mlknn", ("--data", "sparse.arff", *ARFF)),
+}
+
+
+@pytest.fixture(scope="module")
+def pipelines(spark, data):
+    """The folder with a pipeline of each kind, which Spark fitted and saved."""
+    from spark_mlfs import cli
+
+    for name, (kind, classifier, _) in PIPELINES.items():
+        out = ("--classifier", classifier, "--output", data / f"{name}-pipeline", "--quiet", "--no-report")
+        given = ("--method", "mim", "--num-top-features", "4", "--engine", "spark", *out)
+        assert cli.main(list(map(str, ["select", *arguments(data, kind), *given]))) == 0
+    return data
+
+
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("columns", ("--id", "key", "--keep", "topics", "number", "--all-scores")),
+        ("columns", ("--top-n", "2")),
+        ("texts", ("--id", "number", "--threshold", "0.3")),
+        ("arrays", ("--id", "number", "--keep", "f.0")),
+        ("arff", ("--top-n", "1")),
+    ],
+)
+def test_a_corpus_is_scored_as_by_spark(spark, pipelines, run, tmp_path, name, more):
+    given = PIPELINES[name][2] or ("--data", "later.parquet" if name == "columns" else "table.parquet", "--format", "parquet")
+    read = [pipelines / a if str(a).endswith((".parquet", ".arff")) else a for a in given]
+    frames, parts, manifests = [], [], []
+    for engine in ("spark", "local"):
+        out = tmp_path / engine
+        model = pipelines / f"{name}-pipeline"
+        code, said, err = run("score", "--model", model, *read, *more, "--engine", engine, "--output", out)
+        assert code == 0 and "2000 rows scored" in said, err
+        frames.append(rows_of(spark, out / "data"))
+        parts.append(entry(out / "_parts" / "0.json", "checksum", "seconds"))
+        changes = ("finished", "command", "seconds", "seconds_now", "versions")
+        manifests.append(entry(out / "_manifest.json", *changes))
+        assert entry(out / "_plan" / "0.json") == {**entry(out / "_plan" / "0.json"), "0": parts[-1]["inputs"]}
+        assert "<span>rows</span>" in (out / "_report.html").read_text()
+    assert frames[0] == frames[1] and len(frames[0][1]) == 2000
+    assert parts[0] == parts[1]
+    assert manifests[0] == manifests[1]
+
+
+def entry(path, *but):
+    return {k: v for k, v in json.loads(path.read_text()).items() if k not in but}
+
+
+def test_one_engine_goes_on_where_the_other_stopped(spark, pipelines, run, tmp_path):
+    table = pq.read_table(pipelines / "table.parquet")
+    (tmp_path / "in").mkdir()
+    base = ["score", "--model", pipelines / "texts-pipeline", "--data", tmp_path / "in", "--format", "parquet", "--id", "number"]
+    for part, engine in enumerate(("local", "spark", "local")):
+        pq.write_table(table.slice(700 * part, 700), tmp_path / "in" / f"{part}.parquet")
+        code, said, err = run(*base, "--append", "--engine", engine, "--output", tmp_path / "tags")
+        assert code == 0 and f"in {part + 1} parts" in said, err
+    assert run(*base, "--engine", "local", "--parallelism", 2, "--output", tmp_path / "anew")[0] == 0
+    assert rows_of(spark, tmp_path / "tags" / "data", "number")[1] == rows_of(spark, tmp_path / "anew" / "data", "number")[1]
+
+
+def test_without_pyspark(pipelines, tmp_path):
+    cut = ["transform", "--model", pipelines / "columns-pipeline", *arguments(pipelines, "table"), "--output", tmp_path / "cut"]
+    table = ("--data", pipelines / "table.parquet", "--format", "parquet", "--id", "key")
+    score = ["score", "--model", pipelines / "texts-pipeline", *table, "--output", tmp_path / "tags"]
     code = (
         "import sys\nfrom spark_mlfs import cli\n"
-        f"assert cli.main({[str(a) for a in given]!r}) == 0\n"
+        f"for command in {[[str(a) for a in given] for given in (cut, score)]!r}:\n    assert cli.main(command) == 0\n"
         "assert not [name for name in sys.modules if name.split('.')[0] in ('pyspark', 'py4j')], 'pyspark was imported'"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert pq.read_table(tmp_path / "cut").num_rows == 2000
+    assert pq.read_table(tmp_path / "cut").num_rows == pq.read_table(tmp_path / "tags" / "data").num_rows == 2000
 
 
 def test_what_only_spark_writes(selections, refused, tmp_path):

@@ -20,8 +20,8 @@ from pyspark.sql import functions as F
 
 import spark_mlfs
 from spark_mlfs import cli
+from spark_mlfs.adapters import saved as saved_things
 from spark_mlfs.cli.shared import Stages
-from spark_mlfs.ml import persistence
 from spark_mlfs.output import folder as folders
 from spark_mlfs.output import journal as journals
 from spark_mlfs.scoring import corpus as scoring
@@ -86,7 +86,7 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
         assert mine.number == row.number
     manifest = json.loads((out / "_manifest.json").read_text())
     given = [tag for row in found.values() for tag in row.tags]
-    assert manifest["format"] == persistence.FORMAT and manifest["spark_mlfs"] == spark_mlfs.__version__
+    assert manifest["format"] == saved_things.FORMAT and manifest["spark_mlfs"] == spark_mlfs.__version__
     assert manifest["rows"] == 240 and manifest["tags"] == {tag: given.count(tag) for tag in LABELS}
     page = (out / "_report.html").read_text()
     trained = [tag for row in rows(300) for tag in row[2]]

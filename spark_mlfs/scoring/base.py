@@ -1,0 +1,126 @@
+"""A saved pipeline whose last stage is a classifier, and what its stages are told, whichever engine applies them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import DataError, ParameterError
+from ..read.lines import near
+from ..read.missing import left_to
+
+
+@dataclass(frozen=True)
+class Described:
+    """A stage by its class and its Params; `vocabulary` of one that counts words in this process, `fitted` the stage itself: of
+    this process, where it is one of ours that was fitted."""
+
+    kind: str
+    params: Mapping[str, Any]
+    vocabulary: tuple[str, ...] = ()
+    fitted: Any = None
+
+
+def described(stage: Any) -> Described:
+    """Return what a stage of Spark's is told."""
+    if isinstance(stage, Described):
+        return stage
+    kind, params = type(stage).__name__, {p.name: stage.getOrDefault(p) for p in stage.params if stage.isDefined(p)}
+    return Described(kind, params, fitted=stage)
+
+
+def is_own_sql(stage: Any) -> bool:
+    """Whether a stage is SQL of the user's, which may read any column."""
+    stage = described(stage)
+    return stage.kind == "SQLTransformer" and _OWN.fullmatch(stage.params.get("statement") or "") is None
+
+
+def columns_of_sql(stage: Described) -> tuple[list[str], list[str]]:
+    """Return the columns that a stage of this library's SQL reads, and those that it makes."""
+    own = _OWN.fullmatch(stage.params["statement"])
+    assert own is not None
+    return [name.replace("``", "`") for name in re.findall(r"`((?:[^`]|``)+)`", own[1])], re.findall(r" AS (\w+)", own[1])
+
+
+_OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
+
+
+@dataclass
+class SavedPipeline:
+    """A saved pipeline whose last stage is a classifier."""
+
+    path: str
+    stages: list[Any]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The classes of the stages."""
+        return [described(stage).kind for stage in self.stages]
+
+    @property
+    def first(self) -> Any:
+        """The first stage that was fitted on features."""
+        return next(fitted for stage in self.stages if hasattr(fitted := described(stage).fitted, "fill"))
+
+    @property
+    def width(self) -> int:
+        """How many features it takes."""
+        return int(self.first.numFeatures)
+
+    @property
+    def classifier(self) -> Any:
+        return described(self.stages[-1]).fitted
+
+    def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a reader of rows that are no table: missing values are left to the pipeline, if it fills them."""
+        given = options.get("missing")
+        return {**options, **({"missing": left_to(self.first.summary, given)} if format == "arff" else {})}
+
+    def columns_read(self) -> list[str]:
+        """The columns that the pipeline needs and no stage of it makes; as far as a stage of the user's own SQL, which may make
+        any."""
+        made: set[str] = set()
+        wanted: list[str] = []
+        for stage in map(described, self.stages):
+            if is_own_sql(stage):
+                break
+            if stage.kind == "SQLTransformer":
+                names, outputs = columns_of_sql(stage)
+            else:
+                given = stage.params
+                names = [given[n] for n in ("inputCol", "featuresCol") if given.get(n)] + list(given.get("inputCols") or [])
+                outputs = [given[n] for n in ("outputCol",) if given.get(n)] + list(given.get("outputCols") or [])
+            wanted += [name for name in names if name not in made and name not in wanted]
+            made.update(outputs)
+        return wanted
+
+    def small_batches(self, frame: Any) -> AbstractContextManager[None]:
+        """Around the work on rows like those of `frame`."""
+        raise NotImplementedError
+
+    def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **how: Any) -> Any:
+        """The kept columns, tags and scores of every row; where a kept column has one of these names, ``predicted_tags`` and
+        ``predicted_scores``. Messages call a row by the first kept column, if it is `named`."""
+        raise NotImplementedError
+
+    def check(self, shown: Any, where: str, keep: Sequence[str], **how: Any) -> None:
+        """`DataError` where the columns of a corpus are not those the pipeline reads; nothing is run."""
+        for name in self.columns_read():
+            if name not in shown.columns and name.partition(".")[0] not in shown.columns:
+                raise DataError(
+                    f"{where}: no column {name!r}, which the saved pipeline reads: {near(name, shown.columns)}; score a table "
+                    "that has the columns of the one it was fitted on"
+                )
+
+
+def refuse_absent(where: str, kind: str | None = None) -> ParameterError:
+    """Return the error for a place with no pipeline, or with something else, of the class `kind`."""
+    if kind is not None:
+        kind = kind.rsplit(".", 1)[-1]
+        return ParameterError(f"{where} holds {kind}, which predicts no labels: end the pipeline with a classifier")
+    return ParameterError(
+        f"no saved pipeline at {where}; give the folder that `spark-mlfs select --classifier ...` or PipelineModel.save wrote"
+    )

@@ -1,0 +1,171 @@
+"""A saved pipeline in this process: read from its folder, applied to Arrow batches by the functions that Spark's workers run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..adapters.learned import LocalClassifier
+from ..adapters.rows import FeatureCells, Reader, RowTask
+from ..adapters.saved import metadata_here, rows_here
+from ..adapters.selection import MODEL, LocalSelection
+from ..adapters.tags import RAW, BestLabels, PredictionOfRows, check_choice, output_names
+from ..blocks.pack import are_vectors
+from ..engine.base import one_thread
+from ..errors import DataError
+from ..frame import Batches, Kind, LocalFrame, NeedsSpark
+from ..read.files import here
+from ..read.local import numbers_of
+from ..schema import attribute_names
+from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent
+from .words import word_counts
+
+_CLASSIFIER = "MultiLabelClassificationModel"
+
+
+class LocalScorer(SavedPipeline):
+    """A saved pipeline of this process: a classifier, a selection in front of it or none, and what makes features of columns."""
+
+    def small_batches(self, frame: LocalFrame) -> AbstractContextManager[None]:
+        """One thread of BLAS for each of the rows' parts meanwhile."""
+        return one_thread()
+
+    def check(self, shown: LocalFrame, where: str, keep: Sequence[str], **how: Any) -> None:
+        super().check(shown, where, keep, **how)
+        self.tagged(shown, [name for name in keep if name in shown.columns], **how)
+
+    def tagged(self, frame: LocalFrame, keep: Sequence[str], named: bool = True, **how: Any) -> LocalFrame:
+        top_n, threshold = how.get("top_n"), how.get("threshold")
+        check_choice(top_n, threshold, len(self.classifier.labelNames))
+        frame = frame.select(*self.columns_read(), *keep)
+        column, read = self._features(frame)
+        tags, scores = output_names(keep)
+        numbers = Kind("array<double>", Kind("double"))
+        outputs = {"": Kind("array<int>"), scores: numbers} | ({RAW: numbers} if how.get("all_scores") else {})
+        function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
+        lists = {"__labels__": pa.list_(pa.int32())} | {name: pa.list_(pa.float64()) for name in [*outputs][1:]}
+        kinds = {name: frame.kinds[name] for name in keep} | {tags: Kind("array<string>", Kind("string"))}
+        work = partial(
+            _tagged, column=column, task=partial(RowTask, function, lists, read), keep=list(keep), 
+            named=named and isinstance(read, FeatureCells),
+            labels=pa.array(self.classifier.labelNames, pa.string()), names=[*kinds, *[*outputs][1:]],
+        )  # fmt: skip
+        metadata = {name: frame.metadata[name] for name in keep if name in frame.metadata}
+        return replace(frame.mapInArrow(work, {**kinds, **dict([*outputs.items()][1:])}), metadata=metadata)
+
+    def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], Reader]:
+        """Return what takes the cells of the features from a batch, and what reads them."""
+        ours = [stage for stage in self.stages if stage.fitted is not None]
+        before = self.stages[: len(self.stages) - len(ours)]
+        makers = [stage.params["outputCol"] for stage in (*before[-1:], *ours[:-1]) if "outputCol" in stage.params]
+        linked = makers == [stage.params["featuresCol"] for stage in ours[len(ours) - len(makers) :]]
+        if len(ours) > 2 or before + ours != self.stages or any(map(is_own_sql, before)) or not linked:
+            raise NeedsSpark(f"{' and '.join(dict.fromkeys(self.kinds[:-1]))} in front of a classifier are applied by Spark")
+        called: dict[str, str] = {}
+        while before and before[0].kind == "SQLTransformer":
+            (name,), (output,) = columns_of_sql(before[0])
+            called[output] = name
+            before = before[1:]
+        column = ours[0].params["featuresCol"]
+        if [stage.kind for stage in before] == ["ColumnGatherer"]:
+            inputs = [name for name in before[0].params["inputCols"] if name in frame.kinds]
+            for name in inputs:
+                kind = frame.kinds[name]
+                if not (kind.number or kind.text or kind.name == "void"):
+                    raise DataError(f"column {name!r} is {kind.name}, not numeric; cast it first")
+            return partial(_gathered, names=inputs), FeatureCells(False, *self._reading(ours, inputs, column))
+        if before:
+            counted = word_counts(before)
+            if counted is None:
+                raise NeedsSpark(f"{' and '.join(stage.kind for stage in before)} are applied by Spark")
+            name, words = counted
+            width, places, *_ = self._reading(ours, words.vocabulary, column)
+            places = np.arange(width) if places is None else places
+            return partial(_texts, name=called.get(name, name)), words.of(places)
+        column = called.get(column, column)
+        vectors = are_vectors(frame, column)
+        how = self._reading(ours, attribute_names(frame, column), column)
+        return partial(_cells, name=column, vectors=vectors), FeatureCells(vectors, *how)
+
+    def _reading(self, ours: Sequence[Described], slots: Sequence[str] | None, column: str) -> tuple[Any, ...]:
+        """Return how `FeatureCells` reads the features that the classifier takes."""
+        model = self.classifier
+        if len(ours) == 1:
+            return model.numFeatures, model.places_in(slots, column), model.fill(), model.names_told()
+        selection = ours[0].fitted
+        kept = selection.selectedFeatureNames if selection.summary.get("named") else None
+        return tuple(selection.reading(slots, column, model.places_in(kept or None, ours[-1].params["featuresCol"])))
+
+
+def _tagged(
+    batches: Batches, column: Callable[[pa.RecordBatch], pa.Array], task: Callable[[], RowTask], keep: list[str], named: bool,
+    labels: pa.Array, names: list[str],
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    tag = task()
+    for batch in batches:
+        if not batch.num_rows:
+            continue
+        kept = [batch.column(batch.schema.names.index(name)) for name in keep]
+        ids = [kept[0].cast(pa.string())] if named and not pa.types.is_nested(kept[0].type) else []
+        chosen, *scores = tag(column(batch), *ids).flatten()
+        tags = pa.ListArray.from_arrays(chosen.offsets, labels.take(chosen.values))
+        yield pa.RecordBatch.from_arrays([*kept, tags, *scores], names)
+
+
+def _cells(batch: pa.RecordBatch, name: str, vectors: bool) -> pa.Array:
+    column = batch.column(batch.schema.names.index(name))
+    return column if vectors else column.cast(pa.list_(pa.float64()))
+
+
+def _texts(batch: pa.RecordBatch, name: str) -> pa.Array:
+    return batch.column(batch.schema.names.index(name)).fill_null("")
+
+
+def _gathered(batch: pa.RecordBatch, names: Sequence[str]) -> pa.ListArray:
+    """Numeric columns as one of lists; null is NaN."""
+    x = np.empty((batch.num_rows, len(names)))
+    for j, name in enumerate(names):
+        x[:, j] = numbers_of(batch.column(batch.schema.names.index(name)), name).to_numpy(zero_copy_only=False)
+    return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), len(names)).cast(pa.list_(pa.float64()))
+
+
+# ---- a pipeline's folder ----
+
+
+def load_here(path: str) -> LocalScorer:
+    """Return the pipeline saved in a folder of this machine, at ``path/pipeline``, or a single classifier there."""
+    root = here(path.rstrip("/"))
+    for where in (root, f"{root}/pipeline"):
+        if os.path.isdir(f"{where}/metadata"):
+            stages = list(_stages(where))
+            if stages[-1].kind != _CLASSIFIER:
+                raise refuse_absent(where, stages[-1].kind)
+            return LocalScorer(path.rstrip("/") + where[len(root) :], stages)
+    raise refuse_absent(path)
+
+
+def _stages(where: str) -> Iterator[Described]:
+    metadata = metadata_here(where, "a pipeline")
+    kind, told = metadata["class"].rpartition(".")[2], metadata.get("paramMap", {})
+    params = {**metadata.get("defaultParamMap", {}), **told}
+    if kind == "PipelineModel":
+        uids = told.get("stageUids", [])
+        if told.get("language") != "Python":
+            raise NeedsSpark(f"{where} is a pipeline of the JVM's stages")
+        for number, uid in enumerate(uids):
+            yield from _stages(f"{where}/stages/{number:0{len(str(len(uids)))}d}_{uid}")
+    elif kind == MODEL:
+        yield Described(kind, params, fitted=LocalSelection.load(where))
+    elif kind == _CLASSIFIER:
+        yield Described(kind, params, fitted=LocalClassifier(where, metadata))
+    elif kind == "CountVectorizerModel":
+        yield Described(kind, params, tuple(rows_here(where)["vocabulary"][0]))
+    else:
+        yield Described(kind, params)
