@@ -143,9 +143,9 @@ def run(
             done = partial(_note, journal, plan.data[position].name, trials, progress)
             run_trials(packed[position], trials, done, parallelism, _beside(packed, budgets))
             packed.pop(position).release()
-        too_large = [entry["error"] for entry in journal.parts.values() if entry.get("too_large")]
+        too_large = [number for number, entry in journal.parts.items() if entry.get("too_large")]
         if too_large and isinstance(session, LocalSession) and plan.run.engine != "local":
-            raise NeedsSpark(too_large[0])
+            raise NeedsSpark([journal.parts.pop(number) for number in too_large][-1]["error"])
     finally:
         for rows in packed.values():
             rows.release()

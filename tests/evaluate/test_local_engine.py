@@ -150,7 +150,7 @@ def test_what_does_not_fit_goes_to_spark_after_all_others():
     session, journal = LocalSession(3 << 20), compare.ForgetfulJournal()
     with pytest.raises(NeedsSpark, match="Gram over 400 features"):
         compare.run(session, comparison(layer), journal)
-    assert ["error" in journal.parts[number] for number in range(3)] == [True, False, False]
+    assert sorted(journal.parts) == [1, 2] and "error" not in str(journal.parts)
     outcome = compare.run(session, comparison({**layer, "run": {"engine": "local"}}), compare.ForgetfulJournal())
     assert outcome.failed["method"].tolist() == ["ridge"] and len(outcome.trials) == 2
     assert compared(LocalSession(), layer).failed.empty
