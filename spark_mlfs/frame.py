@@ -136,14 +136,19 @@ class _Field:
 
 @dataclass
 class LocalFrame:
-    """Arrow batches with the columns `kinds`, of `parts` that each give them anew; `metadata` of columns as Spark has it. `bytes`
-    of what is read, as they are stored, where that is known."""
+    """Arrow batches with the columns `kinds`, of `parts` that each give them anew; `metadata` of columns as Spark has it. `sizes`
+    of the columns that are read, in bytes, about, where they are known."""
 
     parts: Sequence[Callable[[], Batches]]
     kinds: dict[str, Kind]
     metadata: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    bytes: int = 0
+    sizes: Mapping[str, int] = field(default_factory=dict)
     is_cached = False
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of what is read, about."""
+        return sum(self.sizes.values())
 
     @property
     def columns(self) -> list[str]:
@@ -160,7 +165,8 @@ class LocalFrame:
         """Return some columns in the order of the frame; parts that can read them alone (`only`) do."""
         wanted = [name for name in self.kinds if name in columns]
         parts = [part.only(wanted) if hasattr(part, "only") else _Selected(part, wanted) for part in self.parts]
-        return replace(self, parts=parts, kinds={name: self.kinds[name] for name in wanted})
+        sizes = {name: size for name, size in self.sizes.items() if name in wanted}
+        return replace(self, parts=parts, kinds={name: self.kinds[name] for name in wanted}, sizes=sizes)
 
     def mapInArrow(self, function: Callable[[Batches], Iterable[pa.RecordBatch]], schema: Any) -> LocalFrame:
         """Return what `function` makes of the batches of each part. `schema`: the new columns' types by name, or as DDL."""

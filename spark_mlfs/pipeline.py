@@ -239,6 +239,8 @@ def compute(
     in one task where the `budgets` allow it, with what is asked of them, else job by job from here. Also says whether it went
     job by job. `work` must be picklable; where it has a method `needs(engine)`, what that returns is sized beforehand."""
     if isinstance(packed, InMemoryDataset):
+        if packed.memory is not None:
+            budgets = dataclasses.replace(budgets, worker=packed.memory, worker_setting="memory_bytes")
         with one_thread():
             local = LocalEngine(packed.profile, [packed.block], budgets, packed.cores)
             local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d

@@ -46,6 +46,7 @@ class InMemoryDataset(Dataset):
     named: bool
     jobs: int = 0
     cores: int = 1  # that statistics of the rows may take
+    memory: int | None = None  # bytes of this process that rows and statistics may take; None: what a worker may
     fitted: dict[str, Any] = field(default_factory=dict)  # what became of missing values, as `missing.fill_values` takes it
 
     def called(self, row: list[int]) -> str:

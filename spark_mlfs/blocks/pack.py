@@ -353,7 +353,8 @@ def _pack_here(
     names = attribute_names(given, features)
     block = concatenate(blocks) if blocks else Block.empty(0)
     labelled = _label_names(packer.source, labels, profile)
-    held = InMemoryDataset(block, profile, names or [], labelled, names is not None, 0, num_cores(), fill_of(given, features))
+    fitted, named = fill_of(given, features), names is not None
+    held = InMemoryDataset(block, profile, names or [], labelled, named, cores=num_cores(), fitted=fitted)
     check_and_name(held, features, labels)
     return held
 

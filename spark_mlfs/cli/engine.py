@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -48,11 +49,17 @@ def on_engine(
                 raise
             why = str(error)
     if engine != "spark" and not chosen and why is not None:
-        if find_spec("pyspark") is None:
+        if not _spark_is_installed():
             raise NotInstalledError(f"{why}; that takes Spark, which is not installed: pip install 'spark_mlfs[local]'")
         work.note(f"on Spark: {why}")
     with work.session(ahead, **session) as spark:
         return run(spark)
+
+
+def _spark_is_installed() -> bool:
+    with suppress(ImportError):
+        return find_spec("pyspark") is not None
+    return False
 
 
 def _elsewhere(work: Work) -> str | None:

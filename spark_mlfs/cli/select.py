@@ -217,6 +217,7 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
 def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     """Read, prepare, rank. The result is the cell of the smallest cross-validated loss, the first where nothing is predicted."""
     from .. import pipeline, read
+    from ..blocks.dataset import InMemoryDataset
     from ..blocks.pack import pack
     from ..schema import FEATURES, ID, LABELS, WEIGHT, attribute_names
     from ..statistics.base import Budgets
@@ -231,9 +232,10 @@ def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
     with stages.stage("prepare"):
         weight = WEIGHT if WEIGHT in frame.columns else None
         packed = pack(frame, FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
+        if isinstance(packed, InMemoryDataset):
+            packed.memory = spark.memory
     try:
-        driver = config.run.driver_bytes
-        worker = spark.memory if isinstance(spark, LocalSession) else config.run.worker_bytes
+        driver, worker = config.run.driver_bytes, config.run.worker_bytes
         with stages.stage("statistics and solve"):
             cells = pipeline.rank(packed, requests, progress=stages.report, driver_bytes=driver, worker_bytes=worker)
         result = min(cells, key=lambda cell: cell.scores.details.get("cv_loss", 0.0))

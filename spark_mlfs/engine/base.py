@@ -227,11 +227,11 @@ class Engine:
         ranges = itertools.pairwise(edges)
         largest = max((statistic.shard_bytes(self.profile, first, last) for first, last in ranges), default=0)
         if largest > self.budgets.worker // 4:
-            error = WorkerBudgetError if self.in_one_process else BudgetError
+            error, name = WorkerBudgetError if self.in_one_process else BudgetError, self.budgets.worker_setting
             raise error(
                 f"{statistic.name} over {self.num_features} features needs {-(-largest >> 20)} MB in {ONE_WORKER} "
-                f"for a few of them, more than a quarter of {setting('worker_bytes', self.budgets.worker >> 20, 'MB')}: raise "
-                f"{setting('worker_bytes')}, {FEWER_NUMBERS}"
+                f"for a few of them, more than a quarter of {setting(name, self.budgets.worker >> 20, 'MB')}: raise "
+                f"{setting(name)}, {FEWER_NUMBERS}"
             )
         return edges
 

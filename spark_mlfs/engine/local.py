@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ..blocks.block import Block, concatenate, in_order_of_ids
 from ..blocks.codec import State
-from ..blocks.coding import CodedBlock, Coding, code_block
+from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
 from ..blocks.folds import Split
 from ..blocks.identity import with_unique_ids
 from ..blocks.profile import Profile, profile_block
@@ -95,6 +95,8 @@ class LocalEngine(Engine):
         coding = statistic.coding
         if coding.key not in self._coded:
             self._coded[coding.key] = self._each(partial(code_block, coding=coding), self._parts)
+        if statistic.layout == "cells":  # which no part has whole
+            self._coded[coding.key] = [concatenate_coded(self._coded[coding.key])]
         return self._coded[coding.key]
 
     def _state(self, statistic: Statistic) -> State:
@@ -112,7 +114,7 @@ class LocalEngine(Engine):
             largest = statistics[int(np.argmax(sizes))].name
             raise WorkerBudgetError(
                 f"{largest} over {self.num_features} features and {self.profile.n} rows needs "
-                f"{beyond(size, 'worker_bytes', self.budgets.worker, f'in {ONE_WORKER}')}, {FEWER_NUMBERS}"
+                f"{beyond(size, self.budgets.worker_setting, self.budgets.worker, f'in {ONE_WORKER}')}, {FEWER_NUMBERS}"
             )
         return sizes
 
@@ -146,7 +148,7 @@ class LocalEngine(Engine):
         if size > self.budgets.worker:
             raise WorkerBudgetError(
                 f"this needs all {self.profile.n} rows of {self.num_features} features in one process, "
-                f"{beyond(size, 'worker_bytes', self.budgets.worker)}, sample the rows, or screen the features first"
+                f"{beyond(size, self.budgets.worker_setting, self.budgets.worker)}, sample the rows, or screen the features first"
             )
         block = in_order_of_ids([self.identified()])
         x = block.dense()[:, self.profile.varying].astype(np.float64)

@@ -201,7 +201,7 @@ class Counting:
         budget = self.engine.budgets.worker if self.engine.in_one_process else self.engine.budgets.driver
         table = 8 * PAIR_COPIES * self.coding.width * target.size  # of one feature, while its informations are summed
         if table > budget:
-            name = "worker_bytes" if self.engine.in_one_process else "driver_bytes"
+            name = self.engine.budgets.worker_setting if self.engine.in_one_process else "driver_bytes"
             error = WorkerBudgetError if self.engine.in_one_process else BudgetError
             raise error(
                 f"the {target.size} pairs of {len(labels)} labels need "

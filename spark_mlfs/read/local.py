@@ -6,7 +6,8 @@ The frame is the one Spark gives of the same files: the same values, ids and mes
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -110,17 +111,32 @@ def open_parquet(paths: Sequence[str]) -> LocalFrame:
     if len(set(map(str.lower, schema.names))) < len(schema.names):
         raise NeedsSpark(f"{files[0]} has columns whose names differ by case alone")
     parts: list[Callable[[], Iterator[pa.RecordBatch]]] = []
+    sizes: Counter[str] = Counter()
     for reader, file in zip(readers, files, strict=True):
         groups: list[int] = []
         waiting = 0
         for group in range(reader.num_row_groups):
             groups.append(group)
-            waiting += reader.metadata.row_group(group).total_byte_size
+            decoded = _decoded(reader.metadata.row_group(group), kinds)
+            sizes.update(decoded)
+            waiting += sum(decoded.values())
             if waiting >= PART_BYTES or group == reader.num_row_groups - 1:
                 parts.append(_RowGroups(file, tuple(groups)))
                 groups, waiting = [], 0
         reader.close()
-    return LocalFrame(parts, kinds, metadata)
+    return LocalFrame(parts, kinds, metadata, sizes)
+
+
+def _decoded(group: Any, names: Container[str]) -> Counter[str]:
+    """How many bytes each column of a row group takes in memory, about."""
+    sizes: Counter[str] = Counter()
+    for column in map(group.column, range(group.num_columns)):
+        name = column.path_in_schema
+        while name not in names and "." in name:  # what is inside a column
+            name = name.rpartition(".")[0]
+        texts = column.physical_type in ("BYTE_ARRAY", "FIXED_LEN_BYTE_ARRAY")
+        sizes[name] += column.total_uncompressed_size if texts else 8 * column.num_values
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -162,7 +178,7 @@ def assembled(source: LocalFrame, layout: Layout, checked: bool) -> LocalFrame:
     narrow = source.select(*read)
     parts = [partial(_assembled, number, part, source.kinds, layout, checked) for number, part in enumerate(narrow.parts)]
     kinds = {ID: Kind("bigint"), FEATURES: _kind(layout.x, checked), LABELS: _kind(layout.y, True)}
-    return LocalFrame(parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), bytes=narrow.bytes)
+    return LocalFrame(parts, kinds | ({WEIGHT: Kind("double")} if layout.weight else {}), sizes=narrow.sizes)
 
 
 def _kind(cells: ColumnOfCells, as_vectors: bool) -> Kind:

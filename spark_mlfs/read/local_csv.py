@@ -27,7 +27,6 @@ a line that repeats the header                 cells of another type            
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -40,7 +39,7 @@ import pyarrow.compute as pc
 
 from ..errors import DataError
 from ..frame import Kind, LocalFrame, NeedsSpark
-from .files import BOM, Split, files_of, filled_lines, splits_of
+from .files import BOM, Split, files_of, filled_lines, sizes_of, splits_of
 from .refused import BAD_CELLS, check_separator, refuse_headers, tell_unnamed
 
 _WHITE = bytes(range(33)).decode()  # what Java trims
@@ -106,7 +105,7 @@ def open_csv(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         kinds = {name: _kind(where, name, classes[name] - {_ODDLY}) for name in names}
         plain = {name for name in names if _ODDLY not in classes[name]}
     parts = [replace(part, kinds=kinds, plain=frozenset(plain)) for part in parts]
-    return LocalFrame(parts, kinds, bytes=sum(map(os.path.getsize, files)))
+    return LocalFrame(parts, kinds, sizes=sizes_of(files, [*kinds]))
 
 
 def _first_line(file: str) -> bytes | None:

@@ -21,7 +21,6 @@ another line that is no record               `DataError`                        
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,7 +31,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..frame import Kind, LocalFrame, NeedsSpark
-from .files import BOM, Split, files_of, filled_lines, splits_of
+from .files import BOM, Split, files_of, filled_lines, sizes_of, splits_of
 from .refused import refuse_json
 
 _NAMES = {pa.int64(): "bigint", pa.float64(): "double", pa.bool_(): "boolean", pa.string(): "string"}
@@ -54,7 +53,7 @@ def open_json(paths: Sequence[str], options: Mapping[str, str]) -> LocalFrame:
         raise NeedsSpark(f"{where}: fields without a name, or with names that differ by case alone")
     types = {name: _plain(types[name], pa.string()) for name in sorted(types)}
     kinds = {name: _kind(kind) for name, kind in types.items()}
-    return LocalFrame([_Part(split, types) for split in splits], kinds, bytes=sum(map(os.path.getsize, files)))
+    return LocalFrame([_Part(split, types) for split in splits], kinds, sizes=sizes_of(files, [*kinds]))
 
 
 @dataclass(frozen=True)

@@ -327,11 +327,12 @@ def cuts(sizes: np.ndarray, size: int, multiple: int = 1) -> np.ndarray:
 @dataclass(frozen=True)
 class Budgets:
     """Bytes that decide where a run takes place and what it may hold: data whose blocks are below `small` run as one task, the
-    driver takes no state above `driver`, a worker process holds no more than `worker`."""
+    driver takes no state above `driver`, a worker process holds no more than `worker`, which `worker_setting` sets."""
 
     small: int = 64 << 20
     driver: int = 1 << 30
     worker: int = 1 << 30
+    worker_setting: str = "worker_bytes"
 
 
 DEFAULT_BUDGETS = Budgets()

@@ -1,0 +1,135 @@
+"""Where a command works: in this process, on Spark, and what is said where it cannot be as asked."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from spark_mlfs.adapters.selection import LocalSelection
+from spark_mlfs.ml.selectors import MultiLabelSelectorModel
+
+WITHOUT_SPARK = """
+import sys
+class NoSpark:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("pyspark", "py4j"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+sys.meta_path.insert(0, NoSpark())
+from spark_mlfs.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+MADE = ("--format", "planted", "--option", "num_rows=400", "--option", "num_features=12", "--option", "num_labels=3")
+
+
+def alone(*arguments):
+    """A command in a process without pyspark and without Java."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("JAVA_HOME", "SPARK_HOME")}
+    command = [sys.executable, "-c", WITHOUT_SPARK, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, env={**environment, "PATH": "/nowhere"}, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_quickstart_runs_without_spark(tmp_path):
+    code, out, err = alone("select", "--format", "numbers", "--num-top-features", 5, "--output", tmp_path / "out")
+    assert code == 0, err
+    assert "2000 rows x 405 features x 10 labels; kept 5" in out and "in this process" in out
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == [
+        "manifest.json", "model", "ranking.csv", "ranking.parquet", "report.html",
+    ]  # fmt: skip
+
+
+def test_what_only_spark_does_is_said_where_there_is_none(tmp_path):
+    code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--classifier", "br-svm")
+    assert code == 2 and "a pipeline with br-svm is Spark ML's" in err and "pip install 'spark_mlfs[local]'" in err
+    code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--engine", "spark")
+    assert code == 2 and "Spark, which is not installed" in err
+    code, _, err = alone("select", *MADE, "--output", "s3://bucket/out")
+    assert code == 2 and "s3://bucket/out is not on this machine" in err
+    code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--engine", "local", "--classifier", "br-svm")
+    assert code == 2 and err.count("\n") == 1 and "--engine=local: a pipeline" in err.replace("--engine local", "--engine=local")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def both(run, tmp_path):
+    """The outputs of a selection by each engine."""
+
+    def call(*arguments):
+        for engine in ("local", "spark"):
+            code, _, err = run("select", *arguments, "--engine", engine, "--output", tmp_path / engine)
+            assert code == 0, err
+        return tmp_path / "local", tmp_path / "spark"
+
+    return call
+
+
+def test_both_engines_write_the_same_files(both):
+    local, spark = both(*MADE, "--method", "jmi", "--num-top-features", 4, "--include", "noise_1")
+    assert (local / "ranking.csv").read_bytes() == (spark / "ranking.csv").read_bytes()
+    names = [sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*")) for folder in (local, spark)]
+    assert names[0] == names[1]
+    one, other = (json.loads((folder / "manifest.json").read_text()) for folder in (local, spark))
+    for key in ("data", "method", "selection", "solution", "constraints"):
+        for holder in (one, other):
+            holder[key].pop("packed_bytes", None)
+        assert one[key] == other[key], key
+    saved = [json.loads(next((folder / "model" / "metadata").glob("part-*")).read_text()) for folder in (local, spark)]
+    for each in saved:
+        for name in ("timestamp", "uid", "checksum", "command"):
+            each.pop(name, None)
+        each["defaultParamMap"].pop("outputCol")
+        for name in ("seconds", "jobs"):
+            each["selection"].pop(name)
+    assert saved[0] == saved[1]
+
+
+def test_a_model_is_read_by_the_other_engine(both, spark, run, tmp_path):
+    local, there = both(*MADE, "--method", "fisher", "--selection-mode", "fdr", "--fdr", 0.2)
+    model, own = MultiLabelSelectorModel.load(str(local / "model")), LocalSelection.load(str(there / "model"))
+    assert model.selectedFeatures == own.selectedFeatures and model.featureNames == own.featureNames
+    assert model.getSelectionMode() == "fdr" and own.cut() == model.cut() and model.numFeatures == own.numFeatures == 12
+    for name, other in (("a", there), ("b", local)):
+        code, _, err = run(
+            "select", *MADE, "--method", "mim", "--exclude-from", other, "--engine", "local", "--output", tmp_path / name
+        )
+        assert code == 0, err
+    assert (tmp_path / "a" / "ranking.csv").read_bytes() == (tmp_path / "b" / "ranking.csv").read_bytes()
+
+
+def test_a_damaged_model_is_refused_in_this_process(both, refused, tmp_path):
+    local, _ = both(*MADE, "--method", "mim")
+    metadata = next((local / "model" / "metadata").glob("part-*"))
+    text = metadata.read_text()
+    for damage, said in (
+        (text[:-20], "is damaged"),
+        (text.replace('"mim"', '"jmi"'), "checksum is not that of its content"),
+        (text.replace('"format":3', '"format":4'), "reads formats up to 3"),
+        ("{}", "it lacks 'class'"),
+    ):
+        metadata.write_text(damage)
+        more = ("--exclude-from", local, "--engine", "local", "--output", tmp_path / "out")
+        assert said in refused("select", *MADE, "--method", "mim", *more)
+
+
+def test_rows_beyond_the_memory_go_to_spark(refused, tmp_path, data_dir):
+    path = data_dir / "yeast" / "yeast-train.arff.gz"
+    more = ("--memory-bytes", 1 << 20, "--output", tmp_path / "out")
+    said = refused("select", "--data", path, "--format", "arff", "--option", "labels=-14", "--engine", "local", *more)
+    assert "more than --memory-bytes" in said
+
+
+def test_the_engine_of_a_file(run, tmp_path):
+    config = tmp_path / "run.toml"
+    config.write_text(
+        f'[data]\nformat = "planted"\noptions = {{num_rows = 300, num_features = 9, num_labels = 2}}\n'
+        f'[run]\noutput = "{tmp_path / "out"}"\nengine = "local"\nmemory_bytes = 100000000\n'
+    )
+    code, out, err = run("select", "--config", config)
+    assert code == 0 and "in this process" in out, err
+    config.write_text(config.read_text().replace('"local"', '"laptop"'))
+    code, _, err = run("select", "--config", config, "--overwrite")
+    assert code == 2 and "engine" in err and "'auto', 'local', 'spark'" in err.replace('"', "'"), err
