@@ -18,7 +18,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from ..errors import PlatformError
+from ..errors import PlatformError, worker_errors
 from .class_data_sharing import shared
 from .java import COMPILE_LATER, PACKAGE, java_home, started_with
 
@@ -95,8 +95,8 @@ def local_session(name: str = "spark_mlfs", conf: dict[str, str] | None = None, 
     need. `quiet`: what Java says while it starts is shown only if it does not start, and Spark logs no error that it hands
     to Python anyway.
     """
-    from pyspark.sql import SparkSession
-
+    with worker_errors():
+        from pyspark.sql import SparkSession
     active = SparkSession.getActiveSession()
     if active is not None:
         return _send_package(active)
