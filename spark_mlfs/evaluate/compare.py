@@ -121,8 +121,9 @@ def run(
     for position in left:
         with _naming(plan, position):
             frames[position] = open_data(session, plan.data[position], plan.protocol.seed)
-    worker = session.memory if isinstance(session, LocalSession) else plan.run.worker_bytes
-    budgets = Budgets(small_bytes, plan.run.driver_bytes, worker)
+    budgets = Budgets(small_bytes, plan.run.driver_bytes, plan.run.worker_bytes)
+    if isinstance(session, LocalSession):
+        budgets = replace(budgets, worker=session.memory, worker_setting="memory_bytes")
     parallelism = plan.run.parallelism or min(8, num_cores())
     packed: dict[int, Dataset] = {}
     taking_part: dict[int, list[Candidate]] = {}

@@ -277,7 +277,7 @@ def marked(train: Any, test: Any, row_id: str = "id") -> tuple[Any, Split]:
     if isinstance(train, LocalFrame):
         ids = [{row_id: (Kind("bigint"), partial(_marked, row_id, mark))} for mark in (0, 1)]
         frame, more = train.withColumns(ids[0]), test.withColumns(ids[1])
-        return replace(frame, parts=[*frame.parts, *more.parts], bytes=frame.bytes + more.bytes), split
+        return replace(frame, parts=[*frame.parts, *more.parts], sizes={"rows": frame.bytes + more.bytes}), split
     both = [
         frame.withColumn(row_id, F.shiftleft(F.col(row_id).cast("bigint"), 1).bitwiseOR(F.lit(mark).cast("bigint")))
         for mark, frame in enumerate((train, test))
@@ -312,7 +312,7 @@ def sampled(frame: Any, rows: int, seed: int, row_id: str) -> Any:
     keep[np.lexsort((ids, hashes.view(np.int64)))[:rows]] = True
     edges = np.cumsum([0, *(sum(map(len, part)) for part in of_parts)])
     parts = [partial(_kept, keep[a:z], part) for a, z, part in zip(edges[:-1], edges[1:], frame.parts, strict=True)]
-    return replace(frame, parts=parts, bytes=frame.bytes * int(keep.sum()) // max(1, len(ids)))
+    return replace(frame, parts=parts, sizes={"rows": frame.bytes * int(keep.sum()) // max(1, len(ids))})
 
 
 def _kept(keep: np.ndarray, part: Callable[[], Batches]) -> Batches:

@@ -148,7 +148,7 @@ def test_what_does_not_fit_goes_to_spark_after_all_others():
         "protocol": {"folds": "70/30", "sizes": [3]},
     }
     session, journal = LocalSession(3 << 20), compare.ForgetfulJournal()
-    with pytest.raises(NeedsSpark, match="Gram over 400 features"):
+    with pytest.raises(NeedsSpark, match=r"Gram over 400 features .* raise memoryBytes"):
         compare.run(session, comparison(layer), journal)
     assert sorted(journal.parts) == [1, 2] and "error" not in str(journal.parts)
     outcome = compare.run(session, comparison({**layer, "run": {"engine": "local"}}), compare.ForgetfulJournal())
