@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -34,6 +35,10 @@ def data(tmp_path_factory):
     columns["f.1"] = pa.array([None if i % 50 == 0 else f" {v}" if i % 3 else "" for i, v in enumerate(x[:, 1])])
     later = {name: column for name, column in columns.items() if name not in ("f.5", *LABELS)}
     pq.write_table(pa.table({**later, "at": pa.array(np.arange(n)).cast(pa.timestamp("us", "UTC"))}), folder / "later.parquet")
+    pd.DataFrame({name: x[:, j] for j, name in enumerate(("f.0", "f.1", "f.2", "f.4"))}).assign(
+        number=range(n), **{"f.3": [None if i % 9 else f"{v}" for i, v in enumerate(x[:, 3])]}
+    ).to_csv(folder / "later.csv", index=False)
+    (folder / "later.json").write_text(pd.read_csv(folder / "later.csv").to_json(orient="records", lines=True))
     kept = x.copy()
     kept[np.abs(kept) < 0.7] = 0
     rows = (
@@ -57,6 +62,9 @@ def arguments(folder, kind):
         "hashed": ("--data", folder / "table.parquet", *TABLE, "--labels-col", *LABELS),
         "later": ("--data", folder / "later.parquet", *TABLE, "--id", "number"),
         "arff": ("--data", folder / "sparse.arff", *ARFF),
+        "csv": ("--data", folder / "later.csv", "--format", "csv", *TABLE[2:], "--id", "number"),
+        "json": ("--data", folder / "later.json", "--format", "json", *TABLE[2:], "--id", "number"),
+        "words": ("--data", folder / "table.parquet", *TEXTS, "--id", "number"),
         "texts": ("--data", folder / "table.parquet", *TEXTS, "--labels-col", "topics", "--id", "number"),
         "arrays": ("--data", folder / "table.parquet", "--format", "parquet", "--features", "x.y", "--labels-col", *LABELS),
     }[kind]
@@ -66,7 +74,7 @@ def arguments(folder, kind):
 def selections(data):
     from spark_mlfs import cli
 
-    for kind in ("table", "arff"):
+    for kind in ("table", "arff", "texts"):
         given = map(str, arguments(data, kind))
         out = ("--output", str(data / f"{kind}-selection"), "--engine", "local", "--quiet", "--no-report")
         assert cli.main(["select", *given, "--method", "mim", "--num-top-features", "4", *out]) == 0
@@ -87,12 +95,15 @@ def rows_of(spark, folder, *key):
         ("hashed", ("--order", "index")),
         ("later", ()),
         ("later", ("--as", "columns")),
+        ("csv", ()),
+        ("json", ("--as", "columns")),
+        ("words", ()),
         ("arff", ()),
         ("arff", ("--as", "columns")),
     ],
 )
 def test_a_data_set_is_cut_down_as_by_spark(spark, selections, run, tmp_path, kind, more):
-    model = selections / ("arff-selection" if kind == "arff" else "table-selection")
+    model = selections / {"arff": "arff-selection", "words": "texts-selection"}.get(kind, "table-selection")
     schemas, rows, manifests = [], [], []
     for engine in ("spark", "local"):
         out = tmp_path / engine
@@ -114,6 +125,7 @@ PIPELINES = {
     "columns": ("table", "br-svm", ()),
     "texts": ("texts", "mlknn", ()),
     "arrays": ("arrays", "brknn", ()),
+    "csv": ("table", "mlknn", ("--data", "later.csv", "--format", "csv")),
     "arff": ("arff", "mlknn", ("--data", "sparse.arff", *ARFF)),
 }
 
@@ -137,12 +149,13 @@ def pipelines(spark, data):
         ("columns", ("--top-n", "2")),
         ("texts", ("--id", "number", "--threshold", "0.3")),
         ("arrays", ("--id", "number", "--keep", "f.0")),
+        ("csv", ("--id", "number")),
         ("arff", ("--top-n", "1")),
     ],
 )
 def test_a_corpus_is_scored_as_by_spark(spark, pipelines, run, tmp_path, name, more):
     given = PIPELINES[name][2] or ("--data", "later.parquet" if name == "columns" else "table.parquet", "--format", "parquet")
-    read = [pipelines / a if str(a).endswith((".parquet", ".arff")) else a for a in given]
+    read = [pipelines / a if str(a).endswith((".parquet", ".csv", ".arff")) else a for a in given]
     frames, parts, manifests = [], [], []
     for engine in ("spark", "local"):
         out = tmp_path / engine
