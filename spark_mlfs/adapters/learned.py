@@ -10,9 +10,7 @@ import numpy as np
 from ..blocks.codec import State
 from ..classify import CLASSIFIERS
 from ..classify.base import Predictor
-from ..errors import DataError
-from ..kernels.missing import fill_values
-from .rows import MOST_NAMES, feature_positions
+from .rows import Fitted
 from .saved import check_format, rows_here, whole_state
 
 
@@ -25,11 +23,10 @@ def learned_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return extra
 
 
-class Learned:
-    """A model whose learned part is `state`; `_extra` is what it says of its training."""
+class Learned(Fitted):
+    """A model whose learned part is `state`."""
 
     state: State
-    _extra: dict[str, Any]
 
     @property
     def featureNames(self) -> list[str]:
@@ -52,23 +49,15 @@ class Learned:
         """The share of the training rows that have a label, by its name; empty of a model of format 2."""
         return dict(zip(self.labelNames, self._extra.get("label_shares", ()), strict=False))
 
-    def places_in(self, slots: Sequence[str] | None, column: str) -> np.ndarray | None:
-        """Return where the training features are in a column whose entries are called `slots`: None where they are in their
-        order, or one side has no names."""
-        if slots is None:
-            return None
-        if not self._extra.get("named"):
-            if len(slots) != self.numFeatures:
-                raise DataError(f"{column!r} has {len(slots)} features, the model was fitted on {self.numFeatures}")
-            return None
-        trained = self.featureNames
-        if list(slots) == trained:
-            return None
-        return feature_positions(np.array(trained, object), np.arange(len(trained)), slots, column)
+    def reading(self, slots: Sequence[str] | None, column: str) -> tuple[Any, ...]:
+        """Return how `FeatureCells` reads the training features of a column whose entries are called `slots`."""
+        return self.numFeatures, self.places_in(slots, column), self.fill(), self.names_told(np.arange(self.numFeatures))
 
-    def names_told(self) -> list[str] | None:
-        """Return the features' names for messages, where they are not too many to travel to the workers."""
-        return self.featureNames if self._extra.get("named") and self.numFeatures <= MOST_NAMES else None
+    def places_in(self, slots: Sequence[str] | None, column: str) -> np.ndarray | None:
+        """Return where the training features are in such a column (`find`); None where they are in their order."""
+        every = np.arange(self.numFeatures)
+        places = self.find(every, slots, column)
+        return None if places is every else places
 
 
 class LocalClassifier(Learned):
@@ -78,10 +67,6 @@ class LocalClassifier(Learned):
         check_format(metadata, path)
         self.uid, self._extra = metadata["uid"], learned_of(metadata)
         self.state = whole_state(rows_here(path).to_dict("records"), f"{path}/data", metadata.get("data"))
-
-    def fill(self) -> np.ndarray | None:
-        """Return (numFeatures,) what stands for a missing value of each feature; None where nothing does."""
-        return fill_values(self._extra, self.numFeatures)
 
     def predictor(self) -> Predictor:
         """Return the NumPy prediction."""

@@ -17,7 +17,7 @@ from ..blocks.features import read_features
 from ..blocks.lists import WrongRow
 from ..errors import DataError
 from ..kernels.matrix import Matrix
-from ..kernels.missing import IS_MISSING, REFUSED, filled
+from ..kernels.missing import IS_MISSING, REFUSED, fill_values, filled
 from ..lazy import F
 
 MOST_NAMES = 1 << 16  # that travel to the workers, for messages alone
@@ -46,6 +46,38 @@ def unmatched(names: np.ndarray, indices: np.ndarray, slots: Sequence[str]) -> s
         count = f"{len(further)} feature{'s' if len(further) > 1 else ''}"
         return f"has {count} it was not fitted on, {further[0]!r} first; leave them out"
     return None
+
+
+class Fitted:
+    """What is fitted on `numFeatures` features called `featureNames`; `_extra` is what it says of its training."""
+
+    numFeatures: Any
+    featureNames: Any
+    _extra: dict[str, Any]
+    said = "the model"  # of it in messages
+
+    def fill(self) -> np.ndarray | None:
+        """Return (numFeatures,) what stands for a missing value of each feature (`kernels.missing`); None where nothing does."""
+        return fill_values(self._extra, self.numFeatures)
+
+    def find(self, indices: np.ndarray, slots: Sequence[str] | None, column: str) -> np.ndarray:
+        """Return where the features of these indices are in a column whose entries are called `slots`, by name where both sides
+        have names; `indices` where they are in their places. `DataError` where they are not those of the training."""
+        if slots is None:
+            return indices
+        names = self.featureNames
+        if not self._extra.get("named"):
+            if len(slots) != len(names):
+                raise DataError(f"{column!r} has {len(slots)} features, {self.said} was fitted on {len(names)}")
+            return indices
+        if len(slots) == len(names) and all(slots[i] == names[i] for i in indices):
+            return indices
+        return feature_positions(np.array(names, object), indices, slots, column)
+
+    def names_told(self, kept: np.ndarray) -> list[str] | None:
+        """Return the names of features for messages, where they are not too many to travel to the workers."""
+        told = self._extra.get("named") and len(kept) <= MOST_NAMES
+        return np.array(self.featureNames, object)[kept].tolist() if told else None
 
 
 # ---- functions of rows ----

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import pandas as pd
 
-from ..errors import DataError, ParameterError, setting
-from ..kernels.missing import fill_values
+from ..errors import ParameterError, setting
 from ..params import Choice, Parameter
 from ..pipeline import Result, ranking_schema
 from ..select import Cut, modes
@@ -21,7 +20,7 @@ from ..select.constraints import whole_groups
 from ..select.modes import COLUMNS
 from ..select.rules import passing
 from .described import COLUMN, FEATURES, OUTPUT_DEFAULT
-from .rows import MOST_NAMES, feature_positions
+from .rows import Fitted
 from .saved import (
     AGAIN,
     PACKAGE,
@@ -72,19 +71,17 @@ def facts_of(result: Result) -> dict[str, Any]:
     return facts
 
 
-class Selected:
+class Selected(Fitted):
     """The kept part of a ranking (`cut`, `getOrder`), and what is known of the run."""
 
     _ranking: pd.DataFrame
-    _extra: dict[str, Any]
+    said = "the selection"
 
     if TYPE_CHECKING:
 
         def getOrder(self) -> Any: ...
 
         def cut(self) -> Cut: ...
-
-        def fill(self) -> np.ndarray | None: ...
 
     @property
     def ranking(self) -> pd.DataFrame:
@@ -140,26 +137,16 @@ class Selected:
         return list(names)
 
     def places_in(self, slots: Sequence[str] | None, column: str) -> tuple[np.ndarray, int]:
-        """Return where the selected features are in a column whose entries are called `slots`, by name where both sides have
-        names, and how many entries it has. `DataError` where they are not those that the selection was fitted on."""
-        names, indices = np.array(self.featureNames, object), np.array(self.selectedFeatures, np.int64)
-        if slots is None:
-            return indices, len(names)
-        if not self._extra.get("named"):
-            if len(slots) != len(names):
-                raise DataError(f"{column!r} has {len(slots)} features, the selection was fitted on {len(names)}")
-        elif len(slots) != len(names) or any(slots[i] != names[i] for i in indices):
-            indices = feature_positions(names, indices, slots, column)
-        return indices, len(slots)
+        """Return where the selected features are in a column whose entries are called `slots` (`find`), and how many it has."""
+        places = self.find(np.array(self.selectedFeatures, np.int64), slots, column)
+        return places, self.numFeatures if slots is None else len(slots)
 
     def reading(self, slots: Sequence[str] | None, column: str, order: np.ndarray | None = None) -> tuple[Any, ...]:
         """Return how `FeatureCells` reads the selected features of such a column, in `order`."""
         places, width = self.places_in(slots, column)
         order = np.arange(len(places)) if order is None else order
         kept, fill = np.array(self.selectedFeatures, np.int64)[order], self.fill()
-        named = self._extra.get("named") and len(kept) <= MOST_NAMES
-        names = list(np.array(self.featureNames, object)[kept]) if named else None
-        return width, places[order], None if fill is None else fill[kept], names
+        return width, places[order], None if fill is None else fill[kept], self.names_told(kept)
 
     @property
     def gains(self) -> list[float]:
@@ -193,10 +180,6 @@ class LocalSelection(Selected):
 
     def cut(self) -> Cut:
         return Cut.of({p.name: self.values[p.camel] for p in modes.parameters() if p.camel in self.values})
-
-    def fill(self) -> np.ndarray | None:
-        """Return (numFeatures,) what stands for a missing value of each feature; None where nothing does."""
-        return fill_values(self._extra, self.numFeatures)
 
     def _saved_data(self) -> SavedData:
         return SavedData(self._ranking, ranking_schema(self._ranking), {"selection": self._extra})

@@ -21,7 +21,6 @@ from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack
 from ..blocks.profile import Profile
 from ..errors import ParameterError
-from ..kernels.missing import fill_values
 from ..read.frames import as_spark
 from ..schema import attribute_names, fill_of
 from ..statistics.base import Budgets
@@ -142,10 +141,6 @@ class Saved(Checked, Model, Storable):
         """Number of features of the training data."""
         raise NotImplementedError
 
-    def fill(self) -> np.ndarray | None:
-        """Return (numFeatures,) what stands for a missing value of each feature (`kernels.missing`); None where nothing does."""
-        return fill_values(self._extra, self.numFeatures)
-
     def _saved_data(self) -> SavedData:
         """Return the data to save beside the Params."""
         raise NotImplementedError
@@ -184,8 +179,9 @@ class StateModel(Learned, Saved, FeatureAccessors):
 
     def cells(self, dataset: DataFrame) -> FeatureSource:
         """The features of `dataset` as they were trained on, missing values filled as they were there."""
-        column, places = self.getFeaturesCol(), self.places(dataset)
-        return feature_cells(dataset, column, self.numFeatures, places, self.fill(), self.names_told())
+        column = self.getFeaturesCol()
+        names = attribute_names(dataset, column) if column in dataset.columns else None
+        return feature_cells(dataset, column, *self.reading(names, column))
 
     def _saved_data(self) -> SavedData:
         return SavedData(state_rows(self.state), PIECES, {"learned": self._extra})

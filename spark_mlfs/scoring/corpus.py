@@ -396,9 +396,7 @@ def _tallied(batches: Batches, columns: tuple[str, str]) -> Iterator[pa.RecordBa
 
 
 def _two_digits(values: np.ndarray) -> np.ndarray:
-    known = values[np.isfinite(values)]
-    size = np.abs(known[known != 0])
-    unit = 10.0 ** (np.floor(np.log10(size)) - 1)
-    out = np.zeros(len(values))
-    out[np.flatnonzero(np.isfinite(values))[known != 0]] = np.sign(known[known != 0]) * np.floor(size / unit + 0.5) * unit
-    return out
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unit = 10.0 ** (np.floor(np.log10(np.abs(values))) - 1)
+        rounded = np.sign(values) * np.floor(np.abs(values) / unit + 0.5) * unit
+    return np.where(np.isfinite(rounded), rounded, 0.0)

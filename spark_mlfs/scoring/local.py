@@ -98,7 +98,7 @@ class LocalScorer(SavedPipeline):
         """Return how `FeatureCells` reads the features that the classifier takes."""
         model = self.classifier
         if len(ours) == 1:
-            return model.numFeatures, model.places_in(slots, column), model.fill(), model.names_told()
+            return tuple(model.reading(slots, column))
         selection = ours[0].fitted
         kept = selection.selectedFeatureNames if selection.summary.get("named") else None
         return tuple(selection.reading(slots, column, model.places_in(kept or None, ours[-1].params["featuresCol"])))

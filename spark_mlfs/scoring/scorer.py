@@ -46,8 +46,6 @@ class Scorer(SavedPipeline):
         return frame.select(*columns, *(F.col(quoted(name)).alias(f"_kept_{i}") for i, name in enumerate(keep)))
 
     def tagged(self, frame: DataFrame, keep: Sequence[str], named: bool = True, **how: Any) -> DataFrame:
-        """The kept columns, tags and scores of every row; where a kept column has one of these names, ``predicted_tags`` and
-        ``predicted_scores``. Messages call a row by the first kept column, if it is `named`."""
         frame, cells = self.features(self.read_of(frame, keep), F.col("_kept_0") if named else None)
         frame = self.classifier.tagged(frame, **how, names=("_tags", "_scores"), cells=cells)
         kept = [F.col(f"_kept_{i}").alias(name) for i, name in enumerate(keep)]
