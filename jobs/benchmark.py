@@ -4,6 +4,7 @@
     [--rows 100000] [--repeat 3] [--output FILE]
     python jobs/benchmark.py --case scale [--quick] [--only mim-sparse ...] [--master local-cluster[2,1,2048]] [--corpora DIR]
     python jobs/benchmark.py --case peers [--quick]
+    python jobs/benchmark.py --case laptop [--share 0.1] [--only small mim ridge texts] [--corpora DIR]
 
 For each case: wall and CPU seconds (driver, JVM and Python workers together), Spark jobs, scans, peak memory of the driver
 process and of the largest worker; then the bare cost and the ratios. Figures hold for the machine and the moment: read the
@@ -24,6 +25,7 @@ sys.path.append(os.path.dirname(_here))
 
 import argparse  # noqa: E402
 import json  # noqa: E402
+import tempfile  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import numpy as np  # noqa: E402
@@ -355,7 +357,19 @@ def main(arguments=None):
         "--case",
         nargs="+",
         default=["planted", "real", "sparse"],
-        choices=["planted", "real", "sparse", "methods", "graph", "neighbours", "regression", "score", "scale", "peers"],
+        choices=[
+            "planted",
+            "real",
+            "sparse",
+            "methods",
+            "graph",
+            "neighbours",
+            "regression",
+            "score",
+            "scale",
+            "peers",
+            "laptop",
+        ],
     )
     parser.add_argument("--data", default=str(Path(_here).parents[1] / "shared" / "data"), help="folder of the real data sets")
     parser.add_argument("--rows", type=int, default=100_000)
@@ -375,17 +389,24 @@ def main(arguments=None):
     repeat = args.repeat or 3
     share = args.share or (0.1 if args.quick else 1.0)
     chosen = {case: chosen_rows(case, args.only, args.master, args.quick) for case in ("scale", "peers") if case in args.case}
-    if args.only:
+    if args.only and args.case != ["laptop"]:
         known = {name for names in chosen.values() for name in names}
         unknown = [name for name in args.only if name not in known]
         if unknown:
             every = {name for case in chosen for name in chosen_rows(case, None, "any")}
             parser.error(f"--only {unknown[0]!r} is no row of these cases; the rows are {', '.join(sorted(every))}")
 
+    data = Path(args.data)
+    if args.case == ["laptop"]:  # whole commands, without a session beside them
+        from jobs.benchmarks import laptop
+
+        folder = args.corpora or Path(tempfile.gettempdir(), "spark_mlfs-corpora")
+        for row in laptop.run(folder, data, share, args.only):
+            show(row)
+        return
     from spark_mlfs import local_session, read
 
     spark = local_session("benchmark")
-    data = Path(args.data)
     print(machine(spark.version))
 
     def arff(name, *files):

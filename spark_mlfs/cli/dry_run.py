@@ -4,11 +4,14 @@ saved model say beforehand."""
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .shared import Work, load_model, print_forecast
+from ..frame import LocalSession
+from .engine import on_engine
+from .shared import Work, load_selection, print_forecast
 
 if TYPE_CHECKING:
     from ..blocks.profile import Profile
@@ -22,24 +25,29 @@ COUNTED += ("feature_unknown_pairs", "unlabelled_stored")
 
 def dry_run(work: Work, config: RunConfig) -> int:
     """Says what the run of a configuration would do, and writes nothing; returns the exit code."""
+    needs = "a classifier is fitted by Spark" if config.classifier.name else None
+    return on_engine(work, partial(_dry_run, work, config), config.run.engine, config.run.memory_bytes, needs)
+
+
+def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:
     from ..blocks.pack import pack
     from ..read import load
     from ..schema import FEATURES, ID, LABELS, WEIGHT
 
     stages = work.stages
-    with work.session() as spark:
-        config.constraints.complete(lambda path: load_model(path)[0].selectedFeatureNames)
-        with stages.stage("read"):
-            frame = load(spark, work.path, work.format, **work.options)
-            rows = work.count_rows(spark, frame)
-        with stages.stage("sample"):
-            weight = WEIGHT if WEIGHT in frame.columns else None
-            packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
-            try:
-                kept = config.request().for_features(packed.feature_names).count
-                found = forecast(packed.profile, rows, config, kept, packed.label_names)
-            finally:
-                packed.release()
+    config.constraints.complete(lambda path: load_selection(path, spark).selectedFeatureNames)
+    with stages.stage("read"):
+        frame = load(spark, work.path, work.format, **work.options)
+        rows = frame.count() if isinstance(spark, LocalSession) else work.count_rows(spark, frame)
+    with stages.stage("sample"):
+        weight = WEIGHT if WEIGHT in frame.columns else None
+        packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())
+        try:
+            kept = config.request().for_features(packed.feature_names).count
+            found = forecast(packed.profile, rows, config, kept, packed.label_names)
+        finally:
+            packed.release()
+    found["engine"] = "local" if isinstance(spark, LocalSession) else "spark"
     return print_forecast(work.args, _lines(found, config), found)
 
 
@@ -118,12 +126,14 @@ def _lines(found: dict[str, Any], config: RunConfig) -> dict[str, str | None]:
     known = ", 1 for what is known beforehand" if scans["statistics"] else ""
     further = ", and further ones of the packed rows as it goes on" if scans["further"] else ""
     states = "; ".join(f"{name}: at most {size(held)}" for name, held in found["statistics"].items())
+    ranked = "in one task" if found["one_task"] else "job by job over all workers"
+    ranked = "in this process" if found["engine"] == "local" else ranked
     return {
         "data": f"{found['rows']} rows x {found['features']} features x {found['labels']} labels{sampled}",
         "packed": f"about {size(found['packed_bytes'])}, {found['stored_as']}",
         "method": f"{found['method']}{screened}{rankings}; keeps {kept}",
         "scans": f"1 to pack{known}{further}",
-        "ranked": "in one task" if found["one_task"] else "job by job over all workers",
+        "ranked": ranked,
         "statistics": states or None,
         "memory": f"at most {_of(found['worker_bytes'])} in a worker (--worker-bytes), {_of(found['driver_bytes'])} on the "
         "driver (--driver-bytes)",

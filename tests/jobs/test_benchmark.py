@@ -14,7 +14,7 @@ from sklearn.metrics import mutual_info_score
 REPOSITORY = Path(__file__).resolve().parents[2]
 sys.path.append(str(REPOSITORY))
 
-from jobs.benchmarks import bare, peers, scale, table  # noqa: E402
+from jobs.benchmarks import bare, laptop, peers, scale, table  # noqa: E402
 from jobs.benchmarks.corpora import CORPORA, parts_of  # noqa: E402
 
 SHARE = 0.0002
@@ -203,6 +203,14 @@ def test_commands_are_measured_beside_a_bare_one(bench, name):
     assert row["bare s"] > 0 and row["driver MB"] > 50 and row["jvm MB"] > 100 and row["worker MB"] > 50
     assert name in ("cold", "warmed-up") or row["agrees"].startswith("1.00")
     assert ("executor MB" in row) == (name == "mim-executors")
+
+
+@pytest.mark.slow
+def test_whole_commands_are_measured_without_spark(tmp_path, data_dir):
+    rows = list(laptop.run(tmp_path, data_dir, 0.002, ["small", "mim", "ridge"]))
+    assert [row["row"] for row in rows] == ["quickstart", "jmi scene", "mim", "ridge"]
+    for row in rows:
+        assert row["wall"] > 0 and row["cpu"] > 0 and row["MB"] > 50 and row["bare wall"] > 0 and row["wall / bare"] > 0
 
 
 def test_a_row_that_is_not_there_is_refused_before_a_session_starts(capsys):

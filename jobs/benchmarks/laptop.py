@@ -1,0 +1,103 @@
+"""The case laptop: whole commands in a process of their own, without Spark, each beside a bare script of NumPy and SciPy on one
+thread that does the same from the same files, or beside Python's imports alone.
+
+`python jobs/benchmark.py --case laptop [--share 0.1] [--only mim ridge ...]` prints a row as soon as it is measured.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .corpora import CORPORA, parts_of
+
+ROOT = Path(__file__).resolve().parents[2]
+BARE = {"mim": "bare.label_scores((*sys.argv[1:],), 'mim')['values']", "ridge": "bare.gram((*sys.argv[1:],))"}  # products alone
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+
+
+def measured(*command: str, **environment: str) -> dict[str, float]:
+    """Wall and CPU seconds and peak memory of a command that must succeed."""
+    started = time.perf_counter()
+    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, env={**os.environ, **environment}, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise RuntimeError(f"{' '.join(command[:6])} ended with {process.returncode}")
+    wall = time.perf_counter() - started
+    return {"wall": round(wall, 2), "cpu": round(used.ru_utime + used.ru_stime, 2), "MB": used.ru_maxrss >> 10}
+
+
+def command(output: Path, *arguments: str) -> dict[str, float]:
+    """The figures of ``spark-mlfs`` with an output folder, which is taken away."""
+    try:
+        return measured("-m", "spark_mlfs.cli", *arguments, "--output", str(output), "--engine", "local", "--quiet")
+    finally:
+        shutil.rmtree(output, ignore_errors=True)
+
+
+# ---- the rows ----
+
+
+def _from_parquet(folder: Path, share: float, name: str, method: str) -> Iterator[dict[str, Any]]:
+    corpus = CORPORA[name].at(share)
+    files = parts_of(corpus, folder)
+    script = f"from jobs.benchmarks import bare; import sys; print({BARE[method]})"
+    bare = measured("-c", script, *files, **ONE_THREAD)
+    columns = ("--features", "features", "--labels-col", "tags", "--id", "doc", "--method", method, "--no-report")
+    own = command(folder / "out", "select", "--data", *files, "--format", "parquet", *columns)
+    yield {"row": method, "data": corpus.title, **own, "bare": "SciPy script, one thread", **_beside(bare, own)}
+
+
+def _beside(bare: dict[str, float], own: dict[str, float]) -> dict[str, float]:
+    return {"bare wall": bare["wall"], "bare MB": bare["MB"], "wall / bare": round(own["wall"] / bare["wall"], 2)}
+
+
+def _small(folder: Path, data: Path) -> Iterator[dict[str, Any]]:
+    imports = measured("-c", "import numpy, scipy.sparse, pandas, pyarrow.parquet")
+    scene = data / "scene"
+    for row, arguments in (
+        ("quickstart", ("select", "--config", "conf/runs/quickstart.toml")),
+        ("jmi scene", (
+            "select", "--data", *(str(scene / f"scene-{part}.arff.gz") for part in ("train", "test")), "--format", "arff",
+            "--option", f"labels={scene / 'scene.xml'}", "--method", "jmi",
+        )),
+    ):  # fmt: skip
+        own = command(folder / "out", *arguments)
+        yield {"row": row, "data": "", **own, "bare": "imports of NumPy, SciPy, pandas, pyarrow", **_beside(imports, own)}
+
+
+def _texts(folder: Path, share: float) -> Iterator[dict[str, Any]]:
+    corpus = CORPORA["texts"].at(share)
+    files, model = parts_of(corpus, folder), folder / "texts-model"
+    if not model.exists():  # by Spark, as its pipeline is Spark ML's
+        text = ("--option", "source=parquet", "--option", "text=body", "--option", "labels=topics", "--option", "id=doc")
+        trained = ("--method", "mim", "--num-top-features", "500", "--classifier", "br-svm", "--no-report", "--quiet")
+        measured(
+            "-m", "spark_mlfs.cli", "select", "--data", files[0], "--format", "text", *text, *trained, "--output", str(model)
+        )
+    own = command(
+        folder / "out", "score", "--model", str(model), "--data", *files, "--format", "parquet", "--id", "doc"
+    )  # fmt: skip
+    imports = measured("-c", "import numpy, scipy.sparse, pandas, pyarrow.parquet")
+    yield {"row": "score texts", "data": corpus.title, **own, "bare": "imports alone", **_beside(imports, own)}
+
+
+ROWS = ("small", "mim", "ridge", "texts")
+
+
+def run(folder: Path, data: Path, share: float, only: list[str] | None = None) -> Iterator[dict[str, Any]]:
+    """Every row of the case, or those of `only`."""
+    for name in only or ROWS:
+        if name == "small":
+            yield from _small(folder, data)
+        elif name == "texts":
+            yield from _texts(folder, share)
+        else:
+            yield from _from_parquet(folder, share, "sparse" if name == "mim" else "dense", name)
