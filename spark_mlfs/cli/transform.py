@@ -257,15 +257,13 @@ def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str
         out = _reduce_here(frame, model, columns, form == "columns")
     else:
         reduced = model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED).transform(frame)
-        out = _as_columns(reduced, columns, len(names), tags, format) if form == "columns" else _as_vectors(reduced, labelled)
+        kept = F.col(_SELECTED).alias(FEATURES)
+        apart = form == "columns"
+        out = _as_columns(reduced, columns, len(names), tags, format) if apart else reduced.select(ID, kept, *columns[2:])
     if form == "columns":
         return out
     out = with_names(out, FEATURES, names) if model.summary.get("named") else out
     return with_names(out, LABELS, label_names) if label_names else out
-
-
-def _as_vectors(reduced: DataFrame, labelled: bool) -> DataFrame:
-    return reduced.select(F.col(ID), F.col(_SELECTED).alias(FEATURES), *([F.col(LABELS)] if labelled else []))
 
 
 def _as_columns(reduced: DataFrame, columns: list[str], features: int, tags: bool, format: str) -> DataFrame:

@@ -47,18 +47,17 @@ class LocalScorer(SavedPipeline):
         frame = frame.select(*self.columns_read(), *keep)
         column, read = self._features(frame)
         tags, scores = output_names(keep)
-        numbers = Kind("array<double>", Kind("double"))
-        outputs = {"": Kind("array<int>"), scores: numbers} | ({RAW: numbers} if how.get("all_scores") else {})
-        function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
-        lists = {"__labels__": pa.list_(pa.int32())} | {name: pa.list_(pa.float64()) for name in [*outputs][1:]}
+        written = [scores, *([RAW] if how.get("all_scores") else [])]
         kinds = {name: frame.kinds[name] for name in keep} | {tags: Kind("array<string>", Kind("string"))}
+        kinds |= dict.fromkeys(written, Kind("array<double>", Kind("double")))
+        function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
+        lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, pa.list_(pa.float64()))}
         work = partial(
-            _tagged, column=column, task=partial(RowTask, function, lists, read), keep=list(keep), 
-            named=named and isinstance(read, FeatureCells),
-            labels=pa.array(self.classifier.labelNames, pa.string()), names=[*kinds, *[*outputs][1:]],
+            _tagged, column=column, task=partial(RowTask, function, lists, read), keep=list(keep), names=list(kinds),
+            labels=pa.array(self.classifier.labelNames, pa.string()), named=named and isinstance(read, FeatureCells),
         )  # fmt: skip
         metadata = {name: frame.metadata[name] for name in keep if name in frame.metadata}
-        return replace(frame.mapInArrow(work, {**kinds, **dict([*outputs.items()][1:])}), metadata=metadata)
+        return replace(frame.mapInArrow(work, kinds), metadata=metadata)
 
     def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], Reader]:
         """Return what takes the cells of the features from a batch, and what reads them."""
