@@ -377,7 +377,7 @@ def test_sigterm_says_what_is_kept(spark, corpus, run, tmp_path):
     """A scheduler ends the process alone, not what it started: it stops within seconds, and the same command goes on."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
     base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
-    command = [sys.executable, "-m", "spark_mlfs.cli", *base, "--parallelism", "1", "--output", out]
+    command = [sys.executable, "-m", "spark_mlfs.cli", *base, "--engine", "spark", "--parallelism", "1", "--output", out]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     process = subprocess.Popen([str(c) for c in command], env=environment, text=True, stderr=subprocess.PIPE)
     deadline = time.time() + 240
