@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError, as_text, option
-from ..frame import Kind, LocalFrame, kinds_of
+from ..frame import UNKNOWN, Kind, LocalFrame, NeedsSpark, kinds_of
 from ..kernels.missing import REFUSED
 from ..lazy import F
 from ..schema import attribute_names
@@ -149,6 +149,9 @@ def layout_of(source: DataFrame, p: Mapping[str, Any]) -> Layout:
     if both:
         raise ParameterError(f"column {sorted(both)[0]!r} is a feature and a label; it can be only one of them")
     kinds = kinds_of(source)
+    other = next((c for c in feature_columns + label_columns + id_columns + weight_columns if kinds[c] == UNKNOWN), None)
+    if other is not None:
+        raise NeedsSpark(f"column {other!r} is of a type that this process does not read")
     for column in weight_columns:
         if column in feature_columns + label_columns:
             raise ParameterError(f"column {column!r} is the weight and a feature or label; it can be only one of them")

@@ -8,12 +8,13 @@ import json
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.ml.linalg import Vectors
 from pyspark.sql import functions as F
 
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
-from spark_mlfs.frame import LocalSession
+from spark_mlfs.frame import LocalSession, NeedsSpark
 from spark_mlfs.read import load, vectors
 from spark_mlfs.schema import FEATURES, LABELS, attribute_names, fill_of
 
@@ -211,3 +212,13 @@ def test_ids_of_texts_that_are_parted(spark, columns):
 )
 def test_what_is_refused_is_refused_alike(spark, columns, options):
     assert isinstance(assert_same(spark, columns, "parquet", **options), (str, tuple))
+
+
+def test_a_type_that_only_spark_reads_is_left_to_it(spark, tmp_path):
+    path = str(tmp_path / "rows.parquet")
+    values = pa.array([1, 2**63 + 1024, 3], pa.uint64())
+    pq.write_table(pa.table({"x": [1.0, 2.0, 4.0], "n": values, "y": [0, 1, 1]}), path)
+    assert len(rows_here(load(HERE, path, "parquet", features="x", labels="y"))) == 3
+    with pytest.raises(NeedsSpark, match="column 'n' is of a type that this process does not read"):
+        load(HERE, path, "parquet", features=["x", "n"], labels="y")
+    assert len(rows_there(load(spark, path, "parquet", features=["x", "n"], labels="y"))) == 3
