@@ -1135,7 +1135,7 @@ def test_a_java_that_cannot_write_is_told_in_a_line(tmp_path):
         "PYTHONPATH": str(Path(cli.__file__).parents[2]),
     }
     select = ["select", "--format", "numbers", "--method", "mim", "--num-top-features", "2", "--output", str(tmp_path / "out")]
-    words = [sys.executable, "-m", "spark_mlfs.cli", *select]
+    words = [sys.executable, "-m", "spark_mlfs.cli", *select, "--engine", "spark"]
     said = subprocess.run(words, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert said.returncode == 2 and len(said.stderr.splitlines()) == 1, said.stderr
     assert "Java ended while Spark started (Failed to create a temp directory (under /proc/nothing)" in said.stderr
