@@ -104,9 +104,6 @@ class LocalSession:
     def __init__(self, memory: int | None = None) -> None:
         self.memory = default_memory() if memory is None else memory
 
-    def stop(self) -> None:
-        """Do nothing, as there is nothing to stop."""
-
 
 def default_memory() -> int:
     """Return three quarters of the memory of this machine, or of what its control group allows, in bytes."""

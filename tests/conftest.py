@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 # Sessions that live for seconds do not repay the optimising compiler, and a background thread of it takes a core from the work.
 os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
@@ -33,6 +34,12 @@ methods/test_counting_methods input/test_saved_models read/test_arff extract/tes
 jobs/test_compare methods/test_graph_methods jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets
 statistics/test_sharded read/test_packing
 """.split()
+
+
+# The same examples in each run, so that a change is judged by what it changed; others: HYPOTHESIS_PROFILE=search
+settings.register_profile("same", derandomize=True, database=None)
+settings.register_profile("search")
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
 # The day whose slow tests run, "all" of them, or "none". The test processes inherit it.

@@ -22,7 +22,7 @@ from ..statistics import cells
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, FeatureShardedStatistic, Statistic
 from ..statistics.quantiles import exact_quantiles
 from ..statistics.targets import Target
-from .base import FEWER_NUMBERS, Answer, Engine
+from .base import FEWER_NUMBERS, Answer, Engine, one_thread
 
 Item = TypeVar("Item")
 STORED_A_CORE = 1 << 20  # stored values from which a statistic is worth several cores
@@ -76,8 +76,13 @@ class LocalEngine(Engine):
         """`work` of some items, in order; of several on several cores."""
         if len(items) < 2:
             return [work(item) for item in items]
+
+        def run(item: Item) -> Answer:
+            with one_thread():  # some libraries count their threads for each of ours
+                return work(item)
+
         with ThreadPoolExecutor(self.cores) as threads:
-            return list(threads.map(work, items))
+            return list(threads.map(run, items))
 
     def identified(self) -> Block:
         """All rows, with ids that no two of them share (`blocks.identity`)."""
@@ -99,10 +104,18 @@ class LocalEngine(Engine):
             self._coded[coding.key] = [concatenate_coded(self._coded[coding.key])]
         return self._coded[coding.key]
 
-    def _state(self, statistic: Statistic) -> State:
-        """The state of all rows."""
-        states = self._each(lambda block: statistic.fold(None, block, self.profile), self._blocks(statistic))
-        return reduce(statistic.merge, states)
+    def _state(self, statistic: Statistic, spare: int) -> State:
+        """The state of all rows: as many states of parts of them at once as `spare` bytes hold beside the first."""
+        blocks = self._blocks(statistic)
+        lanes = max(1, min(len(blocks), 1 + spare // max(1, self._held(statistic))))
+
+        def folded(some: Sequence[Any]) -> State:
+            return reduce(lambda state, block: statistic.fold(state, block, self.profile), some[1:], first(some[0]))
+
+        def first(block: Any) -> State:
+            return statistic.fold(None, block, self.profile)
+
+        return reduce(statistic.merge, self._each(folded, [blocks[lane::lanes] for lane in range(lanes)]))
 
     def _refuse(self, statistics: list[Statistic]) -> list[int]:
         """As on the cluster for what finishes on the driver; and everything together must fit this process."""
@@ -120,13 +133,14 @@ class LocalEngine(Engine):
 
     def _compute(self, statistics: dict[Hashable, Statistic]) -> dict[Hashable, Any]:
         self.cost.scans += 1
-        self._refuse(list(statistics.values()))
+        asked = list(statistics.values())
+        spare = self.budgets.worker - self.bytes_in_one_process(asked, self._refuse(asked))
         out = {}
         for key, statistic in statistics.items():
             if isinstance(statistic, FeatureShardedStatistic):
                 out[key] = self._sharded(statistic)
                 continue
-            out[key] = statistic.finish(self._state(statistic), self.profile)
+            out[key] = statistic.finish(self._state(statistic, spare), self.profile)
         return out
 
     def _sharded(self, statistic: FeatureShardedStatistic) -> np.ndarray:

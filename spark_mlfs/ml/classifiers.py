@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from pyspark.ml.param import Param
@@ -95,7 +95,8 @@ class MultiLabelClassificationModel(StateModel, PredictionAccessors):
             read: Any = cells.read
             if self._blocks is None:
                 self._blocks = training_blocks(dataset.sparkSession, self.state["x"])
-            light = cast(Any, type(predictor))({name: value for name, value in self.state.items() if name != "x"})
+            assert isinstance(predictor, NeighbourVote)
+            light = type(predictor)({name: value for name, value in self.state.items() if name != "x"})
             return map_against(
                 dataset, self.getFeaturesCol(), read, self._blocks, light.rows, light.stored, self.state["k"],
                 PredictionOfNeighbours(light, columns), outputs,

@@ -174,6 +174,11 @@ def test_frames_are_evaluated_without_collecting(spark, form, tmp_path):
     assert evaluator.evaluate(frame) == want["coverage"] and not evaluator.isLargerBetter()
     evaluator.save(f"file://{tmp_path}/e")
     assert MultiLabelEvaluator.load(f"file://{tmp_path}/e").getMetricName() == "coverage"
+    (part,) = (tmp_path / "e" / "metadata").glob("part-*")  # of one that was saved while the class was in evaluate.metrics
+    part.write_text(part.read_text().replace("evaluate.evaluator", "evaluate.metrics"))
+    part.with_name(f".{part.name}.crc").unlink()
+    assert "evaluate.metrics" in part.read_text()
+    assert MultiLabelEvaluator.load(f"file://{tmp_path}/e").getMetricName() == "coverage"
     with pytest.raises(ParameterError, match="metricName must be one of"):
         MultiLabelEvaluator(metricName="f1")
     with pytest.raises(ParameterError, match="no column 'labels'"):

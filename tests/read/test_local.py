@@ -5,17 +5,22 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.ml.linalg import Vectors
+import scipy.sparse as sp
+from pyspark.ml.linalg import Vectors, VectorUDT
 from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DoubleType, StructField, StructType
 
+from spark_mlfs.blocks.pack import pack
 from spark_mlfs.errors import DataError, ParameterError, worker_errors
-from spark_mlfs.frame import LocalSession, NeedsSpark
+from spark_mlfs.frame import HELD, LocalSession, NeedsSpark
 from spark_mlfs.read import load, vectors
+from spark_mlfs.read.local import SPARK_ROW
 from spark_mlfs.schema import FEATURES, LABELS, attribute_names, fill_of
 
 HERE = LocalSession()
@@ -222,3 +227,36 @@ def test_a_type_that_only_spark_reads_is_left_to_it(spark, tmp_path):
     with pytest.raises(NeedsSpark, match="column 'n' is of a type that this process does not read"):
         load(HERE, path, "parquet", features=["x", "n"], labels="y")
     assert len(rows_there(load(spark, path, "parquet", features=["x", "n"], labels="y"))) == 3
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_packing_takes_what_is_announced(tmp_path, sparse):
+    rng = np.random.default_rng(0)
+    n, d = (20_000, 2_000) if sparse else (20_000, 200)
+    if sparse:
+        x = sp.random(n, d, 0.05, "csr", rng=rng)
+        entries = {
+            "type": pa.array(np.zeros(n, np.int8)),
+            "size": pa.array(np.full(n, d, np.int32)),
+            "indices": pa.ListArray.from_arrays(x.indptr, x.indices),
+            "values": pa.ListArray.from_arrays(x.indptr, x.data),
+        }
+        features = pa.StructArray.from_arrays(list(entries.values()), names=list(entries))
+    else:
+        features = pa.FixedSizeListArray.from_arrays(rng.random(n * d), d).cast(pa.list_(pa.float64()))
+    labels = pa.array([[float(v) for v in row] for row in rng.integers(0, 2, (n, 3))])
+    table = pa.table({"features": features, "labels": labels})
+    if sparse:  # by which Spark knows vectors
+        kinds = StructType([StructField("features", VectorUDT()), StructField("labels", ArrayType(DoubleType()))])
+        table = table.replace_schema_metadata({SPARK_ROW: kinds.json()})
+    pq.write_table(table, tmp_path / "t.parquet", row_group_size=1000)
+    frame = load(HERE, str(tmp_path / "t.parquet"), "parquet", features="features", labels="labels")
+    before = pa.default_memory_pool().max_memory()
+    tracemalloc.start()
+    try:
+        held = pack(frame, "features", "labels")
+        peak = tracemalloc.get_traced_memory()[1] + pa.default_memory_pool().max_memory() - before
+    finally:
+        tracemalloc.stop()
+    assert held.profile.n == n and frame.bytes > 15e6
+    assert peak <= HELD * frame.bytes + (24 << 20)  # and a few batches

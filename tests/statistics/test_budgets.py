@@ -12,6 +12,7 @@ from spark_mlfs.blocks.block import Block
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.profile import profile_block
 from spark_mlfs.cli.config import RunSettings
+from spark_mlfs.engine import local
 from spark_mlfs.engine.local import LocalEngine, SizingEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.engine.tasks import Partials
@@ -45,6 +46,28 @@ def test_one_process_holds_its_rows_and_states_within_the_budget():
         pipeline.score(engine(block, worker=9 << 20), pipeline.Request.of("pmu", {"num_bins": 250}))
     with pytest.raises(WorkerBudgetError, match=r"all 4000 rows of 40 features.*workerBytes"):
         engine(block, worker=1 << 20).in_memory(lambda x, block: None)
+
+
+def test_cores_hold_as_many_states_as_fit(monkeypatch):
+    block, statistic = rows(), moments.GroupMoments(targets.Labels(30))
+    profile = profile_block(block, 30)
+    want = engine(block).run(statistic)
+    state = statistic.state_bytes(profile)
+    size = engine(block).bytes_in_one_process([statistic], [state])
+    starts, fold = [], moments.GroupMoments.fold
+
+    def counted(self, state, *rest):
+        starts.append(state is None)
+        return fold(self, state, *rest)
+
+    monkeypatch.setattr(local, "STORED_A_CORE", 0)
+    monkeypatch.setattr(moments.GroupMoments, "fold", counted)
+    for spare, at_once in ((0, 1), (state, 2), (3 * state - 1, 3), (100 * state, 8)):
+        starts.clear()
+        got = LocalEngine(profile, [block], Budgets(worker=size + spare), cores=8).run(statistic)
+        assert (len(starts), sum(starts)) == (8, at_once)
+        for ours, once in zip(got, want, strict=True):
+            np.testing.assert_equal(vars(ours), vars(once))
 
 
 def test_results_that_are_kept_count():
