@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..adapters.saved import check_stamp, checksum, stamp
-from ..errors import DataError, SparkMlfsError, worker_errors
-from ..frame import LocalFrame
+from ..errors import DataError, SparkMlfsError, WorkerBudgetError, worker_errors
+from ..frame import LocalFrame, NeedsSpark
 from ..read.errors import unless_absent
 from .folder import MANIFEST, NOT_VISIBLE, exists, local_path, on_a_full_disk, parents_of, replace_folder, spark_path
 from .lock import locked, owned
@@ -78,7 +78,9 @@ class Journal:
                 yield
         except SparkMlfsError as error:
             self._sweep()
-            raise (type(error)(f"{error}; {self._how_to_go_on(unit)}") if self.parts else error) from None
+            # too much for this engine: the same command would end here, too, or the other engine goes on now
+            kept = self.parts and not isinstance(error, (NeedsSpark, WorkerBudgetError))
+            raise (type(error)(f"{error}; {self._how_to_go_on(unit)}") if kept else error) from None
         except KeyboardInterrupt as error:
             self._sweep()
             raise type(error)(self._how_to_go_on(unit) if self.parts else "nothing was done yet") from None
