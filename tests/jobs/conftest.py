@@ -8,12 +8,17 @@ from spark_mlfs import cli
 
 
 @pytest.fixture
-def run(spark, capfd):
-    """Runs a command in this process; the code, standard output and standard error."""
+def run(request, capfd):
+    """Runs a command in this process, on the session of the tests or, in a test marked `local`, on the local engine; the code,
+    standard output and standard error."""
+    local = request.node.get_closest_marker("local") is not None
+    more = ("--engine", "local") if local else ()
+    if not local:
+        request.getfixturevalue("spark")
 
     def call(*arguments: object) -> tuple[int, str, str]:
         capfd.readouterr()
-        code = cli.main([str(a) for a in arguments])
+        code = cli.main([str(a) for a in (*arguments, *more)])
         said = capfd.readouterr()
         return code, said.out, said.err
 

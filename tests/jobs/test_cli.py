@@ -171,6 +171,7 @@ def test_names_are_escaped_in_the_report_and_quoted_in_the_csv(spark, run, tmp_p
     assert set(pd.read_csv(tmp_path / "out" / "ranking.csv")["name"]) == set(nasty)
 
 
+@pytest.mark.local
 def test_flags_override_the_file_and_no_report(run, table, tmp_path):
     config = tmp_path / "run.toml"
     config.write_text(
@@ -204,6 +205,7 @@ def snapshot(folder: Path) -> dict[str, bytes]:
     return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
 
 
+@pytest.mark.local
 def test_output_is_refused_replaced_and_kept_on_failure(run, refused, table, tmp_path, monkeypatch):
     out = tmp_path / "out"
     base = ("select", "--data", table, *TABLE, "--output", out)
@@ -240,6 +242,7 @@ def test_output_is_refused_replaced_and_kept_on_failure(run, refused, table, tmp
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.local
 def test_interrupt_leaves_nothing(run, table, tmp_path, monkeypatch):
     def interrupted(*_):
         raise KeyboardInterrupt
@@ -250,6 +253,7 @@ def test_interrupt_leaves_nothing(run, table, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.local
 def test_folders_of_others_are_never_replaced(refused, table, tmp_path):
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.txt").write_text("text")
@@ -260,6 +264,7 @@ def test_folders_of_others_are_never_replaced(refused, table, tmp_path):
     assert (tmp_path / "thesis" / "chapter.txt").read_text() == (tmp_path / "file").read_text() == "text"
 
 
+@pytest.mark.local
 def test_output_that_meets_an_input(refused, tmp_path):
     (tmp_path / "data").mkdir()
     file = csv_file(tmp_path / "data", GOOD)
@@ -275,6 +280,7 @@ def test_output_that_meets_an_input(refused, tmp_path):
     assert snapshot(tmp_path / "data") == {"data.csv": GOOD.encode()}
 
 
+@pytest.mark.local
 def test_unwritable_output(refused, table, tmp_path):
     (tmp_path / "file").write_text("")
     assert "cannot write" in refused("select", "--data", table, *TABLE, "--output", tmp_path / "file" / "out")
@@ -326,6 +332,7 @@ def no_labels() -> str:
     return "\n".join([ROWS[0], *(line[:-3] + "0,0" for line in ROWS[1:])]) + "\n"
 
 
+@pytest.mark.local
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -358,6 +365,7 @@ def test_table_without_rows(spark, refused, tmp_path):
 ARFF = "@relation r\n@attribute a numeric\n@attribute b numeric\n@attribute y {0,1}\n@data\n"
 
 
+@pytest.mark.local
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -379,6 +387,7 @@ def test_bad_files(refused, tmp_path, text, parts):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.local
 @pytest.mark.parametrize(
     ("arguments", "parts"),
     [
@@ -418,6 +427,7 @@ def test_bad_data_arguments(refused, table, tmp_path):
     assert "xyz" in refused("select", "--data", "xyz://bucket/data", *TABLE, *out)
 
 
+@pytest.mark.local
 def test_unexpected_errors_have_a_traceback_and_code_1(run, table, tmp_path, monkeypatch):
     def broken(*_, **__):
         raise ZeroDivisionError("a bug")
@@ -427,6 +437,7 @@ def test_unexpected_errors_have_a_traceback_and_code_1(run, table, tmp_path, mon
     assert code == 1 and "Traceback" in err and "a bug" in err
 
 
+@pytest.mark.local
 def test_debug_shows_the_traceback_of_a_users_error(run, tmp_path):
     code, _, err = run("select", "--data", tmp_path / "none.csv", *TABLE, "--output", tmp_path / "out", "--debug")
     assert code == 2 and "Traceback" in err and err.splitlines()[-1].startswith("spark-mlfs: error: ")
@@ -641,6 +652,7 @@ def test_a_rule_that_nothing_passes(run, refused, spark, table, tmp_path):
         )
 
 
+@pytest.mark.local
 def test_row_weights_of_a_column(run, refused, tmp_path):
     """--weight-col: the ranking of the repeated rows, told in the manifest; what takes no weights is refused before it runs."""
     lines = GOOD.splitlines()
