@@ -164,7 +164,7 @@ def test_partitions_of_repeated_rows_do_not_matter(case, parts):
         same_bits(many[method], one[method])
 
 
-@pytest.mark.slow(every=30, together="parts")
+@pytest.mark.slow(every=90, together="parts")
 @pytest.mark.parametrize("parts", [1, 2, 13])
 def test_partitions_do_not_matter_to_any_method(case, method, parts):
     this = case("imdb")

@@ -74,7 +74,21 @@ def run(spark, capfd):
 
 def evaluated(home: Path, data: Path, out: Path, *features: str) -> list[object]:
     table = ["--data", data, "--format", "csv", "--features", *features, "--labels-col", "y*", "--id", "k"]
-    return ["evaluate", "--model", home / "run", *table, "--sizes", 2, 4, "--protocol", "60/40", "--output", out]
+    return [
+        "evaluate",
+        "--model",
+        home / "run",
+        *table,
+        "--sizes",
+        2,
+        4,
+        "--protocol",
+        "60/40",
+        "--engine",
+        "local",
+        "--output",
+        out,
+    ]
 
 
 @pytest.mark.slow
@@ -129,6 +143,7 @@ def test_evaluate_of_features_without_names_goes_by_width(spark, run, tmp_path):
     for name, width in (("six", 6), ("ten", 10)):
         vectors(spark, width).write.parquet(str(tmp_path / name))
     table = ["--format", "parquet", "--features", "features", "--labels-col", "labels", "--id", "id"]
+    table += ["--engine", "local"]
     out = ["--output", tmp_path / "run"]
     assert run("select", "--data", tmp_path / "six", *table, "--method", "mim", "--num-top-features", 3, *out)[0] == 0
     base = ["evaluate", "--model", tmp_path / "run", *table, "--sizes", 2, "--protocol", "60/40", "--output", tmp_path / "judged"]
@@ -227,7 +242,7 @@ def test_score_of_libsvm_parts_that_do_not_reach_the_last_feature(spark, run, tm
         "--classifier", "mlknn", "--classifier-set", "k=3", "--output", tmp_path / "run",
     )  # fmt: skip
     assert code == 0, err
-    base = ["--model", tmp_path / "run", "--data", tmp_path / "new.svm", "--format", "libsvm"]
+    base = ["--model", tmp_path / "run", "--data", tmp_path / "new.svm", "--format", "libsvm", "--engine", "local"]
     code, err = run("score", *base, "--output", tmp_path / "out")
     assert code == 0, err
     assert len(predictions(spark, tmp_path / "out")) == 20

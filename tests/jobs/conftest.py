@@ -7,13 +7,24 @@ import pytest
 from spark_mlfs import cli
 
 
+def pytest_generate_tests(metafunc):
+    """Tests marked `local` take the local engine; with ``spark=True`` they also run on Spark, in turns."""
+    mark = metafunc.definition.get_closest_marker("local")
+    if mark is not None and mark.kwargs.get("spark"):
+        metafunc.parametrize("engine", ["local", pytest.param("spark", marks=pytest.mark.slow)])
+
+
 @pytest.fixture
-def run(request, capfd):
-    """Runs a command in this process, on the session of the tests or, in a test marked `local`, on the local engine; the code,
-    standard output and standard error."""
-    local = request.node.get_closest_marker("local") is not None
-    more = ("--engine", "local") if local else ()
-    if not local:
+def engine(request):
+    """The engine of the commands of a test: auto takes the session of the tests."""
+    return "local" if request.node.get_closest_marker("local") is not None else "auto"
+
+
+@pytest.fixture
+def run(request, engine, capfd):
+    """Runs a command in this process, on the engine of the test; the code, standard output and standard error."""
+    more = () if engine == "auto" else ("--engine", engine)
+    if engine != "local":
         request.getfixturevalue("spark")
 
     def call(*arguments: object) -> tuple[int, str, str]:

@@ -609,6 +609,7 @@ def test_transform_replaces_and_refuses(spark, run, refused, table, tmp_path):
 # ------------------------------------------------------------------------------------------------------------ selection rules
 
 
+@pytest.mark.local(spark=True)
 @pytest.mark.parametrize(
     ("arguments", "column", "line"),
     [

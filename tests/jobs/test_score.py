@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.ml import PipelineModel
 from pyspark.sql import functions as F
@@ -39,17 +41,23 @@ def rows(n, first=0, seed=0):
 SCHEMA = "doc string, embedding array<double>, tags_given array<string>, number bigint"
 
 
+def put(folder, table, part=0):
+    """Writes rows of that schema as a file of a folder."""
+    folder.mkdir(exist_ok=True)
+    names = [column.split()[0] for column in SCHEMA.split(", ")]
+    columns = dict(zip(names, map(list, zip(*table, strict=True)), strict=True))
+    pq.write_table(pa.table(columns), folder / f"part-{part:05d}.parquet")
+
+
 @pytest.fixture(scope="module")
 def corpus(spark, tmp_path_factory):
     """A training table, a corpus of six files, the same rows in three (`few`), and a selection with its pipeline."""
     folder = tmp_path_factory.mktemp("corpus")
-    spark.createDataFrame(rows(300), SCHEMA).coalesce(1).write.parquet(f"file://{folder}/train")
+    put(folder / "train", rows(300))
     for part in range(6):
-        frame = spark.createDataFrame(rows(40, 1000 + 40 * part), SCHEMA).coalesce(1)
-        frame.write.mode("append").parquet(f"file://{folder}/corpus")
+        put(folder / "corpus", rows(40, 1000 + 40 * part), part)
     for part in range(3):
-        both = rows(40, 1000 + 80 * part) + rows(40, 1040 + 80 * part)
-        spark.createDataFrame(both, SCHEMA).coalesce(1).write.mode("append").parquet(f"file://{folder}/few")
+        put(folder / "few", rows(40, 1000 + 80 * part) + rows(40, 1040 + 80 * part), part)
     code = cli.main(
         ["select", "--data", f"{folder}/train", "--format", "parquet", "--features", "embedding", "--labels-col", "tags_given",
          "--method", "mim", "--num-top-features", "4", "--classifier", "mlknn", "--classifier-set", "k=5",
@@ -64,7 +72,7 @@ def scored(spark, folder):
     return {row[0]: row for row in found}, len(found)
 
 
-@pytest.mark.slow
+@pytest.mark.local(spark=True)
 def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     out = tmp_path / "out"
     code, said, err = run(
@@ -98,6 +106,7 @@ def test_every_row_is_given_its_labels(spark, corpus, run, tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+@pytest.mark.local(spark=True)
 def test_top_n_and_threshold(spark, corpus, run, refused, tmp_path):
     base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
     assert run(*base, "--top-n", 2, "--output", tmp_path / "top")[0] == 0
@@ -147,6 +156,7 @@ def test_a_dry_run_says_what_there_is_to_do(spark, corpus, run, refused, tmp_pat
     assert run(*base)[0] == 0 and scored(spark, out)[1] == 240
 
 
+@pytest.mark.local(spark=True)
 def test_an_interrupted_run_goes_on(spark, corpus, run, tmp_path, monkeypatch):
     base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
     whole = tmp_path / "whole"
@@ -256,6 +266,7 @@ def test_text_from_raw_to_tags(spark, run, tmp_path):
     assert {key: sorted(row.tags) for key, row in found.items()} == {1: ["cats", "dogs"], 2: ["food"], 3: [], 4: []}
 
 
+@pytest.mark.slow
 def test_numeric_columns_from_csv(spark, run, tmp_path):
     columns = ", ".join(f"x{j} double" for j in range(6))
     table = [(i, *r[1], *(float(t in r[2]) for t in LABELS)) for i, r in enumerate(rows(200))]
@@ -276,6 +287,7 @@ def test_numeric_columns_from_csv(spark, run, tmp_path):
     assert np.mean([set(found[key].tags) == set(tags) for key, tags in truth.items()]) > 0.4
 
 
+@pytest.mark.local(spark=True)
 def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
     base = ("score", "--data", corpus / "corpus", "--format", "parquet", "--output", tmp_path / "out")
     assert "needs --model" in refused(*base)
@@ -298,6 +310,7 @@ def test_wrong_input_is_refused(spark, corpus, refused, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.local(spark=True)
 def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(spark, corpus, run, refused, tmp_path, monkeypatch):
     base = ("score", "--model", corpus / "selection", "--data", corpus / "few", "--format", "parquet", "--id", "doc")
     out, told, report = tmp_path / "out", [], Stages.report
@@ -318,6 +331,7 @@ def test_the_second_run_into_a_place_is_refused_and_breaks_nothing(spark, corpus
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.local(spark=True)
 def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(spark, corpus, run, refused, tmp_path, monkeypatch):
     base = (
         "score",
@@ -350,11 +364,12 @@ def test_an_interrupt_says_what_is_kept_and_a_refused_command_keeps_it(spark, co
     assert [p.name for p in tmp_path.iterdir()] == ["o"]
 
 
-def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, tmp_path):
+@pytest.mark.local(spark=True)
+def test_a_full_disk_keeps_the_parts_that_are_done(spark, corpus, run, refused, engine, tmp_path):
     disk = tmp_path / "disk"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "tmpfs", str(disk), "-o"]
-    if subprocess.run([*mount, "size=80k"], capture_output=True).returncode:
+    if subprocess.run([*mount, f"size={44 if engine == 'local' else 80}k"], capture_output=True).returncode:
         pytest.skip("file systems can be mounted by root only")
     try:
         base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
@@ -402,7 +417,7 @@ def test_killed_and_started_again(spark, corpus, run, tmp_path):
     """The process is killed in the middle; given again, the run loses nothing and repeats nothing."""
     out, work = tmp_path / "out", tmp_path / ".out.scoring"
     base = ("score", "--model", corpus / "selection", "--data", corpus / "corpus", "--format", "parquet", "--id", "doc")
-    command = [sys.executable, "-m", "spark_mlfs.cli", *base, "--output", out]
+    command = [sys.executable, "-m", "spark_mlfs.cli", *base, "--engine", "spark", "--parallelism", "1", "--output", out]
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}
     process = subprocess.Popen([str(c) for c in command], env=environment, start_new_session=True, stderr=subprocess.DEVNULL)
     deadline = time.time() + 120

@@ -73,6 +73,7 @@ def xml_names(path):
     return {e.get("name") for e in ElementTree.parse(path).iter() if e.get("name")}
 
 
+RARELY = pytest.mark.slow(every=30)  # a quarter of a minute and more
 SETS = [
     ("emotions", "emotions.arff.gz", "emotions.xml", (593, 72, 6, 1.869, 27)),
     ("scene", "scene-*.arff.gz", "scene.xml", (2407, 294, 6, 1.074, 15)),
@@ -82,8 +83,8 @@ SETS = [
     ("flags", "flags.arff.gz", "flags.xml", (194, 19, 7, 3.392, 54)),
     ("corel5k", "Corel5k-sparse.arff.gz", "Corel5k.xml", (5000, 499, 374, 3.522, 3175)),
     ("slashdot", "SLASHDOT-F.arff.gz", 22, (3782, 1079, 22, 1.181, 156)),
-    pytest.param("tmc2007-500", "tmc2007-500.arff.gz", "tmc2007-500.xml", (28596, 500, 22, 2.158, 1341), marks=pytest.mark.slow),
-    pytest.param("imdb", "Imdb.arff.gz", 28, (120919, 1001, 28, 2.000, 4503), marks=pytest.mark.slow),
+    pytest.param("tmc2007-500", "tmc2007-500.arff.gz", "tmc2007-500.xml", (28596, 500, 22, 2.158, 1341), marks=RARELY),
+    pytest.param("imdb", "Imdb.arff.gz", 28, (120919, 1001, 28, 2.000, 4503), marks=RARELY),
 ]
 
 
