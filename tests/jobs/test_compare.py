@@ -327,6 +327,7 @@ def test_labels_by_part_are_counted():
     assert compare.unseen_labels(counts[[0, 2]], ["u", "w"]) is None
 
 
+@pytest.mark.local
 def test_a_method_that_cannot_be_run_is_told(run, tmp_path):
     text = (
         PLAN.replace("parameters = { k = 5 }", "parameters = { k = 120 }")
@@ -350,6 +351,7 @@ def test_trials_that_failed_are_run_again():
 
 
 @pytest.mark.slow
+@pytest.mark.local
 def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
     data = ["--format", "planted", "--option", "num_rows=150", "--option", "num_features=10", "--option", "num_relevant=4"]
     data += ["--option", "num_redundant=1", "--option", "num_labels=4"]
@@ -381,6 +383,7 @@ def test_evaluate_a_saved_ranking_and_a_method(run, tmp_path):
     assert set(pd.read_csv(tmp_path / "ridge" / "cells.csv")["classifier"]) == {"brknn"}
 
 
+@pytest.mark.local
 def test_what_a_method_includes_and_excludes(run, tmp_path):
     """First in every split, and in none; said on the page; a name that a data set lacks is told before the first trial."""
     plan = (

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pandas as pd
+import pytest
 
 PLANTED = ["select", "--format", "planted", "--option", "num_rows=300", "--option", "num_features=20"]
 PLANTED += ["--option", "num_labels=3", "--method", "jmi"]
 
 
+@pytest.mark.local
 def test_include_and_exclude_from_flags_and_files(run, refused, tmp_path):
     names = tmp_path / "must.txt"
     names.write_text("noise_3\n")
@@ -46,6 +48,7 @@ def test_include_and_exclude_from_flags_and_files(run, refused, tmp_path):
     assert "[constraints] include.0" in refused("select", "--config", config, "--output", tmp_path / "never")
 
 
+@pytest.mark.local
 def test_groups_and_costs_from_files(run, refused, tmp_path):
     groups, costs = tmp_path / "groups.toml", tmp_path / "costs.csv"
     groups.write_text('relevant = ["relevant_[01]"]\nnoise = ["noise_2", "noise_3", "noise_4"]\n')

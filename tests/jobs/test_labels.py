@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import spark_mlfs
 from spark_mlfs import pipeline
@@ -18,6 +19,7 @@ from spark_mlfs.report.page import page
 from spark_mlfs.testing import example
 
 
+@pytest.mark.local
 def test_grades_of_a_table(run, refused, tmp_path):
     x, y = example()
     x, stars = x[:, [0, 1, 2, 3, 5, 7]], np.rint(2 + 1.5 * y + 0.5 * np.tanh(x[:, :4]))

@@ -77,6 +77,7 @@ def test_a_setting_is_named_by_the_face_that_gets_a_workers_error(spark):
 # ---- a result as it is asked for ----
 
 
+@pytest.mark.local
 def test_one_meaning_of_score_everywhere(run, table, tmp_path):
     base = ("select", "--data", table, *TABLE, "--method", "jmi", "--num-top-features", 2)
     code, said, err = run(*base, "--output", tmp_path / "run")
@@ -92,6 +93,7 @@ def test_one_meaning_of_score_everywhere(run, table, tmp_path):
     assert ">score</th>" in page and ">relevance</th>" in page and lines[4] in page
 
 
+@pytest.mark.local
 def test_json_is_all_there_is_on_standard_output(run, table, tmp_path):
     code, said, err = run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--json")
     found = json.loads(said)
@@ -103,12 +105,14 @@ def test_json_is_all_there_is_on_standard_output(run, table, tmp_path):
     assert code == 0 and json.loads(said)["rows"] == 90
 
 
+@pytest.mark.local
 def test_quiet_says_nothing_but_errors(run, refused, table, tmp_path):
     base = ("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--quiet")
     assert run(*base) == (0, "", "")
     assert "exists" in refused(*base)
 
 
+@pytest.mark.local
 def test_a_dry_run_says_what_the_run_then_does(run, table, tmp_path):
     base = ("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")
     code, said, err = run(*base, "--dry-run", "--json")
@@ -124,6 +128,7 @@ def test_a_dry_run_says_what_the_run_then_does(run, table, tmp_path):
     assert "90 rows x 3 features x 2 labels" in text and "nothing was written" in text
 
 
+@pytest.mark.local
 def test_a_dry_run_of_transform(run, table, tmp_path):
     assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run", "--no-report")[0] == 0
     base = ("transform", "--model", tmp_path / "run", "--data", table, *TABLE, "--as", "columns", "--output", tmp_path / "t")
@@ -136,6 +141,7 @@ def test_a_dry_run_of_transform(run, table, tmp_path):
     assert found["columns"] == done["columns"] and found["rows"] == done["rows"]
 
 
+@pytest.mark.local
 def test_a_sample_is_taken_for_all_rows(run, tmp_path):
     """More rows than are looked at: what grows with them does so in proportion."""
     planted = (
@@ -156,6 +162,7 @@ def test_a_sample_is_taken_for_all_rows(run, tmp_path):
     assert 0.7 < found["packed_bytes"] / done["packed_bytes"] < 1.5
 
 
+@pytest.mark.local
 def test_evaluate_takes_a_file_and_flags_over_it(run, tmp_path):
     base = ("evaluate", "--config", CONF / "evaluate.toml", "--output", tmp_path / "x", "--dry-run", "--json")
     found = json.loads(run(*base)[1])
@@ -256,6 +263,7 @@ def test_refused_before_a_session_starts(refused, monkeypatch, tmp_path, table, 
     assert re.search(line, refused(*(str(a).format(data=table) for a in arguments)))
 
 
+@pytest.mark.local
 def test_a_text_column_is_no_feature(refused, tmp_path):
     rows = "".join(f"{i},some words {i},x;y\n" for i in range(9))
     (tmp_path / "docs.csv").write_text("doc,body,tags\n" + rows)
@@ -309,6 +317,7 @@ def test_with_json_what_fails_is_an_object(run, table, monkeypatch):
         assert done == code == json.loads(said)["code"] and json.loads(said)["error"]
 
 
+@pytest.mark.local
 def test_an_output_is_dated(run, table, tmp_path, monkeypatch):
     monkeypatch.setattr("spark_mlfs.read.toml.time.strftime", lambda _: "2026-02-03")
     data = ("--data", table, *TABLE)
