@@ -27,12 +27,11 @@ DATA = Path(os.environ.get("MLFS_DATA", REPOSITORY.parent / "shared" / "data"))
 
 # Files of more than half a minute, by what they took (`--durations=0`); Spark 3.5 waits for its environment meanwhile.
 LONGEST = """
-faults/test_faults jobs/test_score input/test_bad_input conformance/test_estimators conformance/test_rankings
-connect/test_connect methods/test_regression_methods runtimes/test_spark35 classify/test_classifiers
-conformance/test_repeated_rows statistics/test_laws jobs/test_cli tracking/test_mlflow notebooks/test_notebooks
-methods/test_counting_methods input/test_saved_models read/test_arff extract/test_extractors evaluate/test_experiment
-jobs/test_compare methods/test_graph_methods jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets
-statistics/test_sharded read/test_packing
+faults/test_faults conformance/test_estimators conformance/test_rankings connect/test_connect methods/test_regression_methods
+runtimes/test_spark35 classify/test_classifiers conformance/test_repeated_rows statistics/test_laws tracking/test_mlflow
+notebooks/test_notebooks jobs/test_score input/test_bad_input jobs/test_cli input/test_saved_models
+methods/test_counting_methods read/test_arff extract/test_extractors evaluate/test_experiment methods/test_graph_methods
+jobs/test_submit methods/test_mrmr_fastcan_igmf statistics/test_budgets statistics/test_sharded read/test_packing
 """.split()
 
 

@@ -528,6 +528,7 @@ def test_transform_to_columns(spark, run, data_dir, selection, tmp_path, kind):
     assert found[labels].to_numpy().sum() / 593 == pytest.approx(1.869, abs=1e-3)
 
 
+@pytest.mark.local(spark=True)
 def test_transform_of_a_corpus_without_labels(spark, run, table, tmp_path):
     assert run("select", "--data", table, *TABLE, "--num-top-features", 2, "--output", tmp_path / "run")[0] == 0
     bare = csv_file(tmp_path, "\n".join(",".join(line.split(",")[:4]) for line in ROWS) + "\n", "bare.csv")
