@@ -242,7 +242,7 @@ def compute(
         if packed.memory is not None:
             budgets = dataclasses.replace(budgets, worker=packed.memory, worker_setting="memory_bytes")
         with one_thread():
-            local = LocalEngine(packed.profile, [packed.block], budgets, packed.cores)
+            local = LocalEngine(packed.profile, packed.blocks, budgets, packed.cores)
             local.progress, local.kept_bytes = progress, FEATURE_BYTES * packed.profile.d
             return *work(local), False
     from .blocks.pack import Packed

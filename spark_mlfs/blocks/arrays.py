@@ -70,7 +70,7 @@ def hold(
     block, profile = profiled(block.of_some_weight(), len(labels.names), named=False)
     profile.partitions = 1
     held = InMemoryDataset(
-        block, profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None, fitted=fitted
+        [block], profile, names or [f"x{j}" for j in range(x.shape[1])], labels.names, names is not None, fitted=fitted
     )
     check_and_name(held, "X", "Y")
     return held, labels

@@ -301,17 +301,43 @@ class Block(LabelledRows):
         return Block(s["x"], s["ids"], **decoded(s))
 
 
-def concatenate(blocks: list[Block]) -> Block:
+def concatenate(blocks: Sequence[Block]) -> Block:
     """One block of all rows, in the order of the blocks."""
-    if len(blocks) == 1:
-        return blocks[0]
-    if all(b.sparse for b in blocks):
-        x = sp.vstack([b.x for b in blocks], format="csr")
-    elif any(b.sparse for b in blocks):
-        x = sp.vstack([b.csr() for b in blocks], format="csr")
-    else:
-        x = np.concatenate([b.x for b in blocks])  # promotes to the widest type among them
-    return Block(x, np.concatenate([b.ids for b in blocks]), **joined(blocks))
+    return join(list(blocks))
+
+
+def join(blocks: list[Block]) -> Block:
+    """Return the block of all rows, in the order of the blocks, which the list then holds instead of them. Each is let go once it
+    is copied, so that large rows are not held twice."""
+    if len(blocks) != 1:
+        ids, attributes = np.concatenate([b.ids for b in blocks]), joined(blocks)
+        x = _sparse_rows(blocks) if any(b.sparse for b in blocks) else _dense_rows(blocks, len(ids))
+        blocks.append(Block(x, ids, **attributes))
+    return blocks[0]
+
+
+def _dense_rows(blocks: list[Block], n: int) -> np.ndarray:
+    x = np.empty((n, blocks[0].d), np.result_type(*{b.x.dtype for b in blocks}))  # the widest type among them
+    first = 0
+    while blocks:
+        part = blocks.pop(0).x
+        x[first : first + len(part)] = part
+        first += len(part)
+    return x
+
+
+def _sparse_rows(blocks: list[Block]) -> sp.csr_matrix:
+    d, kind = blocks[0].d, np.result_type(*{b.x.dtype for b in blocks})
+    stored = [int(b.x.nnz if b.sparse else np.count_nonzero(b.x)) for b in blocks]
+    index = np.int32 if max(sum(stored), d) <= np.iinfo(np.int32).max else np.int64
+    data, indices, starts = np.empty(sum(stored), kind), np.empty(sum(stored), index), [np.zeros(1, index)]
+    first = 0
+    for size in stored:
+        part = blocks.pop(0).csr()
+        data[first : first + size], indices[first : first + size] = part.data, part.indices
+        starts.append(part.indptr[1:].astype(index) + index(first))
+        first += size
+    return sp.csr_matrix((data, indices, np.concatenate(starts)), shape=(sum(map(len, starts)) - 1, d), copy=False)
 
 
 def in_order_of_ids(blocks: list[Block]) -> Block:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import DataError
 from ..kernels.missing import IS_MISSING
-from .block import Block
+from .block import Block, join
 from .grades import MOST as MOST_GRADED
 from .profile import Profile
 
@@ -37,9 +37,9 @@ class Dataset:
 
 @dataclass
 class InMemoryDataset(Dataset):
-    """All rows as one block in this process."""
+    """All rows in this process, as one block or several; `block` joins them where they must be one."""
 
-    block: Block
+    blocks: list[Block]
     profile: Profile
     feature_names: list[str]
     label_names: list[str]
@@ -48,6 +48,10 @@ class InMemoryDataset(Dataset):
     cores: int = 1  # that statistics of the rows may take
     memory: int | None = None  # bytes of this process that rows and statistics may take; None: what a worker may
     fitted: dict[str, Any] = field(default_factory=dict)  # what became of missing values, as `missing.fill_values` takes it
+
+    @property
+    def block(self) -> Block:
+        return join(self.blocks)
 
     def called(self, row: list[int]) -> str:
         return str(row[0])

@@ -26,7 +26,7 @@ from ..errors import DataError, ParameterError, worker_errors
 from ..frame import LocalFrame, LocalSession, kinds_of, num_cores
 from ..lazy import F
 from ..schema import attribute_names, fill_of, packed_from
-from .block import Block, concatenate
+from .block import Block, concatenate, join
 from .codec import Buffer, binary_array
 from .dataset import Dataset, InMemoryDataset, check_and_name
 from .features import read_features
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES = 4 << 20  # of a block, and of the Arrow batch it is made of, about
 ENOUGH_BYTES = BLOCK_BYTES // 2  # batches of narrow values are joined up to here
+JOINED_BYTES = 16 << 20  # of a block in this process, at least, where there are several
 BATCH_ROWS = 2000  # of an Arrow batch where Spark cannot count bytes
 SMALL_SUMMARY = 1 << 16  # bytes of a partition's profile that come with the first job
 WIDE_SUMMARIES = 256 << 20  # bytes of all profiles that go straight to the driver
@@ -340,9 +341,12 @@ def _pack_here(
     given: LocalFrame, frame: LocalFrame, packer: Pack, columns: Sequence[str], label_kind: str | None
 ) -> InMemoryDataset:
     """The rows of a frame of this process as one block; `given` raises the reader's own error for what is wrong with them."""
-    blocks, profile = [], Profile()
-    for some, part in frame.each(partial(_blocks_here, packer=packer, columns=columns, label_kind=label_kind)):
-        blocks += some
+    blocks, profile = list[Block](), Profile()
+    for block, part in frame.each(partial(_block_here, packer=packer, columns=columns, label_kind=label_kind)):
+        if blocks and blocks[-1].nbytes < JOINED_BYTES and block.n:
+            blocks[-1:] = [concatenate([blocks[-1], block])]
+        elif block.n:
+            blocks.append(block)
         profile = profile.merge(part)
     profile.partitions, profile.named_ids = 1, packer.named
     if profile.problem is not None and given is not frame:
@@ -351,18 +355,17 @@ def _pack_here(
     features, labels = columns[:2]
     _check_weights(columns[-1] if packer.weighted else None, profile)
     names = attribute_names(given, features)
-    block = concatenate(blocks) if blocks else Block.empty(0)
     labelled = _label_names(packer.source, labels, profile)
     fitted, named = fill_of(given, features), names is not None
-    held = InMemoryDataset(block, profile, names or [], labelled, named, cores=num_cores(), fitted=fitted)
+    held = InMemoryDataset(blocks or [Block.empty(0)], profile, names or [], labelled, named, cores=num_cores(), fitted=fitted)
     check_and_name(held, features, labels)
     return held
 
 
-def _blocks_here(
+def _block_here(
     batches: Iterator[pa.RecordBatch], packer: Pack, columns: Sequence[str], label_kind: str | None
-) -> tuple[list[Block], Profile]:
-    """The blocks of a part and their profile, as `Pack` makes them of a partition."""
+) -> tuple[Block, Profile]:
+    """The rows of a part and their profile, as `Pack` makes them of a partition."""
     total, blocks, before = Profile(), list[Block](), 0
     for batch in batches:
         cells = batch.select(columns).columns
@@ -376,7 +379,7 @@ def _blocks_here(
             total = profile if not total.n and not total.problem else total.merge(profile)
             blocks += [block] if block.n else []
         before += batch.num_rows
-    return blocks, total
+    return join(blocks) if blocks else Block.empty(0), total
 
 
 def check_column(frame: DataFrame, column: str) -> None:

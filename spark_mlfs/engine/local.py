@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..blocks.block import Block, concatenate, in_order_of_ids
+from ..blocks.block import Block, in_order_of_ids, join
 from ..blocks.codec import State
 from ..blocks.coding import CodedBlock, Coding, code_block, concatenate_coded
 from ..blocks.folds import Split
@@ -25,6 +25,7 @@ from ..statistics.targets import Target
 from .base import FEWER_NUMBERS, Answer, Engine, one_thread
 
 Item = TypeVar("Item")
+PARTS_A_CORE = 4  # of rows in several blocks, at least
 STORED_A_CORE = 1 << 20  # stored values from which a statistic is worth several cores
 
 
@@ -61,16 +62,22 @@ class LocalEngine(Engine):
 
     def __init__(self, profile: Profile, blocks: list[Block], budgets: Budgets = DEFAULT_BUDGETS, cores: int = 1) -> None:
         super().__init__(profile, budgets)
-        self.rows = concatenate(blocks)
         self.cores = cores if profile.nonzero > STORED_A_CORE else 1
-        self._identified = False
+        self._given, self._identified = blocks, False
         self._parts: list[Block] = []
         self._coded: dict[tuple[int, str], list[CodedBlock]] = {}
 
     def tame(self) -> bool:
         if super().tame() and self.shift is not None:
-            self.rows, self._parts = self.rows.times(self.shift), []
+            self._given, self._parts = [block.times(self.shift) for block in self._given], []
         return self.shift is not None
+
+    @property
+    def rows(self) -> Block:
+        """All rows as one block; several are joined when it is asked for first, and are one from then on."""
+        if len(self._given) > 1:
+            self._parts = []
+        return join(self._given)
 
     def _each(self, work: Callable[[Item], Answer], items: Sequence[Item]) -> list[Answer]:
         """`work` of some items, in order; of several on several cores."""
@@ -87,14 +94,15 @@ class LocalEngine(Engine):
     def identified(self) -> Block:
         """All rows, with ids that no two of them share (`blocks.identity`)."""
         if not self._identified:
-            self.rows, self._identified = with_unique_ids(self.rows, self.profile.named_ids), True
+            self._given, self._identified = [with_unique_ids(self.rows, self.profile.named_ids)], True
+            self._parts = []
         return self.rows
 
     def _blocks(self, statistic: Statistic) -> list[Block] | list[CodedBlock]:
-        """The rows as a statistic reads them, in as many parts as there are cores."""
+        """The rows as a statistic reads them, on several cores in parts that share the work out."""
         if statistic.layout == "identified":
             return [self.identified()]
-        self._parts = self._parts or self.rows.parts(self.cores)
+        self._parts = self._parts or self._cut()
         if statistic.layout == "rows":
             return self._parts
         coding = statistic.coding
@@ -104,10 +112,17 @@ class LocalEngine(Engine):
             self._coded[coding.key] = [concatenate_coded(self._coded[coding.key])]
         return self._coded[coding.key]
 
+    def _cut(self) -> list[Block]:
+        """Runs of the rows; features are not copied."""
+        if self.cores == 1 or len(self._given) == 1:
+            return self.rows.parts(self.cores)
+        each = -(-PARTS_A_CORE * self.cores // len(self._given))
+        return [part for block in self._given for part in block.parts(each)]
+
     def _state(self, statistic: Statistic, spare: int) -> State:
         """The state of all rows: as many states of parts of them at once as `spare` bytes hold beside the first."""
         blocks = self._blocks(statistic)
-        lanes = max(1, min(len(blocks), 1 + spare // max(1, self._held(statistic))))
+        lanes = max(1, min(self.cores, len(blocks), 1 + spare // max(1, self._held(statistic))))
 
         def folded(some: Sequence[Any]) -> State:
             return reduce(lambda state, block: statistic.fold(state, block, self.profile), some[1:], first(some[0]))

@@ -161,7 +161,7 @@ def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], 
 def identified(packed: Dataset) -> Any:
     """The rows with ids that no two of them share."""
     if isinstance(packed, InMemoryDataset):
-        return replace(packed, block=with_unique_ids(packed.block, packed.profile.named_ids))
+        return replace(packed, blocks=[with_unique_ids(packed.block, packed.profile.named_ids)])
     from ..blocks import renumber
 
     assert isinstance(packed, Packed)
@@ -342,7 +342,7 @@ def mapped(packed: Rows, function: Callable[[Block], Block], what: str) -> Rows:
     known, q = identified(packed), packed.profile.q  # what is kept of a row, and its noise, go by its id
     if isinstance(known, InMemoryDataset):
         block = function(known.block)
-        out: Any = replace(known, block=block, profile=_profile(block, q))
+        out: Any = replace(known, blocks=[block], profile=_profile(block, q))
     else:
         blocks = known.frame.where("block is not null").select("block").mapInArrow(partial(_mapped, function, q), BLOCK_SCHEMA)
         out = replace(known, frame=blocks, persisted=persist(blocks), memo=[])

@@ -30,6 +30,7 @@ VECTOR = pa.struct(
 SPARK_ROW = b"org.apache.spark.sql.parquet.row.metadata"  # of a Parquet file that Spark wrote: its schema as JSON
 PART_BYTES = 64 << 20  # of a Parquet file, decoded, that one core reads at a time
 BATCH_BYTES = 4 << 20
+READ_BYTES = 1 << 20  # of a file at once: a whole column would be memory that is asked for anew each time
 
 
 # ---- types ----
@@ -154,7 +155,7 @@ class _RowGroups:
     def __call__(self) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
-        with pq.ParquetFile(self.file, pre_buffer=True) as reader:
+        with pq.ParquetFile(self.file, buffer_size=READ_BYTES) as reader:
             meta = [reader.metadata.row_group(group) for group in self.groups]
             rows, size = sum(m.num_rows for m in meta), sum(m.total_byte_size for m in meta)
             wanted = max(64, int(BATCH_BYTES * max(1, rows) / max(1, size)))
