@@ -1,0 +1,95 @@
+"""Naive oracle of `forward`: every column and label is refitted on the training rows of each fold by least squares, row by row.
+
+Nothing comes from second moments. The penalty is rows of the least-squares problem: one more equation √(λ n_f)·b = 0.
+Never imported by the package.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def refitted(z, of, train, mass, penalty, n_f):
+    """(columns of `of`,) the weight of z in the penalised least-squares fit of each column on the training rows, of weight
+    `mass`."""
+    root = np.sqrt(mass[train])
+    a = np.append(root * z[train], np.sqrt(penalty * n_f))[:, None]
+    b = np.vstack([root[:, None] * of[train], np.zeros((1, of.shape[1]))])
+    return np.linalg.lstsq(a, b, rcond=None)[0][0]
+
+
+class Fold:
+    """The rows of one fold: z the columns and r the labels, less what the picks said of them on the training rows."""
+
+    def __init__(self, x, y, held, mass, deviation, penalty):
+        self.train, self.held, self.mass, self.penalty = ~held, held, mass, penalty
+        self.n = float(mass[self.train].sum())
+        mean = np.average(x[self.train], axis=0, weights=mass[self.train])
+        self.z = (x - mean) / deviation
+        self.r = y - np.average(y[self.train], axis=0, weights=mass[self.train])
+        self.variation = (mass[held][:, None] * self.r[held] ** 2).sum(axis=0)  # (q,) ⟨ỹ, ỹ⟩ of the held-out rows
+
+    def explained(self, j):
+        """(q,) by how much column j's fit lowers the squared error of each label on the held-out rows."""
+        z, m = self.z[:, j], self.mass
+        if self.penalty == 0 and (m[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n:
+            return np.zeros(self.r.shape[1])
+        left = self.r - np.outer(z, refitted(z, self.r, self.train, m, self.penalty, self.n))
+        squares = self.r[self.held] ** 2 - left[self.held] ** 2
+        return (m[self.held][:, None] * squares).sum(axis=0)
+
+    def take(self, s):
+        z = self.z[:, s].copy()
+        if self.penalty == 0 and (self.mass[self.train] * z[self.train] ** 2).sum() <= 1e-8 * self.n:
+            return
+        for of in (self.z, self.r):
+            of -= np.outer(z, refitted(z, of, self.train, self.mass, self.penalty, self.n))
+
+
+def forward(x, y, fold, count, penalty=1.0, mass=None, label_weights=1.0, include=()):
+    """Picks of the columns of x (n, d) for labels y (n, q), rows in folds `fold` (n,) and of weight `mass`.
+
+    Returns the picks, J of each, (d,) J of the first step (NaN of a constant column), and (folds, picks) each fold's own share
+    explained by each pick."""
+    x, y = np.asarray(x, float), np.asarray(y, float)
+    mass = np.ones(len(x)) if mass is None else np.asarray(mass, float)
+    kept = mass > 0
+    x, y, fold, mass = x[kept], y[kept], np.asarray(fold)[kept], mass[kept]
+    varies = x.max(axis=0) > x.min(axis=0)
+
+    def variance(values):
+        return np.average((values - np.average(values, axis=0, weights=mass)) ** 2, axis=0, weights=mass)
+
+    deviation = np.where(varies, np.sqrt(variance(x)), 1.0)
+    label = np.where(y.max(axis=0) > y.min(axis=0), label_weights / np.where(variance(y) > 0, variance(y), 1.0), 0.0)
+    folds = [Fold(x, y, fold == f, mass, deviation, penalty) for f in np.unique(fold)]
+    total = np.array([label @ f.variation for f in folds])
+    left = np.flatnonzero(varies).tolist()
+    picks, gains, shares, first = [], [], [], None
+    for step in range(min(count, len(left))):
+        explained = {j: np.array([label @ f.explained(j) for f in folds]) for j in left}
+        worth = {j: each.sum() / total.sum() for j, each in explained.items()}
+        if first is None:
+            first = np.full(x.shape[1], np.nan)
+            first[left] = [worth[j] for j in left]
+        best = max(worth.values())
+        ahead = include[step] if step < len(include) else None
+        pick = ahead if ahead is not None else min(j for j in left if worth[j] >= best - 1e-10 * max(1.0, abs(best)))
+        picks.append(pick)
+        gains.append(worth[pick])
+        shares.append(explained[pick] / total)
+        left.remove(pick)
+        for f in folds:
+            f.take(pick)
+    return picks, np.array(gains), first, np.array(shares).T
+
+
+def how_many(gains, shares):
+    """The smallest number of picks whose cumulative gain is within one standard error of the largest; 0 if that is not above one
+    standard error."""
+    cumulative, by_fold = np.cumsum(gains), np.cumsum(shares, axis=1)
+    error = by_fold.std(axis=0, ddof=1) / np.sqrt(len(shares))
+    best = int(np.argmax(cumulative))
+    if cumulative[best] <= error[best]:
+        return 0
+    return int(np.flatnonzero(cumulative >= cumulative[best] - error[best])[0]) + 1
