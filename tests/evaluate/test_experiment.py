@@ -66,7 +66,7 @@ def held(ids, x, y):
     lists = sp.csr_matrix(y)
     block = Block(x, ids, lists.indptr, lists.indices)
     names = [[f"{what}_{j}" for j in range(width)] for what, width in (("features", D), ("labels", Q))]
-    return InMemoryDataset(block, profile_block(block, Q), *names, False)
+    return InMemoryDataset([block], profile_block(block, Q), *names, False)
 
 
 @pytest.fixture(scope="module")
