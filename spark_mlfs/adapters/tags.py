@@ -67,6 +67,17 @@ class PredictionOfRows:
         return self.columns(*self.predictor.predict(x))
 
 
+@dataclass(frozen=True)
+class LabelVectors:
+    """Labels and scores as vector columns."""
+
+    prediction: str
+    raw: str
+
+    def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
+        return {self.prediction: labels.astype(np.float64), self.raw: scores}
+
+
 def output_names(beside: Sequence[str]) -> tuple[str, str]:
     """The columns of the predicted labels and of their scores, beside others."""
     taken = {name.lower() for name in beside} & {"tags", "scores"}

@@ -6,9 +6,11 @@ import argparse
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
+from .engine import asked, on_engine
 from .shared import (
     ANY_NUMBER,
     NOT_MET,
@@ -16,6 +18,8 @@ from .shared import (
     Flags,
     Work,
     data_arguments,
+    engine_arguments,
+    load_pipeline,
     output_arguments,
     pipeline_argument,
     print_forecast,
@@ -26,10 +30,9 @@ from .shared import (
 )
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from ..scoring.base import SavedPipeline
 
-    from ..scoring.scorer import Scorer
-
+Gate = tuple[str, str, Callable[[float], bool]]
 SUMMARY = "measure a saved pipeline on rows whose labels are known"
 EPILOG = """\
 example (a corpus this library makes, nothing to download):
@@ -53,19 +56,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flags.repeated(
         "--require", "METRIC>=X", "what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3"
     )
-    output_arguments(parser, dry_run="rows, columns, labels")
+    engine_arguments(output_arguments(parser, dry_run="rows, columns, labels"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Checks a pipeline; returns the exit code."""
-    from ..adapters.tags import overtagged
     from ..formats import tabular
-    from ..output.folder import MANIFEST
-    from ..output.manifest import as_json
-    from ..read.layout import columns_of
-    from ..report.check_page import check_page
-    from ..scoring.check import FEW_TAGS, Check, suggest_threshold
-    from ..scoring.scorer import load_scorer
 
     require("check", model=args.model, format=args.format)
     if args.features:
@@ -79,39 +75,50 @@ def run(args: argparse.Namespace) -> int:
         raise ParameterError("which columns hold the labels? give --labels-col")
     remedy = "give the folder that `spark-mlfs select --classifier ...` wrote"
     work.check("saved pipeline", remedy, options=not tabular(args.format))
-    stages = work.stages
-    with work.session() as spark:
-        with stages.stage("model"):
-            scorer = load_scorer(spark, args.model)
-        with stages.stage("read"):
-            frame, labels = _labelled(spark, scorer, work)
-            how["id"] = columns_of(frame, work.options["id"], "id")[0] if work.options.get("id") else None
-            if args.dry_run:
-                Check(scorer, labels, **how).states(frame)
-                return _forecast(args, scorer, {"rows": work.count_rows(spark, frame), **how})
-        with stages.stage("predict and measure"):
-            checked = Check(scorer, labels, **how, curves=work.output is not None).run(frame)
-        names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
-        results: dict[str, Any] = {
-            "rows": checked.rows,
-            "rows_left_out": checked.left_out,
-            "rows_without_a_tag": checked.untagged,
-            "metrics": checked.metrics(),
-            "labels": checked.sums.per_label(names).to_dict("records"),
-            "output": args.output,
-        }
-        found = work.manifest(spark, results, {"path": scorer.path, **scorer.classifier.summary})
-        unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
-        found |= {"required": args.require, "not_met": unmet} if gates else {}
-        untagged, given = checked.untagged / checked.rows, dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
-        if untagged >= FEW_TAGS and how["top_n"] is None:
-            found["remedy"] = suggest_threshold(checked)
-        if how["top_n"] is None and (many := overtagged(given, checked.rows, trained)):
-            found["too_many"] = many
-        if work.output is not None:
-            with stages.stage("page"), work.output.writing(spark) as place:
-                place.text("report.html", check_page(checked, names, trained, found))
-                place.text(MANIFEST, as_json(found))
+    return on_engine(work, partial(_check, work, how, gates), *asked(args))
+
+
+def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> int:
+    """The run on a session of Spark's or in this process; returns the exit code."""
+    from ..adapters.tags import overtagged
+    from ..output.folder import MANIFEST
+    from ..output.manifest import as_json
+    from ..read.layout import columns_of
+    from ..report.check_page import check_page
+    from ..scoring.check import FEW_TAGS, Check, suggest_threshold
+
+    args, stages = work.args, work.stages
+    with stages.stage("model"):
+        scorer = load_pipeline(spark, args.model)
+    with stages.stage("read"):
+        frame, labels = _labelled(spark, scorer, work)
+        how["id"] = columns_of(frame, work.options["id"], "id")[0] if work.options.get("id") else None
+        if args.dry_run:
+            Check(scorer, labels, **how).states(frame)
+            return _forecast(args, scorer, {"rows": work.count_rows(spark, frame), **how})
+    with stages.stage("predict and measure"):
+        checked = Check(scorer, labels, **how, curves=work.output is not None).run(frame)
+    names, trained = scorer.classifier.labelNames, scorer.classifier.labelShares
+    results: dict[str, Any] = {
+        "rows": checked.rows,
+        "rows_left_out": checked.left_out,
+        "rows_without_a_tag": checked.untagged,
+        "metrics": checked.metrics(),
+        "labels": checked.sums.per_label(names).to_dict("records"),
+        "output": args.output,
+    }
+    found = work.manifest(spark, results, {"path": scorer.path, **scorer.classifier.summary})
+    unmet = [text for text, name, holds in gates if not holds(found["metrics"].get(name, float("nan")))]
+    found |= {"required": args.require, "not_met": unmet} if gates else {}
+    untagged, given = checked.untagged / checked.rows, dict(zip(names, checked.sums.labels[1].tolist(), strict=True))
+    if untagged >= FEW_TAGS and how["top_n"] is None:
+        found["remedy"] = suggest_threshold(checked)
+    if how["top_n"] is None and (many := overtagged(given, checked.rows, trained)):
+        found["too_many"] = many
+    if work.output is not None:
+        with stages.stage("page"), work.output.writing(spark) as place:
+            place.text("report.html", check_page(checked, names, trained, found))
+            place.text(MANIFEST, as_json(found))
     print_result(args, _in_words(found), found)
     if "remedy" in found:
         remedy = found["remedy"]
@@ -127,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
     return NOT_MET if unmet else OK
 
 
-def _gate(text: str) -> tuple[str, str, Callable[[float], bool]]:
+def _gate(text: str) -> Gate:
     """One condition of --require: its text, the metric, and whether a value will do."""
     from ..evaluate.metrics import LARGER_IS_BETTER
     from ..read.lines import near
@@ -146,7 +153,7 @@ def _gate(text: str) -> tuple[str, str, Callable[[float], bool]]:
     return text, found[1], (lambda value: value >= bound) if found[2] == ">=" else (lambda value: value <= bound)
 
 
-def _forecast(args: argparse.Namespace, scorer: Scorer, further: dict[str, Any]) -> int:
+def _forecast(args: argparse.Namespace, scorer: SavedPipeline, further: dict[str, Any]) -> int:
     """Says what would be measured; returns the exit code."""
     names, stages, read = scorer.classifier.labelNames, [type(stage).__name__ for stage in scorer.stages], scorer.columns_read()
     found = {"model": scorer.path, "stages": stages, "features": scorer.width, "labels": list(names), "columns_read": read}
@@ -159,7 +166,7 @@ def _forecast(args: argparse.Namespace, scorer: Scorer, further: dict[str, Any])
     return print_forecast(args, lines, {**found, **further})
 
 
-def _labelled(spark: SparkSession, scorer: Scorer, work: Work) -> tuple[DataFrame, str]:
+def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
     """The rows as the pipeline reads them, and the column of their labels."""
     from .. import read
     from ..formats import tabular

@@ -38,7 +38,7 @@ def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:
     config.constraints.complete(lambda path: load_selection(path, spark).selectedFeatureNames)
     with stages.stage("read"):
         frame = load(spark, work.path, work.format, **work.options)
-        rows = frame.count() if isinstance(spark, LocalSession) else work.count_rows(spark, frame)
+        rows = work.count_rows(spark, frame)
     with stages.stage("sample"):
         weight = WEIGHT if WEIGHT in frame.columns else None
         packed = pack(frame.limit(SAMPLE), FEATURES, LABELS, ID, weight=weight, grades=config.data.grades())

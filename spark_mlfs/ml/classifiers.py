@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from ..adapters.classes import EstimatorClasses, Fit
 from ..adapters.described import FEATURES, LABELS, ROW_ID
-from ..adapters.tags import BestLabels, Columns, ColumnsOf, PredictionOfRows, check_choice, output_names
+from ..adapters.tags import BestLabels, Columns, ColumnsOf, LabelVectors, PredictionOfRows, check_choice, output_names
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
 from ..classify.base import Classifier, Predictor
@@ -41,17 +41,6 @@ if TYPE_CHECKING:
 SIDE_BY_SIDE_BYTES = 256 << 10
 # a larger training set of a nearest-neighbour classifier does not travel to every task: it is joined by blocks
 BROADCAST_BYTES = 32 << 20
-
-
-@dataclass(frozen=True)
-class LabelVectors:
-    """Labels and scores as vector columns."""
-
-    prediction: str
-    raw: str
-
-    def __call__(self, labels: np.ndarray, scores: np.ndarray) -> Columns:
-        return {self.prediction: labels.astype(np.float64), self.raw: scores}
 
 
 @dataclass(frozen=True)

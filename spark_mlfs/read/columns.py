@@ -191,7 +191,12 @@ def labels_of(source: DataFrame, labels: str | Sequence[str], delimiter: str | N
     """`source` with its labels as the one column `called`: a vector, an array, or tags; with names where there are some. Null and
     NaN are unknown."""
     y = cells_of_labels(source, columns_of(source, labels, "labels"), kinds_of(source), delimiter)
-    frame = source.withColumn(called, Expressions(y).column)
+    if isinstance(source, LocalFrame):
+        from .local import labels_here
+
+        frame: Any = labels_here(source, y, called)
+    else:
+        frame = source.withColumn(called, Expressions(y).column)
     return (with_names(frame, called, y.names) if y.names else frame), called
 
 

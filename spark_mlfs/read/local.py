@@ -211,24 +211,11 @@ class _Rows:
         self.source = {name: batch.column(i) for i, name in enumerate(batch.schema.names)}
         self.kinds, self.layout, self.part = kinds, layout, part
         self.at = np.arange(before, before + batch.num_rows)
-        self.x, self.y = self._cells(layout.x), self._cells(layout.y)
-
-    def _cells(self, cells: ColumnOfCells) -> pa.Array:
-        _exact(self.source, cells.whole)
-        if cells.several:
-            return _gathered([self.source[name] for name in cells.columns])
-        column = self.source[cells.columns[0]]
-        if cells.form == "vector":
-            return column
-        if cells.form == "array":
-            return column.cast(pa.list_(pa.float64()))
-        if cells.delimiter is None:
-            return column.cast(pa.list_(pa.int64())) if cells.kind else column
-        return _parted(column, cells.delimiter)
+        self.x, self.y = cells_of(self.source, layout.x), cells_of(self.source, layout.y)
 
     def complete(self) -> _Rows:
         """Return the rows that lack no feature."""
-        rows, _, values, _ = _entries(self.x)
+        rows, _, values, _ = entries_of(self.x)
         keep = ~np.asarray(self.x.is_null())
         keep[rows[np.isnan(values)]] = False
         if keep.all():
@@ -301,6 +288,30 @@ class _Rows:
         return h.view(np.int64)
 
 
+def cells_of(source: Mapping[str, pa.Array], cells: ColumnOfCells) -> pa.Array:
+    """Return features or labels of columns as one."""
+    _exact(source, cells.whole)
+    if cells.several:
+        return _gathered([source[name] for name in cells.columns])
+    column = source[cells.columns[0]]
+    if cells.form == "vector":
+        return column
+    if cells.form == "array":
+        return column.cast(pa.list_(pa.float64()))
+    if cells.delimiter is None:
+        return column.cast(pa.list_(pa.int64())) if cells.kind else column
+    return _parted(column, cells.delimiter)
+
+
+def labels_here(source: LocalFrame, y: ColumnOfCells, called: str) -> LocalFrame:
+    """Return a table with its labels as the one column `called`."""
+    return source.withColumns({called: (_kind(y, False), partial(_labels, y=y))})
+
+
+def _labels(batch: pa.RecordBatch, y: ColumnOfCells) -> pa.Array:
+    return cells_of({name: batch[name] for name in y.columns}, y)
+
+
 def _filled(message: str, parts: Mapping[str, str]) -> str:
     return "".join(parts[piece] if at % 2 else piece for at, piece in enumerate(message.split("\x01")))
 
@@ -345,7 +356,7 @@ def _parted(column: pa.StringArray, delimiter: str) -> pa.ListArray:
     return pa.ListArray.from_arrays(pa.array(offsets), tags.filter(pa.array(keep)), mask=nulls)
 
 
-def _entries(cells: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
+def entries_of(cells: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
     """(row, slot, value) of the stored entries of cells, null as NaN, and their width."""
     if pa.types.is_struct(cells.type):
         v = vectors.from_arrow(cells)
@@ -358,7 +369,7 @@ def _entries(cells: pa.Array) -> tuple[np.ndarray, np.ndarray, np.ndarray, int]:
 
 def _first_entry(cells: pa.Array, wrong: Callable[[np.ndarray], np.ndarray]) -> tuple[int | None, int, float]:
     """The row, slot and value of the first entry that is wrong."""
-    rows, slots, values, _ = _entries(cells)
+    rows, slots, values, _ = entries_of(cells)
     bad = np.flatnonzero(wrong(values))
     return (int(rows[bad[0]]), int(slots[bad[0]]), float(values[bad[0]])) if len(bad) else (None, 0, 0.0)
 

@@ -8,9 +8,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from ..blocks.labels import label_source
 from ..errors import DataError, ParameterError
+from ..frame import kinds_of
 from ..read.lines import near
 from ..read.missing import left_to
+from ..schema import attribute_names
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,22 @@ def columns_of_sql(stage: Described) -> tuple[list[str], list[str]]:
 
 
 _OWN = re.compile(r"SELECT \*, (.*) FROM __THIS__", re.DOTALL)
+
+
+def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, list[Any]]:
+    """Return how a column tells the labels called `names`: True and what stands for each in an array of those a row has, or
+    False and the place of each among its values; no places where these are as many, in this order."""
+    kind, own = kinds_of(frame)[labels], attribute_names(frame, labels)
+    if kind.element is not None and kind.element.text:
+        return True, list(names)
+    if kind.element is not None and kind.element.whole and label_source(frame, labels)[0].kind == "ids":
+        if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:
+            raise DataError(f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}")
+        return True, [j if own is None else own.index(name) for j, name in enumerate(names)]
+    absent = [name for name in names if own is not None and name not in own]
+    if own is not None and absent:
+        raise DataError(f"labels: the model predicts {absent[0]!r}, which the data do not have; they have {', '.join(own[:12])}")
+    return False, [] if own is None else [own.index(name) for name in names]
 
 
 @dataclass
@@ -99,6 +118,11 @@ class SavedPipeline:
 
     def small_batches(self, frame: Any) -> AbstractContextManager[None]:
         """Around the work on rows like those of `frame`."""
+        raise NotImplementedError
+
+    def judged(self, frame: Any, labels: str, id: str | None) -> Any:
+        """Three lists of every row: 0, 1 and NaN of each label as the column `labels` tells it, null where it tells none; the
+        predicted labels; and their scores. Messages call a row by the column `id`."""
         raise NotImplementedError
 
     def tagged(self, frame: Any, keep: Sequence[str], named: bool = True, **how: Any) -> Any:

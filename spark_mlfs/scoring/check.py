@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.ml.functions import vector_to_array
-from pyspark.ml.linalg import VectorUDT
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-from pyspark.sql import types as T
 
 from ..adapters.tags import BestLabels, check_choice
 from ..blocks.codec import binary_array, binary_cells, decode, encode
-from ..blocks.labels import label_source
 from ..blocks.pack import collected
 from ..errors import DataError, worker_errors
 from ..evaluate.metrics import Sums, added
-from ..ml.classifiers import LabelVectors
-from ..schema import attribute_names
-from .scorer import Scorer
+from ..frame import LocalFrame
+from ..lazy import F
+from .base import SavedPipeline
 
 AT = (1, 3, 5)  # precision at
-TRUTH = "_truth"
 FEW_TAGS = 0.25  # share of the rows without a tag that is worth a word
 BITS = 20  # of a score's bits that its histogram goes by: 8 of its fraction
 CELLS = 1 << 14  # labels times steps between two powers of two: of more labels histograms are coarser
@@ -129,65 +122,35 @@ class Check:
     call a row by the column `id`. Rows with an unknown label are left out.
     """
 
-    scorer: Scorer
+    scorer: SavedPipeline
     labels: str
     top_n: int | None = None
     threshold: float | None = None
     curves: bool = False
     id: str | None = None
 
-    def run(self, frame: DataFrame) -> Measured:
+    def run(self, frame: Any) -> Measured:
         """Measure the pipeline on `frame`. `DataError` where the labels are none of the model's, or no row has all of them
         known."""
         states = self.states(frame)
         with self.scorer.small_batches(frame):
-            total = added(Measured.decode(bytes(row.state)) for row in collected(states))
+            total = added(Measured.decode(bytes(row["state"])) for row in collected(states))
         if total is None or not total.rows:
             raise DataError(f"labels: no row of column {self.labels!r} has all its labels known; there is nothing to check")
         return total
 
-    def states(self, frame: DataFrame) -> DataFrame:
+    def states(self, frame: Any) -> Any:
         """The states that `run` adds up, not yet computed; raises what `run` raises before it looks at a row."""
-        classifier, names = self.scorer.classifier, self.scorer.classifier.labelNames
+        names = self.scorer.classifier.labelNames
         check_choice(self.top_n, self.threshold, len(names))
-        frame = frame.withColumn(TRUTH, truth(frame, self.labels, names))
-        id = self.id or ("id" if "id" in frame.columns else None)
-        read = self.scorer.read_of(frame, [TRUTH, *([id] if id else [])])
-        rows, cells = self.scorer.features(read, F.col("_kept_1") if id else None)
-        both = {"_prediction": "array<double>", "_raw": "array<double>"}
-        rows = classifier.predicted(rows, LabelVectors(*both), both, cells).select("_kept_0", *both)
+        rows = self.scorer.judged(frame, self.labels, self.id or ("id" if "id" in frame.columns else None))
         chosen = None if self.top_n is None and self.threshold is None else BestLabels(self.top_n, self.threshold, "")
         with worker_errors():
-            states: DataFrame = rows.mapInArrow(MeasureBatches(len(names), chosen, self.curves), "state binary")
+            states = rows.mapInArrow(MeasureBatches(len(names), chosen, self.curves), "state binary")
+            if not self.curves or isinstance(states, LocalFrame):
+                return states
             # histograms of ten thousand labels take 9 MB: what many tasks have is added up before the driver takes it
-            return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(merged, "state binary") if self.curves else states
-
-
-def truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
-    """The labels as an array of 0, 1 and NaN in the order of `names`; null where a row has none."""
-    kind, own = frame.schema[labels].dataType, attribute_names(frame, labels)
-    if isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.StringType):
-        return _hot(labels, [F.lit(name) for name in names])
-    numbers = isinstance(kind, T.ArrayType) and isinstance(kind.elementType, T.IntegralType)
-    if numbers and label_source(frame, labels)[0].kind == "ids":
-        if own is None and list(names) != [f"label_{j}" for j in range(len(names))]:
-            raise DataError(f"labels: column {labels!r} holds numbers, the model predicts labels by name, such as {names[0]!r}")
-        return _hot(labels, [F.lit(j if own is None else own.index(name)) for j, name in enumerate(names)])
-    values = vector_to_array(F.col(labels)) if isinstance(kind, VectorUDT) else F.col(labels).cast("array<double>")
-    if own is None:
-        return values
-    absent = [name for name in names if name not in own]
-    if absent:
-        raise DataError(f"labels: the model predicts {absent[0]!r}, which the data do not have; they have {', '.join(own[:12])}")
-    places = F.array(*(F.lit(own.index(name) + 1) for name in names))
-    return F.when(F.col(labels).isNotNull(), F.transform(places, lambda place: F.element_at(values, place)))
-
-
-def _hot(labels: str, entries: Sequence[Column]) -> Column:
-    """1 for each of the entries that an array holds, else 0; null for no array."""
-    column = F.col(labels)
-    found = (F.coalesce(F.array_contains(column, entry), F.lit(False)).cast("double") for entry in entries)
-    return F.when(column.isNotNull(), F.array(*found))
+            return states.repartition(MERGERS, F.xxhash64("state")).mapInArrow(merged, "state binary")
 
 
 def merged(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

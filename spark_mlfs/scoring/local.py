@@ -11,22 +11,24 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..adapters.learned import LocalClassifier
-from ..adapters.rows import FeatureCells, Reader, RowTask
+from ..adapters.rows import FeatureCells, Reader, RowTask, lists_of
 from ..adapters.saved import metadata_here, rows_here
 from ..adapters.selection import MODEL, LocalSelection
-from ..adapters.tags import RAW, BestLabels, PredictionOfRows, check_choice, output_names
+from ..adapters.tags import RAW, BestLabels, LabelVectors, PredictionOfRows, check_choice, output_names
 from ..blocks.pack import are_vectors
 from ..engine.base import one_thread
 from ..errors import DataError
 from ..frame import Batches, Kind, LocalFrame, NeedsSpark
 from ..read.files import here
-from ..read.local import numbers_of
+from ..read.local import entries_of, numbers_of
 from ..schema import attribute_names
-from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent
+from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_absent, told_labels
 from .words import word_counts
 
+LISTS = pa.list_(pa.float64())
 _CLASSIFIER = "MultiLabelClassificationModel"
 
 
@@ -51,13 +53,23 @@ class LocalScorer(SavedPipeline):
         kinds = {name: frame.kinds[name] for name in keep} | {tags: Kind("array<string>", Kind("string"))}
         kinds |= dict.fromkeys(written, Kind("array<double>", Kind("double")))
         function = PredictionOfRows(self.classifier.predictor(), BestLabels(top_n, threshold, RAW, scores))
-        lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, pa.list_(pa.float64()))}
+        lists = {"__labels__": pa.list_(pa.int32()), **dict.fromkeys(written, LISTS)}
         work = partial(
             _tagged, column=column, task=partial(RowTask, function, lists, read), keep=list(keep), names=list(kinds),
             labels=pa.array(self.classifier.labelNames, pa.string()), named=named and isinstance(read, FeatureCells),
         )  # fmt: skip
         metadata = {name: frame.metadata[name] for name in keep if name in frame.metadata}
         return replace(frame.mapInArrow(work, kinds), metadata=metadata)
+
+    def judged(self, frame: LocalFrame, labels: str, id: str | None) -> LocalFrame:
+        names = self.classifier.labelNames
+        column, read = self._features(frame)
+        task = partial(RowTask, PredictionOfRows(self.classifier.predictor(), LabelVectors("z", "s")), dict.fromkeys("zs", LISTS))
+        truth = partial(_truth, count=len(names), how=told_labels(frame, labels, names))
+        named = id if isinstance(read, FeatureCells) else None
+        rows = frame.select(*self.columns_read(), labels, *([id] if id else []))
+        work = partial(_judged, column=column, task=partial(task, read), labels=labels, truth=truth, id=named)
+        return rows.mapInArrow(work, "truth lists, z lists, s lists")
 
     def _features(self, frame: Any) -> tuple[Callable[[pa.RecordBatch], pa.Array], Reader]:
         """Return what takes the cells of the features from a batch, and what reads them."""
@@ -118,9 +130,40 @@ def _tagged(
         yield pa.RecordBatch.from_arrays([*kept, tags, *scores], names)
 
 
+def _judged(
+    batches: Batches, column: Callable[[pa.RecordBatch], pa.Array], task: Callable[[], RowTask], labels: str,
+    truth: Callable[[pa.Array], pa.Array], id: str | None,
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    predict = task()
+    for batch in batches:
+        if batch.num_rows:
+            ids = [] if id is None else [batch[id].cast(pa.string())]
+            columns = [truth(batch[labels]), *predict(column(batch), *ids).flatten()]
+            yield pa.RecordBatch.from_arrays(columns, ["truth", "z", "s"])
+
+
+def _truth(column: pa.Array, count: int, how: tuple[bool, list[Any]]) -> pa.ListArray:
+    """The labels of rows as lists of 0, 1 and NaN, as `told_labels` says that the column tells them."""
+    each, entries = how
+    if each:
+        rows = np.repeat(np.arange(len(column)), np.asarray(pc.list_value_length(column).fill_null(0)))
+        found = pc.index_in(column.flatten(), pa.array(entries, column.type.value_type)).fill_null(-1).to_numpy()
+        values = np.zeros((len(column), count))
+        values[rows[found >= 0], found[found >= 0]] = 1.0
+    elif not entries and pa.types.is_list(column.type):
+        return column.cast(LISTS)
+    else:
+        rows, slots, stored, width = entries_of(column)
+        values = np.zeros((len(column), max(width, *entries, 0) + 1))
+        values[rows, slots] = stored
+        values = values[:, entries] if entries else values[:, :width]
+    lists = lists_of(values)
+    return pa.ListArray.from_arrays(lists.offsets, lists.values, mask=column.is_null()) if column.null_count else lists
+
+
 def _cells(batch: pa.RecordBatch, name: str, vectors: bool) -> pa.Array:
     column = batch.column(batch.schema.names.index(name))
-    return column if vectors else column.cast(pa.list_(pa.float64()))
+    return column if vectors else column.cast(LISTS)
 
 
 def _texts(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -132,7 +175,7 @@ def _gathered(batch: pa.RecordBatch, names: Sequence[str]) -> pa.ListArray:
     x = np.empty((batch.num_rows, len(names)))
     for j, name in enumerate(names):
         x[:, j] = numbers_of(batch.column(batch.schema.names.index(name)), name).to_numpy(zero_copy_only=False)
-    return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), len(names)).cast(pa.list_(pa.float64()))
+    return pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), len(names)).cast(LISTS)
 
 
 # ---- a pipeline's folder ----

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from typing import Any
 
 from pyspark.errors import PySparkException
+from pyspark.ml.functions import vector_to_array
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType
 
-from ..adapters.tags import RAW, output_names
+from ..adapters.tags import RAW, LabelVectors, output_names
 from ..blocks.pack import small_batches
 from ..errors import DataError, ParameterError, SparkMlfsError, worker_errors
+from ..frame import kinds_of
 from ..ml.classifiers import MultiLabelClassificationModel
 from ..ml.pipelines import load_pipeline
 from ..ml.rows import FeatureSource
@@ -21,7 +23,7 @@ from ..ml.selectors import MultiLabelSelectorModel
 from ..params import from_json
 from ..read.errors import absent, reading
 from ..read.layout import quoted
-from .base import SavedPipeline, is_own_sql, refuse_absent
+from .base import SavedPipeline, is_own_sql, refuse_absent, told_labels
 from .words import word_counts
 
 
@@ -52,6 +54,13 @@ class Scorer(SavedPipeline):
         tags, scores = output_names(keep)
         raw = [F.col(self.classifier.getRawPredictionCol()).alias(RAW)] if how.get("all_scores") else []
         return frame.select(*kept, F.col("_tags").alias(tags), F.col("_scores").alias(scores), *raw)
+
+    def judged(self, frame: DataFrame, labels: str, id: str | None) -> DataFrame:
+        truth = frame.withColumn("_truth", _truth(frame, labels, self.classifier.labelNames))
+        read = self.read_of(truth, ["_truth", *([id] if id else [])])
+        rows, cells = self.features(read, F.col("_kept_1") if id else None)
+        both = {"_prediction": "array<double>", "_raw": "array<double>"}
+        return self.classifier.predicted(rows, LabelVectors(*both), both, cells).select("_kept_0", *both)
 
     def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, FeatureSource | None]:
         """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages
@@ -87,6 +96,20 @@ class Scorer(SavedPipeline):
                 raise
             said = " ".join(str(error).removeprefix("requirement failed: ").split("\n")[0].split())[:200]
             raise DataError(f"{where}: the saved pipeline cannot read its columns: {said}") from None
+
+
+def _truth(frame: DataFrame, labels: str, names: Sequence[str]) -> Column:
+    """The labels as an array of 0, 1 and NaN in the order of `names`; null where a row has none."""
+    column = F.col(labels)
+    kind, (each, entries) = kinds_of(frame)[labels], told_labels(frame, labels, names)
+    if each:
+        found = (F.coalesce(F.array_contains(column, F.lit(entry)), F.lit(False)).cast("double") for entry in entries)
+        return F.when(column.isNotNull(), F.array(*found))
+    values = vector_to_array(column) if kind.vector else column.cast("array<double>")
+    if not entries:
+        return values
+    places = F.array(*(F.lit(place + 1) for place in entries))
+    return F.when(column.isNotNull(), F.transform(places, lambda place: F.element_at(values, place)))
 
 
 LOOKED_AT = 100  # rows, for the length of texts
