@@ -76,7 +76,7 @@ def _small(folder: Path, data: Path) -> Iterator[dict[str, Any]]:
 def _texts(folder: Path, share: float) -> Iterator[dict[str, Any]]:
     corpus = CORPORA["texts"].at(share)
     files, model = parts_of(corpus, folder), folder / "texts-model"
-    if not model.exists():  # by Spark, as its pipeline is Spark ML's
+    if not model.exists():
         text = ("--option", "source=parquet", "--option", "text=body", "--option", "labels=topics", "--option", "id=doc")
         trained = ("--method", "mim", "--num-top-features", "500", "--classifier", "br-svm", "--no-report", "--quiet")
         measured(

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..blocks.codec import State
+from ..blocks.dataset import Dataset
 from ..classify import CLASSIFIERS
 from ..classify.base import Predictor
+from ..engine.base import Cost
+from ..errors import ParameterError
+from ..schema import SLICES
+from .classes import Fit
 from .rows import Fitted
-from .saved import check_format, rows_here, whole_state
+from .saved import PACKAGE, PIECES, SavedData, check_format, rows_here, stage_here, state_rows, whole_state
+
+CLASSIFIER = "MultiLabelClassificationModel"
 
 
 def learned_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,6 +29,39 @@ def learned_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(extra[name], list):
             raise ValueError(f"{name} is no list")
     return extra
+
+
+def facts_of_learned(
+    kind: str, fit: Fit[Any], rows: Dataset, state: State, cost: Cost, seconds: float, distributed: bool = False
+) -> dict[str, Any]:
+    """Return what a model says of its training."""
+    extra = {
+        kind: fit.learner.name,
+        "parameters": dict(fit.parameters),
+        "rows": rows.profile.n,
+        "feature_names": rows.feature_names,
+        "named": rows.named,
+        "label_names": rows.label_names,
+        "label_shares": (rows.profile.positive / np.maximum(rows.profile.observed, 1)).tolist(),
+        "fingerprint": f"{rows.profile.fingerprint:016x}",
+        "seconds": seconds,
+        "jobs": rows.jobs + cost.jobs,
+        "scans": 1 + cost.scans,
+        "distributed": distributed,
+    }
+    return extra | ({"converged": bool(np.all(state["converged"]))} if "converged" in state else {})
+
+
+def slices_of(parameters: Mapping[str, Any], metadata: Mapping[str, Any] | None, column: str) -> dict[str, Any]:
+    """Return where each label's own features begin in a column of these metadata, for a classifier that goes by them."""
+    if not parameters.get("label_specific"):
+        return {}
+    if SLICES not in (metadata or {}):
+        raise ParameterError(
+            f"labelSpecific needs features made label by label, and {column!r} does not say whose they are: put "
+            "LIFTExtractor or LIFTRSMExtractor in front, and nothing between that drops the column's metadata"
+        )
+    return {"slices": [int(i) for i in (metadata or {})[SLICES]]}
 
 
 class Learned(Fitted):
@@ -61,12 +102,23 @@ class Learned(Fitted):
 
 
 class LocalClassifier(Learned):
-    """A fitted classifier of this process, as the folder of a saved one has it; `metadata` are those that are saved there."""
+    """A fitted classifier of this process, with the files of `MultiLabelClassificationModel`."""
 
-    def __init__(self, path: str, metadata: Mapping[str, Any]) -> None:
+    def __init__(self, uid: str, extra: Mapping[str, Any], state: State) -> None:
+        self.uid, self._extra, self.state = uid, dict(extra), state
+
+    @staticmethod
+    def load(path: str, metadata: Mapping[str, Any]) -> LocalClassifier:
+        """Return the classifier saved in a folder of this machine, of these `metadata`."""
         check_format(metadata, path)
-        self.uid, self._extra = metadata["uid"], learned_of(metadata)
-        self.state = whole_state(rows_here(path).to_dict("records"), f"{path}/data", metadata.get("data"))
+        state = whole_state(rows_here(path).to_dict("records"), f"{path}/data", metadata.get("data"))
+        return LocalClassifier(metadata["uid"], learned_of(metadata), state)
+
+    def save_here(self, folder: Path) -> None:
+        """Write the model into a new folder; it stands behind a selection."""
+        defaults = {"featuresCol": "features", "predictionCol": "prediction", "rawPredictionCol": "rawPrediction"}
+        learned = SavedData(state_rows(self.state), PIECES, {"learned": self._extra})
+        stage_here(folder, f"{PACKAGE}.{CLASSIFIER}", self.uid, {"featuresCol": "selected"}, defaults, learned)
 
     def predictor(self) -> Predictor:
         """Return the NumPy prediction."""

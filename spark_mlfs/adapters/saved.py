@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import time
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import metadata as packages
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,17 @@ import pandas as pd
 import scipy.sparse as sp
 from pandas.api.types import is_numeric_dtype
 
-from ..blocks.codec import State, decode
+from ..blocks.codec import State, decode, encode
 from ..errors import DataError, ParameterError
 
 PACKAGE = __name__.partition(".")[0]
+OLDEST_SPARK = "3.5.0"  # named by what was written where no Spark is
+Params = Mapping[str, Any]
 # of all that is saved: it grows where an earlier version could not read what a later one writes, or would read it otherwise
 FORMAT = 3  # since 3 all that is saved has a checksum
 OLDEST = 2
+PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
+PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
 AGAIN = "copy the whole folder again, or save it again"
 
 
@@ -139,6 +145,15 @@ def whole_state(pieces: list[dict[str, Any]], path: str, expected: int | None = 
     return state
 
 
+def state_rows(state: State) -> pd.DataFrame:
+    """A dict of arrays as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) cut into pieces of 16 MB, each with
+    its checksum."""
+    data = bytes(encode(state))
+    parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
+    rows = [(i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)]
+    return pd.DataFrame(rows, columns=[column.split()[0] for column in PIECES.split(", ")])
+
+
 def metadata_text(saved: Mapping[str, Any], learned: SavedData | None) -> str:
     """Return the metadata of a saved stage as JSON: what pyspark has of it, what was learned, and a checksum."""
     out = dict(saved)
@@ -156,6 +171,17 @@ def save_here(folder: Path, metadata: str, learned: SavedData | None) -> None:
     described = _made(folder / "metadata")
     (described / "part-00000.txt").write_text(metadata + "\n", encoding="utf-8")
     (described / "_SUCCESS").touch()
+
+
+def stage_here(folder: Path, kind: str, uid: str, params: Params, defaults: Params, learned: SavedData | None = None) -> None:
+    """Write a stage of a class, with the Params that are set and their defaults, into a new folder of this machine."""
+    try:
+        spark = packages.version("pyspark")
+    except packages.PackageNotFoundError:
+        spark = OLDEST_SPARK
+    described = {"class": kind, "timestamp": round(time.time() * 1000), "sparkVersion": spark, "uid": uid, "paramMap": params}
+    described |= {"defaultParamMap": defaults, **(stamp() if kind.startswith(f"{PACKAGE}.") else {})}
+    save_here(folder, metadata_text(described, learned) if "format" in described else json.dumps(described), learned)
 
 
 def _made(folder: Path) -> Path:

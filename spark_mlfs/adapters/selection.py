@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Mapping, Sequence
-from importlib import metadata as packages
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -27,10 +25,8 @@ from .saved import (
     SavedData,
     check_format,
     metadata_here,
-    metadata_text,
     rows_here,
-    save_here,
-    stamp,
+    stage_here,
     whole_ranking,
 )
 
@@ -38,7 +34,6 @@ ORDER = Parameter("order", "rank", Choice(("rank", "index")), "order of the kept
 SELECTION = (*modes.parameters(), ORDER)
 OUTPUT = Parameter("output_col", OUTPUT_DEFAULT, COLUMN, "column of the selected features, with their names in its metadata")
 MODEL = "MultiLabelSelectorModel"
-_OLDEST_SPARK = "3.5.0"  # named by a model that was written where no Spark is
 
 
 def facts_of(result: Result) -> dict[str, Any]:
@@ -170,6 +165,7 @@ class LocalSelection(Selected):
 
     def __init__(self, ranking: pd.DataFrame, extra: Mapping[str, Any], values: Mapping[str, Any]) -> None:
         self._ranking, self._extra, self.values = ranking, dict(extra), dict(values)
+        self.uid = f"{MODEL}_{secrets.token_hex(6)}"
 
     def _set(self, **values: Any) -> None:
         """Set Params of the model."""
@@ -186,23 +182,8 @@ class LocalSelection(Selected):
 
     def save_here(self, folder: Path) -> None:
         """Write the model into a new folder."""
-        learned = self._saved_data()
-        uid = f"{MODEL}_{secrets.token_hex(6)}"
-        defaults = {p.camel: p.default for p in (*SELECTION, FEATURES)} | {OUTPUT.camel: f"{uid}__output"}
-        try:
-            spark = packages.version("pyspark")
-        except packages.PackageNotFoundError:
-            spark = _OLDEST_SPARK
-        described = {
-            "class": f"{PACKAGE}.{MODEL}",
-            "timestamp": round(time.time() * 1000),
-            "sparkVersion": spark,
-            "uid": uid,
-            "paramMap": self.values,
-            "defaultParamMap": defaults,
-            **stamp(),
-        }
-        save_here(folder, metadata_text(described, learned), learned)
+        defaults = {p.camel: p.default for p in (*SELECTION, FEATURES)} | {OUTPUT.camel: f"{self.uid}__output"}
+        stage_here(folder, f"{PACKAGE}.{MODEL}", self.uid, self.values, defaults, self._saved_data())
 
     @staticmethod
     def load(path: str) -> LocalSelection:

@@ -25,8 +25,7 @@ COUNTED += ("feature_unknown_pairs", "unlabelled_stored")
 
 def dry_run(work: Work, config: RunConfig) -> int:
     """Says what the run of a configuration would do, and writes nothing; returns the exit code."""
-    needs = "a classifier is fitted by Spark" if config.classifier.name else None
-    return on_engine(work, partial(_dry_run, work, config), config.run.engine, config.run.memory_bytes, needs)
+    return on_engine(work, partial(_dry_run, work, config), config.run.engine, config.run.memory_bytes)
 
 
 def _dry_run(work: Work, config: RunConfig, spark: Any) -> int:

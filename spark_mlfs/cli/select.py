@@ -11,7 +11,7 @@ import argparse
 import time
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
 from ..frame import LocalFrame, LocalSession
@@ -38,13 +38,13 @@ from .shared import (
 
 if TYPE_CHECKING:
     from pyspark.ml import PipelineModel
-    from pyspark.sql import DataFrame, SparkSession
 
     from ..adapters.selection import LocalSelection
     from ..ml.selectors import MultiLabelSelectorModel
     from ..output.folder import Place
     from ..pipeline import Result
     from ..read.sections import Section
+    from ..scoring.fit_here import LocalPipeline
     from ..select.portrait import Portrait
     from .config import RunConfig
 
@@ -175,9 +175,8 @@ def run(args: argparse.Namespace) -> int:
     work.check(options=True)
     if args.dry_run:
         return dry_run(work, config)
-    pipeline = f"a pipeline with {config.classifier.name} is Spark ML's" if config.classifier.name else None
     ahead = ("ml.selectors", "output.manifest", "report.page")
-    return on_engine(work, partial(_select, work, config), settings.engine, settings.memory_bytes, pipeline, ahead)
+    return on_engine(work, partial(_select, work, config), settings.engine, settings.memory_bytes, ahead=ahead)
 
 
 def _select(work: Work, config: RunConfig, spark: Any) -> int:
@@ -198,7 +197,7 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
     pipeline = None
     if config.classifier.name:
         with stages.stage("classifier"):
-            pipeline = _fit_pipeline(spark, config, cast("MultiLabelSelectorModel", model), ranked.frame, stages)
+            pipeline = _fit_pipeline(spark, config, model, ranked.frame, stages)
     with stages.stage("write"), output.writing(spark) as target:
         if not args.json:  # a ranking that cannot be written has been seen
             print_result(args, ranking_text(ranked, stages), {})
@@ -271,20 +270,32 @@ def _model(ranked: Ranked, order: str) -> MultiLabelSelectorModel | LocalSelecti
     return model
 
 
-def _fit_pipeline(
-    spark: SparkSession, config: RunConfig, model: MultiLabelSelectorModel, frame: DataFrame, stages: Stages
-) -> PipelineModel:
+def _fit_pipeline(spark: Any, config: RunConfig, model: Any, frame: Any, stages: Stages) -> PipelineModel | LocalPipeline:
     """The selection and a classifier fitted behind it, applicable to the user's own table."""
     from ..formats import tabular
     from ..read.tables import open_table
-    from ..scoring.fit import fit_pipeline
 
     data, source = config.data, None
     if data.format == "text" or tabular(data.format):
         format = data.options.get("source", "table") if data.format == "text" else data.format
         source = open_table(spark, data.path, format, data.options.get("reader_options"))  # type: ignore[arg-type]
     chosen = config.classifier
-    return fit_pipeline(frame, model, chosen.name or "", chosen.checked(), source, data.format or "", data.options, stages.report)
+    how: tuple[Any, Any, str, dict[str, Any], Any, str, dict[str, Any]] = (
+        frame,
+        model,
+        chosen.name or "",
+        chosen.checked(),
+        source,
+        data.format or "",
+        data.options,
+    )
+    if isinstance(spark, LocalSession):
+        from ..scoring.fit_here import fit_here
+
+        return fit_here(*how, spark.memory, stages.report)
+    from ..scoring.fit import fit_pipeline
+
+    return fit_pipeline(*how, stages.report)
 
 
 # ---- the output ----
@@ -295,7 +306,7 @@ def _write(
     config: RunConfig,
     ranked: Ranked,
     model: MultiLabelSelectorModel | LocalSelection,
-    pipeline: PipelineModel | None,
+    pipeline: PipelineModel | LocalPipeline | None,
     stages: Stages,
     arguments: list[str],
 ) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 from .. import params as spec
 from .. import pipeline
 from ..adapters.classes import EntryEstimator, Fit, Learner
-from ..adapters.learned import Learned, learned_of
-from ..adapters.saved import SavedData
+from ..adapters.learned import Learned, facts_of_learned, learned_of
+from ..adapters.saved import PIECES, SavedData, state_rows
 from ..blocks.codec import State
 from ..blocks.grades import Grades
 from ..blocks.pack import Packed, pack
@@ -25,7 +25,7 @@ from ..read.frames import as_spark
 from ..schema import attribute_names, fill_of
 from ..statistics.base import Budgets
 from .params import Checked, known_params
-from .persistence import PIECES, Storable, load_state, state_rows
+from .persistence import Storable, load_state
 from .rows import FeatureSource, feature_cells
 from .shared import FeatureAccessors, FittingAccessors, LabelAccessors
 
@@ -215,20 +215,5 @@ class StateEstimator(MultiLabelEstimator[Trained, Fit[Learner]], Generic[Trained
         small = self._small_bytes(checked, packed.profile)
         budgets = Budgets(small, self.getDriverBytes(), self.getWorkerBytes())
         state, cost, distributed = pipeline.compute(packed, checked, self._progress, budgets)
-        extra = {
-            self.registry.kind: self.entry.name,
-            "parameters": dict(checked.parameters),
-            "rows": packed.profile.n,
-            "feature_names": packed.feature_names,
-            "named": packed.named,
-            "label_names": packed.label_names,
-            "label_shares": (packed.profile.positive / np.maximum(packed.profile.observed, 1)).tolist(),
-            "fingerprint": f"{packed.profile.fingerprint:016x}",
-            "seconds": time.perf_counter() - started,
-            "jobs": packed.jobs + cost.jobs,
-            "scans": 1 + cost.scans,
-            "distributed": distributed,
-        }
-        if "converged" in state:
-            extra["converged"] = bool(np.all(state["converged"]))
-        return self.model.of(state, extra)  # type: ignore[return-value]
+        facts = facts_of_learned(self.registry.kind, checked, packed, state, cost, time.perf_counter() - started, distributed)
+        return self.model.of(state, facts)  # type: ignore[return-value]

@@ -18,6 +18,7 @@ from pyspark.sql import functions as F
 
 from ..adapters.classes import EstimatorClasses, Fit
 from ..adapters.described import FEATURES, LABELS, ROW_ID
+from ..adapters.learned import slices_of
 from ..adapters.tags import BestLabels, Columns, ColumnsOf, LabelVectors, PredictionOfRows, check_choice, output_names
 from ..blocks.profile import Profile
 from ..classify import CLASSIFIERS
@@ -26,7 +27,7 @@ from ..classify.knn import NeighbourVote
 from ..errors import ParameterError
 from ..kernels.nearest import Nearest
 from ..kernels.votes import label_counts
-from ..schema import SLICES, with_names
+from ..schema import with_names
 from ..statistics.base import Budgets
 from .base import StateEstimator, StateModel
 from .join import map_against, training_blocks
@@ -140,17 +141,8 @@ class ClassifierEstimator(StateEstimator[MultiLabelClassificationModel, Classifi
     model = MultiLabelClassificationModel
 
     def _further(self, dataset: DataFrame, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """`slices`, where the features are each label's own."""
-        if not parameters.get("label_specific"):
-            return {}
         column = self.getFeaturesCol()
-        metadata = dataset.schema[column].metadata if column in dataset.columns else {}
-        if SLICES not in (metadata or {}):
-            raise ParameterError(
-                f"labelSpecific needs features made label by label, and {column!r} does not say whose they are: put "
-                "LIFTExtractor or LIFTRSMExtractor in front, and nothing between that drops the column's metadata"
-            )
-        return {"slices": [int(i) for i in metadata[SLICES]]}
+        return slices_of(parameters, dataset.schema[column].metadata if column in dataset.columns else {}, column)
 
     def _small_bytes(self, fit: Fit[Classifier], profile: Profile) -> int:
         return SIDE_BY_SIDE_BYTES if fit.learner.by_label(fit.parameters) else Budgets.small

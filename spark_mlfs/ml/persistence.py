@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import sys
-import zlib
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +25,11 @@ from ..adapters.saved import (
     whole_ranking,
     whole_state,
 )
-from ..blocks.codec import State, encode
+from ..blocks.codec import State
 from ..classify import CLASSIFIERS
 from ..errors import DataError, ParameterError, SparkMlfsError, from_worker, worker_errors
 from ..extract import EXTRACTORS
 from ..methods import METHODS
-
-PIECE_BYTES = 16 << 20  # of a saved state: well below what a Parquet page or a Connect message takes
-PIECES = "piece int, state binary, pieces int, checksum bigint, format int, spark_mlfs string"
 
 
 class Writer(MLWriter):
@@ -150,15 +146,6 @@ def attribute(module: str, name: str) -> Any:
         return getattr(importlib.import_module(module) if own else sys.modules[module], name, None)
     except (ImportError, ValueError, KeyError, SystemExit):
         return None
-
-
-def state_rows(state: State) -> pd.DataFrame:
-    """A dict of arrays as rows of the schema `PIECES`: its encoding (`blocks.codec.encode`) cut into pieces of 16 MB, each with
-    its checksum."""
-    data = bytes(encode(state))
-    parts = [data[a : a + PIECE_BYTES] for a in range(0, len(data), PIECE_BYTES)]
-    rows = [(i, part, len(parts), zlib.crc32(part), *stamp().values()) for i, part in enumerate(parts)]
-    return pd.DataFrame(rows, columns=[column.split()[0] for column in PIECES.split(", ")])
 
 
 def load_state(spark: SparkSession, path: str, expected: int | None = None) -> State:

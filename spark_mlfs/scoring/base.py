@@ -11,9 +11,12 @@ from typing import Any
 from ..blocks.labels import label_source
 from ..errors import DataError, ParameterError
 from ..frame import kinds_of
+from ..read.layout import columns_of, quoted
 from ..read.lines import near
 from ..read.missing import left_to
-from ..schema import attribute_names
+from ..read.text import python_stop_words, word_stages
+from ..read.words import PATTERN
+from ..schema import FEATURES, attribute_names
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,36 @@ def told_labels(frame: Any, labels: str, names: Sequence[str]) -> tuple[bool, li
     if own is not None and absent:
         raise DataError(f"labels: the model predicts {absent[0]!r}, which the data do not have; they have {', '.join(own[:12])}")
     return False, [] if own is None else [own.index(name) for name in names]
+
+
+def column_stages(
+    source: Any, format: str, options: Mapping[str, Any], names: list[str], selected: list[str], spark_ml: bool
+) -> tuple[list[tuple[str, dict[str, Any]]], str]:
+    """Return the stages (kind and Params) that make features of a table's own columns as the reader did, and the column they
+    give: of numeric columns the selected ones. Words are counted by Spark ML's stages where these are at hand."""
+    if source is None:
+        return [], FEATURES
+    if format == "text":
+        column, binary = columns_of(source, options["text"], "text")[0], bool(options.get("binary", False))
+        pattern, stop_words = options.get("pattern", PATTERN), options.get("stop_words")
+        counter = {"outputCol": "counts", "vocabulary": names, "binary": binary}
+        if not spark_ml:
+            stop = sorted(python_stop_words(pattern, stop_words))
+            return [("WordCounter", {"inputCol": column, "stopWords": stop, **counter})], "counts"
+        no_null = {"statement": f"SELECT *, coalesce({quoted(column)}, '') AS _text FROM __THIS__"}
+        stages, tokens = word_stages("_text", pattern, stop_words)
+        words = [(stage.kind, dict(stage.params)) for stage in map(described, stages)]
+        return [("SQLTransformer", no_null), *words, ("CountVectorizerModel", {"inputCol": tokens, **counter})], "counts"
+    identity = [options["id"]] if options.get("id") else []
+    labels = columns_of(source, options["labels"], "labels", identity)
+    columns = columns_of(source, options["features"], "features", [*identity, *labels])
+    if len(columns) > 1 or kinds_of(source)[columns[0]].number:
+        kept = [name for name in columns if name in selected]  # others may be absent from later tables
+        return [("ColumnGatherer", {"inputCols": kept, "outputCol": "gathered"})], "gathered"
+    if not set(columns[0]) & set(".`"):
+        return [], columns[0]
+    # Spark ML takes a dot for a field of a struct.
+    return [("SQLTransformer", {"statement": f"SELECT *, {quoted(columns[0])} AS gathered FROM __THIS__"})], "gathered"
 
 
 @dataclass

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..adapters.learned import LocalClassifier
+from ..adapters.learned import CLASSIFIER, LocalClassifier
 from ..adapters.rows import FeatureCells, Reader, RowTask, lists_of
 from ..adapters.saved import metadata_here, rows_here
 from ..adapters.selection import MODEL, LocalSelection
@@ -29,7 +29,6 @@ from .base import Described, SavedPipeline, columns_of_sql, is_own_sql, refuse_a
 from .words import word_counts
 
 LISTS = pa.list_(pa.float64())
-_CLASSIFIER = "MultiLabelClassificationModel"
 
 
 class LocalScorer(SavedPipeline):
@@ -187,7 +186,7 @@ def load_here(path: str) -> LocalScorer:
     for where in (root, f"{root}/pipeline"):
         if os.path.isdir(f"{where}/metadata"):
             stages = list(_stages(where))
-            if stages[-1].kind != _CLASSIFIER:
+            if stages[-1].kind != CLASSIFIER:
                 raise refuse_absent(where, stages[-1].kind)
             return LocalScorer(path.rstrip("/") + where[len(root) :], stages)
     raise refuse_absent(path)
@@ -205,8 +204,8 @@ def _stages(where: str) -> Iterator[Described]:
             yield from _stages(f"{where}/stages/{number:0{len(str(len(uids)))}d}_{uid}")
     elif kind == MODEL:
         yield Described(kind, params, fitted=LocalSelection.load(where))
-    elif kind == _CLASSIFIER:
-        yield Described(kind, params, fitted=LocalClassifier(where, metadata))
+    elif kind == CLASSIFIER:
+        yield Described(kind, params, fitted=LocalClassifier.load(where, metadata))
     elif kind == "CountVectorizerModel":
         yield Described(kind, params, tuple(rows_here(where)["vocabulary"][0]))
     else:

@@ -60,7 +60,8 @@ class Scorer(SavedPipeline):
         read = self.read_of(truth, ["_truth", *([id] if id else [])])
         rows, cells = self.features(read, F.col("_kept_1") if id else None)
         both = {"_prediction": "array<double>", "_raw": "array<double>"}
-        return self.classifier.predicted(rows, LabelVectors(*both), both, cells).select("_kept_0", *both)
+        predicted: DataFrame = self.classifier.predicted(rows, LabelVectors(*both), both, cells)
+        return predicted.select("_kept_0", *both)
 
     def features(self, frame: DataFrame, id: Column | None = None) -> tuple[DataFrame, FeatureSource | None]:
         """`frame` as the classifier takes it, and where it gets its features from, if not from featuresCol; `id` is what messages

@@ -23,10 +23,10 @@ from pyspark.ml.linalg import Vectors
 import spark_mlfs
 from spark_mlfs import cli
 from spark_mlfs.adapters import saved as saved_things
+from spark_mlfs.adapters.saved import state_rows
 from spark_mlfs.blocks.codec import encode
 from spark_mlfs.errors import DataError, ParameterError, SparkMlfsError
-from spark_mlfs.ml import persistence
-from spark_mlfs.ml.persistence import load_state, state_rows
+from spark_mlfs.ml.persistence import load_state
 from spark_mlfs.output.journal import Journal
 from spark_mlfs.schema import with_names
 
@@ -522,7 +522,7 @@ def test_what_is_saved_says_its_format(spark, saved):
 
 
 def test_a_state_of_several_pieces_comes_back(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(persistence, "PIECE_BYTES", 1000)
+    monkeypatch.setattr(saved_things, "PIECE_BYTES", 1000)
     rng = np.random.default_rng(0)
     state = {
         "a": rng.normal(size=(50, 9)),

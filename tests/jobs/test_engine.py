@@ -43,14 +43,17 @@ def test_the_quickstart_runs_without_spark(tmp_path):
 
 
 def test_what_only_spark_does_is_said_where_there_is_none(tmp_path):
-    code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--classifier", "br-svm")
-    assert code == 2 and "a pipeline with br-svm is Spark ML's" in err and "pip install 'spark_mlfs[local]'" in err
+    texts = ("--format", "text", "--option", "source=csv", "--option", "text=x", "--option", "pattern=,", "--labels-col", "y")
+    (tmp_path / "t.csv").write_text("x,y\na,0\nb,1\n")
+    given = ("select", "--data", tmp_path / "t.csv", *texts, "--output", tmp_path / "out")
+    code, _, err = alone(*given)
+    assert code == 2 and "other text is counted by Spark" in err and "pip install 'spark_mlfs[local]'" in err
     code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--engine", "spark")
     assert code == 2 and "Spark, which is not installed" in err
     code, _, err = alone("select", *MADE, "--output", "s3://bucket/out")
     assert code == 2 and "s3://bucket/out is not on this machine" in err
-    code, _, err = alone("select", *MADE, "--output", tmp_path / "out", "--engine", "local", "--classifier", "br-svm")
-    assert code == 2 and err.count("\n") == 1 and "--engine=local: a pipeline" in err.replace("--engine local", "--engine=local")
+    code, _, err = alone(*given, "--engine", "local")
+    assert code == 2 and err.count("\n") == 1 and "without a list of a language" in err
     assert not (tmp_path / "out").exists()
 
 

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from spark_mlfs.cli.shared import load_pipeline
+
 LABELS = ["y0", "y1", "y2"]
 
 
@@ -173,6 +175,71 @@ def test_a_corpus_is_scored_as_by_spark(spark, pipelines, run, tmp_path, name, m
     assert manifests[0] == manifests[1]
 
 
+def stages_of(pipeline):
+    """What the stages of a saved pipeline are told, and the digests of what they learned, without times and ids."""
+    out = []
+    for folder in [pipeline, *sorted((pipeline / "stages").iterdir())]:
+        told = json.loads(next((folder / "metadata").glob("part-*")).read_text())
+        uid = told["uid"].rsplit("_", 1)[0]
+        for name in ("timestamp", "uid", "checksum", "sparkVersion"):
+            told.pop(name, None)
+        told["paramMap"].pop("stageUids", None)
+        told["defaultParamMap"].pop("outputCol", None)
+        for name in ("seconds", "jobs", "scans"):
+            told.get("learned", told.get("selection", {})).pop(name, None)
+        out.append((uid, told))
+    return out
+
+
+@pytest.mark.parametrize("name", ["columns", "arrays", "arff", "texts"])
+def test_a_pipeline_is_fitted_as_by_spark(spark, pipelines, run, tmp_path, name):
+    from spark_mlfs.frame import LocalSession
+    from spark_mlfs.ml.pipelines import load_pipeline as load_there
+
+    kind, classifier, _ = PIPELINES[name]
+    given = ("--method", "mim", "--num-top-features", 4, "--classifier", classifier, "--engine", "local", "--no-report")
+    code, said, err = run("select", *arguments(pipelines, kind), *given, "--output", tmp_path / "out")
+    assert code == 0 and "pipeline/" in said, err
+    there = pipelines / f"{name}-pipeline" / "pipeline"
+    ours, theirs = stages_of(tmp_path / "out" / "pipeline"), stages_of(there)
+    if name == "texts":  # words are counted by a stage of this library, not by those of Spark ML
+        assert ours[-2:] == theirs[-2:] and ours[1][0] == "WordCounter"
+    else:
+        assert ours == theirs
+    loaded = load_there(spark, f"file://{tmp_path}/out/pipeline")
+    score = ("--data", pipelines / "table.parquet", "--format", "parquet", "--id", "number")
+    score = ("--data", pipelines / "sparse.arff", *ARFF) if name == "arff" else score
+    for engine, model in (("spark", tmp_path / "out"), ("local", there.parent)):
+        assert run("score", "--model", model, *score, "--engine", engine, "--output", tmp_path / engine)[0] == 0
+    assert rows_of(spark, tmp_path / "spark" / "data") == rows_of(spark, tmp_path / "local" / "data")
+    assert len(loaded.stages) == len(load_pipeline(LocalSession(), str(tmp_path / "out")).stages) == len(ours) - 1
+
+
+@pytest.mark.parametrize(
+    ("name", "labels"),
+    [
+        ("columns", ("--labels-col", "topics")),
+        ("columns", ("--labels-col", *LABELS, "--id", "key")),
+        ("texts", ("--labels-col", "topics", "--threshold", "0.3")),
+        ("arff", ("--top-n", "1")),
+    ],
+)
+def test_a_pipeline_is_checked_as_by_spark(pipelines, run, tmp_path, name, labels):
+    given = (
+        ("--data", pipelines / "sparse.arff", *ARFF) if name == "arff" else ("--data", pipelines / "table.parquet", *TABLE[:2])
+    )
+    found, curves = [], []
+    for engine in ("spark", "local"):
+        how = ("--model", pipelines / f"{name}-pipeline", *given, *labels, "--engine", engine, "--output", tmp_path / engine)
+        code, said, err = run("check", *how, "--json")
+        assert code == 0, err
+        found.append(
+            {k: v for k, v in json.loads(said).items() if k not in ("finished", "command", "seconds", "versions", "output")}
+        )
+        curves.append((tmp_path / engine / "report.html").read_text().count("<figure"))
+    assert found[0] == found[1] and found[0]["rows"] == 2000 and curves[0] == curves[1] == 8
+
+
 def entry(path, *but):
     return {k: v for k, v in json.loads(path.read_text()).items() if k not in but}
 
@@ -193,9 +260,12 @@ def test_without_pyspark(pipelines, tmp_path):
     cut = ["transform", "--model", pipelines / "columns-pipeline", *arguments(pipelines, "table"), "--output", tmp_path / "cut"]
     table = ("--data", pipelines / "table.parquet", "--format", "parquet", "--id", "key")
     score = ["score", "--model", pipelines / "texts-pipeline", *table, "--output", tmp_path / "tags"]
+    check = ["check", "--model", pipelines / "columns-pipeline", *table[:4], "--labels-col", "topics"]
+    fit = ["select", *arguments(pipelines, "texts"), "--classifier", "mlknn", "--output", tmp_path / "fit"]
     code = (
         "import sys\nfrom spark_mlfs import cli\n"
-        f"for command in {[[str(a) for a in given] for given in (cut, score)]!r}:\n    assert cli.main(command) == 0\n"
+        f"for command in {[[str(a) for a in given] for given in (cut, score, check, fit)]!r}:\n"
+        "    assert cli.main(command) == 0\n"
         "assert not [name for name in sys.modules if name.split('.')[0] in ('pyspark', 'py4j')], 'pyspark was imported'"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

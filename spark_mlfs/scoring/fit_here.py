@@ -1,0 +1,91 @@
+"""A selection and a classifier fitted in this process, saved as one pipeline that Spark's stages read, too."""
+
+from __future__ import annotations
+
+import copy
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .. import pipeline
+from ..adapters.classes import Fit
+from ..adapters.learned import LocalClassifier, facts_of_learned, slices_of
+from ..adapters.saved import PACKAGE, stage_here
+from ..adapters.selection import LocalSelection
+from ..blocks.dataset import InMemoryDataset
+from ..blocks.pack import pack
+from ..classify import CLASSIFIERS
+from ..frame import CANONICAL, Batches, LocalFrame
+from ..read.vectors import from_arrow
+from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
+from ..statistics.base import Budgets
+from .base import column_stages
+
+SELECTED = "selected"
+_MODULES = {"SQLTransformer": "org.apache.spark.ml.feature"}
+
+
+@dataclass
+class LocalPipeline:
+    """A selection and a classifier, and what makes features of a table's columns in front (kind and Params of each stage)."""
+
+    before: list[tuple[str, dict[str, Any]]]
+    stages: list[Any]
+
+    def save_here(self, folder: Path) -> None:
+        """Write the pipeline into a new folder."""
+        made = [(f"{kind}_{secrets.token_hex(6)}", kind, params) for kind, params in self.before]
+        uids = [*(uid for uid, *_ in made), *(stage.uid for stage in self.stages)]
+        places = [folder / "stages" / f"{number:0{len(str(len(uids)))}d}_{uid}" for number, uid in enumerate(uids)]
+        told = {"stageUids": uids, "language": "Python"}
+        stage_here(folder, "pyspark.ml.pipeline.PipelineModel", f"PipelineModel_{secrets.token_hex(6)}", told, {})
+        for place, (uid, kind, params) in zip(places, made, strict=False):
+            defaults: dict[str, Any] = {"outputCol": f"{uid}__output"} if kind not in _MODULES else {}
+            defaults |= {"stopWords": [], "binary": False} if kind == "WordCounter" else {}
+            stage_here(place, f"{_MODULES.get(kind, f'{PACKAGE}.scoring.stages')}.{kind}", uid, params, defaults)
+        for place, stage in zip(places[len(made) :], self.stages, strict=True):
+            stage.save_here(place)
+
+
+def fit_here(
+    frame: LocalFrame, selection: LocalSelection, name: str, parameters: Mapping[str, Any], source: Any,
+    format: str, options: Mapping[str, Any], memory: int, progress: pipeline.Progress | None = None,
+) -> LocalPipeline:  # fmt: skip
+    """A classifier fitted on the selected features of the canonical `frame`, as `fit.fit_pipeline` fits it; the rows and what is
+    learned of them take at most `memory` bytes."""
+    selection = copy.copy(selection)
+    started, names = time.perf_counter(), [str(name) for name in selection.selectedFeatureNames]
+    slices = slices_of(parameters, {}, SELECTED)
+    held: Any = pack(_selected(frame, selection, names), SELECTED, LABELS, ID)
+    assert isinstance(held, InMemoryDataset)
+    held.memory = memory
+    fit = Fit(CLASSIFIERS.create(name), dict(parameters), slices)
+    state, cost, _ = pipeline.compute(held, fit, progress, Budgets(driver=memory))
+    facts = facts_of_learned(CLASSIFIERS.kind, fit, held, state, cost, time.perf_counter() - started)
+    before, column = column_stages(source, format, options, selection.featureNames, names, spark_ml=False)
+    selection.values = {**selection.values, "outputCol": SELECTED, "featuresCol": column}
+    kind = f"{CLASSIFIERS.class_name(name)}Classifier"
+    return LocalPipeline(before, [selection, LocalClassifier(f"{kind}_{secrets.token_hex(6)}", facts, state)])
+
+
+def _selected(frame: LocalFrame, selection: LocalSelection, names: list[str]) -> Any:
+    """The rows of a canonical frame with the selected features alone."""
+    width, places, fill, _ = selection.reading(attribute_names(frame, FEATURES), FEATURES)
+    kinds = {ID: frame.kinds[ID], SELECTED: CANONICAL[FEATURES], LABELS: frame.kinds[LABELS]}
+    out: Any = frame.mapInArrow(partial(_entries, width=width, places=places, fill=fill), kinds)
+    if selection.summary.get("named"):
+        out = with_names(out, SELECTED, names)
+    return out.withMetadata(LABELS, frame.schema[LABELS].metadata)
+
+
+def _entries(batches: Batches, width: int, places: np.ndarray, fill: np.ndarray | None) -> Batches:
+    for batch in batches:
+        kept = from_arrow(batch[FEATURES], width).entries(places, fill)
+        yield pa.RecordBatch.from_arrays([batch[ID], kept.to_arrow(), batch[LABELS]], [ID, SELECTED, LABELS])
