@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from .errors import NotInstalledError, worker_errors
 
 if TYPE_CHECKING:
-    from . import errors, pipeline, read
+    from . import errors, evaluate, pipeline, read
     from .adapters.arrays import rank
     from .classify import CLASSIFIERS
     from .errors import BudgetError, DataError, ParameterError, SparkMlfsError
@@ -52,6 +52,7 @@ __all__ = [
     "classifier_class",
     "compare",
     "errors",
+    "evaluate",
     "extractor_class",
     "local_session",
     "pipeline",
@@ -86,6 +87,7 @@ _HOMES = {
     "SparkMlfsError": "errors",
     "compare": "report.comparison_page",
     "errors": "errors",
+    "evaluate": "evaluate",
     "local_session": "session.local",
     "pipeline": "pipeline",
     "rank": "adapters.arrays",

@@ -125,7 +125,7 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
 def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None) -> int:
     """Says how many trials, rankings and fits of classifiers a plan stands for; no session is started, nothing is read."""
     from ..evaluate.plan import FILES
-    from ..evaluate.split import Protocol
+    from ..evaluate.protocol import Protocol
 
     folds = plan.protocol.folds
     splits = 1 if folds == FILES else Protocol.of(folds).count

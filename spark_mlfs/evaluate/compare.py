@@ -34,7 +34,7 @@ from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.labelsets import LabelsetCounts
 from .metrics import TITLES, label_statistics
 from .plan import FILES, Comparison, DataSet
-from .split import Protocol, marked, noisy, sampled
+from .protocol import Protocol, marked, noisy, sampled
 from .summary import main_metric, summary
 from .trials import EXTRACTED, Candidate, Trial, run_trials
 

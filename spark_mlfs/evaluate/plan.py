@@ -35,7 +35,7 @@ from ..read.toml import Data, explain, read_toml
 from ..select import Screen, constraints
 from ..statistics.base import Budgets
 from .metrics import KINDS
-from .split import Protocol
+from .protocol import Protocol
 from .trials import ALL_FEATURES, Candidate, Choosing, Design, Judge, size_of
 
 OF_METHODS = ("include", "exclude")  # of a selection's constraints, what a compared method may have

@@ -40,7 +40,7 @@ from ..select import Screen
 from ..statistics.base import DEFAULT_BUDGETS, Budgets, Statistic
 from ..statistics.gram import Gram
 from .metrics import KINDS, LARGER_IS_BETTER, Sums
-from .split import Protocol, held_out, mapped, training
+from .protocol import Protocol, held_out, mapped, training
 
 INNER_SEED = 0x1AAE  # inner folds are drawn apart from the outer ones
 ALL_FEATURES = "all features"

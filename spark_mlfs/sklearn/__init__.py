@@ -6,7 +6,7 @@
 
 X is a NumPy array, a SciPy sparse matrix, a pandas or Polars frame; Y an indicator matrix or frame of 0, 1 and NaN (unknown), one
 class a row, or a list of tags a row. Every method, extractor and classifier has a class with its parameters; all are scikit-learn
-estimators, for `Pipeline`, `GridSearchCV` and `set_output`.
+estimators, for `Pipeline`, `GridSearchCV` and `set_output`, and `MultiLabelStratifiedKFold` a splitter for its `cv`.
 """
 
 from __future__ import annotations
@@ -21,9 +21,12 @@ if TYPE_CHECKING:
     from .extractor_classes import *
     from .selector_classes import *
     from .selectors import MultiLabelSelector
+    from .splitters import MultiLabelStratifiedKFold, MultiLabelStratifiedShuffleSplit
 
 __all__ = [
     "MultiLabelSelector",
+    "MultiLabelStratifiedKFold",
+    "MultiLabelStratifiedShuffleSplit",
 ]
 # fmt: off
 __all__ += [  # the classes, written by conf/developers/generate.py
@@ -43,7 +46,7 @@ _HOMES = {"Selector": "selector_classes", "Extractor": "extractor_classes", "Cla
 if not TYPE_CHECKING:  # a checker shall tell names that there are not
 
     def __getattr__(name: str) -> Any:
-        home = "selectors" if name == "MultiLabelSelector" else None
+        home = {"MultiLabelSelector": "selectors"}.get(name, "splitters" if name.startswith("MultiLabelStratified") else None)
         home = home or next((module for ending, module in _HOMES.items() if name.endswith(ending)), None)
         if home is None:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

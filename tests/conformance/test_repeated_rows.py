@@ -16,7 +16,7 @@ from spark_mlfs import CLASSIFIERS, EXTRACTORS, METHODS, DataError, pipeline
 from spark_mlfs.blocks.identity import content_hashes, occurrence_ids
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.blocks.renumber import identified
-from spark_mlfs.evaluate.split import Protocol, collect_labels, held_out, training
+from spark_mlfs.evaluate.protocol import Protocol, collect_labels, held_out, training
 from spark_mlfs.ml.classifiers import ESTIMATORS
 from spark_mlfs.ml.extractors import ESTIMATORS as EXTRACTING
 from spark_mlfs.select import CrossValidation, Rule

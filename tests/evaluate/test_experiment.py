@@ -27,7 +27,7 @@ from spark_mlfs.engine.local import LocalEngine
 from spark_mlfs.engine.spark import SparkEngine
 from spark_mlfs.errors import ParameterError
 from spark_mlfs.evaluate import trials as experiment
-from spark_mlfs.evaluate.split import Protocol, marked
+from spark_mlfs.evaluate.protocol import Protocol, marked
 from spark_mlfs.evaluate.trials import Candidate, Choosing, Design, Judge, Trial, run_trials, size_of
 from spark_mlfs.params import check
 from spark_mlfs.pipeline import Request

@@ -12,7 +12,7 @@ import pytest
 from spark_mlfs import cli, read
 from spark_mlfs.blocks.pack import pack
 from spark_mlfs.evaluate import compare
-from spark_mlfs.evaluate import split as splits
+from spark_mlfs.evaluate import protocol as splits
 from spark_mlfs.evaluate.plan import comparison
 from spark_mlfs.frame import LocalSession, NeedsSpark
 from spark_mlfs.report.comparison_page import compare as compared

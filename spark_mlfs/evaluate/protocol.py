@@ -1,11 +1,13 @@
 """Which rows train and which test: random splits, k-fold, repeated k-fold, stratified or not, and noise on the features.
 
-A row's fold depends on (seed, row id) alone, never on partitions: the same on any cluster and in NumPy (`Split.of`).
+A row's fold depends on seed, row ids and labels alone, never on partitions: the same on any cluster and in NumPy (`Split.of`).
 
 - `Protocol.of("5-fold")`, `"10x5-fold"`, `"30x50/50"` (training/test per cent, 30 times), each with `"stratified "` in front.
-- Unstratified, whole groups of rows move together: a row's group, of 60, by the hash of its id (`blocks.rowhash.group_of`), the
-  groups shuffled by (seed, repeat). Every such fold is a union of groups, so Gram matrices by block (`statistics.gram.Gram(60)`)
-  give every training set of every repeat from one scan (`Split.groups`). Shares that are no sixtieths take each row's own hash.
+- Unstratified, up to 200,000 rows: the rows in the order of (seed, id), cut into folds that are equal within one row. Above,
+  and where nothing but the ids is known, whole groups of rows move together: a row's group, of 60, by the hash of its id
+  (`blocks.rowhash.group_of`), the groups shuffled by (seed, repeat). Every such fold is a union of groups, so Gram matrices by
+  block (`statistics.gram.Gram(60)`) give every training set of every repeat from one scan (`Split.groups`). Shares that are no
+  sixtieths take each row's own hash.
 - Stratified: iterative stratification (Sechidis, Tsoumakas & Vlahavas 2011) of the label lists of all rows, on the driver, up to
   200,000 rows; above that every labelset is divided among the folds as evenly as its rows allow, from one scan.
 
@@ -33,6 +35,7 @@ from ..blocks.identity import with_unique_ids
 from ..blocks.pack import BLOCK_SCHEMA, Packed, at_once, block_row, collect_profile, collected, persist
 from ..blocks.profile import Profile, profile_block
 from ..blocks.rowhash import mix, normal, uniform
+from ..blocks.stratification import even, stratify
 from ..errors import DataError, ParameterError, worker_errors
 from ..frame import Batches, Kind, LocalFrame, kinds_of
 from ..kernels import xxhash
@@ -45,7 +48,7 @@ from ..statistics.targets import Everything
 
 Rows = TypeVar("Rows", bound=Dataset)
 
-STRATIFY_ROWS = 200_000  # rows whose label lists the driver stratifies
+STRATIFY_ROWS = 200_000  # rows whose ids and label lists the driver takes
 _WORDS = re.compile(r"^(stratified )?(?:(\d{1,4})x)?(?:(\d{1,4})-fold|(\d+(?:\.\d+)?)/(\d+(?:\.\d+)?))$")
 
 
@@ -86,18 +89,27 @@ class Protocol:
         return self.repeats * (1 if self.random else len(self.shares))
 
     def splits(self, packed: Dataset | None = None) -> list[Split]:
-        """Every split, repeat by repeat. A stratified protocol reads the labels of `packed`: one job for all repeats."""
-        if not self.stratified:
-            return self._name([Hashed(self.shares, self.seed, repeat) for repeat in range(self.repeats)])
-        if packed is None:
-            raise ParameterError("stratified folds are made from the labels: give the packed data")
-        draws = [Hashed(self.shares, self.seed, repeat).draw for repeat in range(self.repeats)]
+        """Every split, repeat by repeat. Ids and labels of `packed` are read, up to so many rows: one job for all repeats."""
+        if packed is None or (packed.profile.n > STRATIFY_ROWS and not self.stratified):
+            if self.stratified:
+                raise ParameterError("stratified folds are made from the labels: give the packed data")
+            return self.named([Hashed(self.shares, self.seed, repeat) for repeat in range(self.repeats)])
         if packed.profile.n > STRATIFY_ROWS:
-            return self._name(_by_labelset(packed, self.shares, draws))
-        ids, labels = collect_labels(packed)
-        return self._name([stratify(ids, labels, self.shares, draw) for draw in draws])
+            return self.named(_by_labelset(packed, self.shares, self.draws))
+        return self.named(self.divide(*collect_labels(packed)))
 
-    def _name(self, folds: list[Any]) -> list[Split]:
+    @property
+    def draws(self) -> list[int]:
+        """The seed of each repeat."""
+        return [Hashed(self.shares, self.seed, repeat).draw for repeat in range(self.repeats)]
+
+    def divide(self, ids: np.ndarray, labels: sp.csr_matrix) -> list[Listed]:
+        """The folds of each repeat, of rows of this process with `ids` (n,) and 0/1 `labels` (n, q)."""
+        if self.stratified:
+            return [stratify(ids, labels, self.shares, draw) for draw in self.draws]
+        return [even(ids, self.shares, draw) for draw in self.draws]
+
+    def named(self, folds: list[Any]) -> list[Split]:
         tested = 1 if self.random else len(self.shares)
         out = []
         for repeat, division in enumerate(folds):
@@ -110,52 +122,6 @@ class Protocol:
 
 
 # ---- stratification ----
-
-
-def stratify(ids: np.ndarray, labels: sp.csr_matrix, shares: tuple[float, ...], seed: int) -> Listed:
-    """Iterative stratification of rows with `ids` (n,) and 0/1 `labels` (n, q) into folds of the given shares.
-
-    Again and again the label with the fewest rows left (of equals the smallest) deals its rows out: each row goes to the fold
-    that still wants most rows of that label, of equals the one that wants most rows at all, then by the row's hash. Rows without
-    labels fill up the folds. Sechidis et al. 2011, Algorithm 1; rows come in the order of their hash, so that the result depends
-    on seed, ids and labels alone. Rows with one id stay together.
-    """
-    ids = np.asarray(ids, np.int64)
-    unique, first, weight = np.unique(ids, return_index=True, return_counts=True)
-    hashes = mix(unique, seed)
-    order = np.argsort(hashes, kind="stable")
-    weight, hashes = weight[order], hashes[order]
-    rows = sp.csr_matrix(labels)[first[order]]
-    rows.eliminate_zeros()
-    columns = rows.tocsc()
-    columns.sort_indices()
-    share = np.asarray(shares)
-    left = np.bincount(rows.indices, np.repeat(weight, np.diff(rows.indptr)), minlength=rows.shape[1])
-    wanted, size = share[:, None] * left, share * weight.sum()
-    fold = np.full(len(order), -1, np.int16)
-    indptr, indices = rows.indptr, rows.indices
-
-    def deal(row: int, among: np.ndarray) -> None:
-        best = np.flatnonzero(among >= among.max() - 1e-9)
-        if len(best) > 1:
-            best = best[size[best] >= size[best].max() - 1e-9]
-        chosen = best[int(hashes[row]) % len(best)]
-        fold[row] = chosen
-        mine = indices[indptr[row] : indptr[row + 1]]
-        wanted[chosen, mine] -= weight[row]
-        left[mine] -= weight[row]
-        size[chosen] -= weight[row]
-
-    while (left > 0).any():
-        label = int(np.argmin(np.where(left > 0, left, np.inf)))
-        for row in columns.indices[columns.indptr[label] : columns.indptr[label + 1]]:
-            if fold[row] < 0:
-                deal(row, wanted[:, label])
-    for row in np.flatnonzero(fold < 0):
-        deal(int(row), size)
-    by_id = np.empty(len(order), np.int16)
-    by_id[order] = fold
-    return Listed(unique, by_id)
 
 
 def identified(packed: Dataset) -> Any:
@@ -173,15 +139,19 @@ def collect_labels(packed: Dataset) -> tuple[np.ndarray, sp.csr_matrix]:
     known = identified(packed)
     if isinstance(known, InMemoryDataset):
         return known.block.ids, known.block.labels(packed.profile.q)
-    rows = known.frame.where("block is not null").select("block").mapInArrow(_label_lists, "state binary")
-    states = [decode(bytes(row.state)) for row in collected(rows)]
-    lists = [
-        sp.csr_matrix((np.ones(len(s["li"]), np.int8), s["li"], s["lp"]), shape=(len(s["ids"]), packed.profile.q)) for s in states
-    ]
+    return labels_of_blocks(known.frame.where("block is not null").select("block"), packed.profile.q)
+
+
+def labels_of_blocks(blocks: Any, q: int | None = None) -> tuple[np.ndarray, sp.csr_matrix]:
+    """Row ids and (n, q) positive labels of a Spark frame of blocks, q as large as it must be where it is None: one job."""
+    states = [decode(bytes(row.state)) for row in collected(blocks.mapInArrow(_label_lists, "state binary"))]
+    q = max((int(s["li"].max(initial=-1)) for s in states), default=-1) + 1 if q is None else q
+    lists = [sp.csr_matrix((np.ones(len(s["li"]), np.int8), s["li"], s["lp"]), shape=(len(s["ids"]), q)) for s in states]
     return np.concatenate([s["ids"] for s in states]), sp.vstack(lists, format="csr")
 
 
-def _blocks(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
+def blocks_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Block]:
+    """The blocks of batches that hold them encoded."""
     for batch in batches:
         for value in batch.column(batch.schema.get_field_index("block")):
             yield Block.decode(memoryview(value.as_buffer()))
@@ -192,21 +162,29 @@ def _state(**arrays: Any) -> pa.RecordBatch:
 
 
 def _label_lists(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    for block in _blocks(batches):
+    for block in blocks_of(batches):
         yield _state(ids=block.ids, lp=block.label_indptr, li=block.label_indices)
 
 
 def _by_labelset(packed: Dataset, shares: tuple[float, ...], draws: list[int]) -> list[ByLabelset]:
     """`ByLabelset` folds of each draw: one job, in which the rows of a labelset meet by their hashes."""
-    known, parts = identified(packed), max(2, packed.profile.partitions)
+    known = identified(packed)
     if isinstance(known, InMemoryDataset):
-        states = [_ends(known.block.labelset_hash, known.block.ids, shares, draws)]
-    else:
-        blocks = known.frame.where("block is not null").select("block")
-        spread = blocks.mapInArrow(partial(_hashes, parts), "bucket bigint, state binary")
-        gathered = spread.repartition(parts, "bucket").mapInArrow(partial(_ends_of_bucket, shares, draws), "state binary")
-        with worker_errors():
-            states = [decode(bytes(row.state)) for row in at_once(gathered).collect()]
+        return by_labelset([_ends(known.block.labelset_hash, known.block.ids, shares, draws)], draws)
+    blocks = known.frame.where("block is not null").select("block")
+    return by_labelset(ends_of_blocks(blocks, max(2, packed.profile.partitions), shares, draws), draws)
+
+
+def ends_of_blocks(blocks: Any, parts: int, shares: tuple[float, ...], draws: list[int]) -> list[dict[str, Any]]:
+    """Where the folds end in each labelset, of a Spark frame of blocks: one job of so many `parts`."""
+    spread = blocks.mapInArrow(partial(_hashes, parts), "bucket bigint, state binary")
+    gathered = spread.repartition(parts, "bucket").mapInArrow(partial(_ends_of_bucket, shares, draws), "state binary")
+    with worker_errors():
+        return [decode(bytes(row.state)) for row in at_once(gathered).collect()]
+
+
+def by_labelset(states: list[dict[str, Any]], draws: list[int]) -> list[ByLabelset]:
+    """The folds of each draw from where they end."""
     hashes = np.concatenate([s["hashes"] for s in states])
     order = np.argsort(hashes)
 
@@ -218,7 +196,7 @@ def _by_labelset(packed: Dataset, shares: tuple[float, ...], draws: list[int]) -
 
 def _hashes(buckets: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """(labelset, id) of every row, rows of one labelset to one bucket."""
-    for block in _blocks(batches):
+    for block in blocks_of(batches):
         sets = block.labelset_hash
         bucket = (sets % np.uint64(buckets)).astype(np.int64)
         for number in np.unique(bucket):
@@ -371,7 +349,7 @@ def _profile(block: Block, q: int) -> Profile:
 def _mapped(function: Callable[[Block], Block], q: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Return what `function` makes of the blocks, as `pack` writes them, the profile of them all in the last row."""
     total, number = Profile(), 0
-    for block in map(function, _blocks(batches)):
+    for block in map(function, blocks_of(batches)):
         if block.n:
             total = total.merge(_profile(block, q))
             yield block_row(number, block.encode(), None)

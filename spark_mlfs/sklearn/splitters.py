@@ -1,0 +1,69 @@
+"""Divisions of rows with even labels as scikit-learn's splitters: for `cross_val_score`, `GridSearchCV` and the like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit
+from sklearn.model_selection._split import _validate_shuffle_split
+from sklearn.utils import check_random_state
+
+from ..blocks.stratification import positives, stratify
+from ..errors import DataError
+
+
+class MultiLabelStratifiedKFold(StratifiedKFold):
+    """K folds, each with its share of every label's rows, or nearly (iterative stratification, Sechidis et al. 2011).
+
+    Parameters
+    ----------
+    n_splits : int, default 5
+    shuffle : bool, default False
+        whether ties are broken by `random_state`; else always in the same way
+    random_state : int | RandomState | None, default None
+
+    `split(X, y)` takes labels as `rank` does: a matrix or frame (n, q) of 0, 1 and NaN, a class a row, or a list of tags a row.
+    """
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Training and test places of the rows, fold by fold."""
+        labels, count = positives(y), self.n_splits
+        n = labels.shape[0]
+        if count > n:
+            raise DataError(f"Cannot have number of splits n_splits={count} greater than the number of samples: n_samples={n}.")
+        folds = stratify(np.arange(n), labels, (1 / count,) * count, _seed(self.random_state) if self.shuffle else 0).folds
+        for fold in range(count):
+            yield np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+
+
+class MultiLabelStratifiedShuffleSplit(StratifiedShuffleSplit):
+    """Random training and test rows, each side with its share of every label's rows, or nearly; their numbers are nearly those
+    that are asked for.
+
+    Parameters
+    ----------
+    n_splits : int, default 10
+    test_size, train_size : float | int | None, default None
+        shares of the rows, or numbers of rows; None: what the other leaves, a tenth to test where both are None
+    random_state : int | RandomState | None, default None
+
+    `split(X, y)` takes labels as `MultiLabelStratifiedKFold` does.
+    """
+
+    def split(self, X: Any, y: Any, groups: Any = None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Training and test places of the rows, split by split."""
+        labels = positives(y)
+        n = labels.shape[0]
+        train, test = _validate_shuffle_split(n, self.test_size, self.train_size, self._default_test_size)
+        shares = (test / n, train / n, *((n - train - test) / n,) * (train + test < n))
+        state = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            folds = stratify(np.arange(n), labels, shares, _seed(state)).folds
+            yield np.flatnonzero(folds == 1), np.flatnonzero(folds == 0)
+
+
+def _seed(random_state: Any) -> int:
+    """A whole number as it is, else one that is drawn."""
+    return random_state if isinstance(random_state, int) else int(check_random_state(random_state).randint(1 << 31))
