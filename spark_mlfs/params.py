@@ -185,22 +185,29 @@ class Groups:
 
 @dataclass(frozen=True)
 class Costs:
-    """Positive finite numbers by name or pattern of features, or one for every feature."""
+    """Numbers by name or pattern of features, or one for every feature: those that `each` takes, or 0 where that is `free`."""
+
+    each: Number = Number(0, above=True)
+    free: bool = False
 
     def accept(self, value: Any) -> dict[str, float] | list[float]:
         if isinstance(value, str):
             raise ValueError
-        cost = Number(0, above=True)
         if hasattr(value, "to_dict") and not hasattr(value, "columns"):  # a pandas series
             value = value.to_dict()
         if isinstance(value, Mapping):
             if not all(isinstance(name, str) for name in value):
                 raise ValueError
-            return {name: cost.accept(each) for name, each in value.items()}
-        return [cost.accept(each) for each in value]
+            return {name: self._one(each) for name, each in value.items()}
+        return [self._one(each) for each in value]
+
+    def _one(self, value: Any) -> float:
+        number = Number(0).accept(value)
+        return number if self.free and not number else self.each.accept(number)
 
     def __str__(self) -> str:
-        return "finite numbers above 0: by name or pattern ('*' for all others), or a list with one for every feature"
+        kind = str(self.each).replace("a number", "finite numbers" + " of 0 or" * self.free, 1)
+        return f"{kind}: by name or pattern ('*' for all others), or a list with one for every feature"
 
 
 @dataclass(frozen=True)

@@ -122,10 +122,10 @@ class Solve:
 
     def needs(self, engine: Engine) -> list[Statistic]:
         """Return the statistics that the methods will ask for first."""
-        out = [s for r in self.requests for s in r.implementation.needs(engine, r.parameters)]
+        out = [s for r in self.requests for s in r.implementation.needs(engine, r.settings)]
         for r in self.requests:
             groups = members_of(terms_of(r, engine))
-            out += r.implementation.group_needs(engine, r.parameters, groups) if groups else []
+            out += r.implementation.group_needs(engine, r.settings, groups) if groups else []
         return out
 
     def __call__(self, engine: Engine) -> tuple[list[tuple[Scores, dict[SideAnalysis, Any], float]], Cost]:
@@ -136,8 +136,8 @@ class Solve:
             )
         extras = [(extra, r) for r in self.requests for extra in r.extras]
         for extra, r in extras:
-            extra.before(engine, r.implementation, r.parameters)
-        known = self.needs(engine) + [s for extra, r in extras for s in extra.needs(engine, r.parameters)]
+            extra.before(engine, r.implementation, r.settings)
+        known = self.needs(engine) + [s for extra, r in extras for s in extra.needs(engine, r.settings)]
         if known:
             engine.run(*known)  # the known needs of all, in one scan
         out = []
@@ -145,7 +145,7 @@ class Solve:
             if engine.progress and len(self.requests) > 1:
                 engine.progress("ranking", number, len(self.requests))
             started = time.perf_counter()
-            outcomes = {extra: extra.outcome(engine, r.implementation, r.parameters) for extra in r.extras}
+            outcomes = {extra: extra.outcome(engine, r.implementation, r.settings) for extra in r.extras}
             scores = score(engine, cap_count(r, outcomes))
             for extra, outcome in outcomes.items():
                 extra.after(outcome, scores)
@@ -170,10 +170,10 @@ def score(engine: Engine, request: Request) -> Scores:
     count = engine.num_features if request.count is None else min(request.count, engine.num_features)
     method, terms = request.implementation, terms_of(request, engine)
     if method.conditions and not terms.free:
-        scores = method.score(engine, request.parameters, count, terms)  # type: ignore[call-arg]
+        scores = method.score(engine, request.settings, count, terms)  # type: ignore[call-arg]
     else:
-        scores = method.score(engine, request.parameters, count)
-    together = method.group_scores(engine, request.parameters, members_of(terms)) if terms.groups else None
+        scores = method.score(engine, request.settings, count)
+    together = method.group_scores(engine, request.settings, members_of(terms)) if terms.groups else None
     if together is not None:
         named = {group.name: float(value) for group, value in zip(terms.groups, together, strict=True)}
         scores.joint = {name: value for name, value in named.items() if not np.isnan(value)}

@@ -81,6 +81,7 @@ def rank(
     exclude: Any = None,
     groups: Mapping[str, Any] | None = None,
     costs: Any = None,
+    penalties: Any = None,
     budget: float | None = None,
     memory_bytes: int | None = None,
     sample_weight: Any = None,
@@ -108,6 +109,8 @@ def rank(
     groups : {name: features} that are picked or left together; a group that would pass k is left out
     costs, budget : what features cost, {name or pattern: cost} or one number for each, and what the selection may cost: features
         are picked by gain per cost, as many as the budget pays, at most k
+    penalties : what a feature's penalty is multiplied by (ridge, lasso, elastic-net, mssl), {name or pattern: number}, 1 where
+        nothing is said, or one number for each; 0: never shrunk away, as what is included
     memory_bytes : bytes that rows and statistics may take; None: three quarters of this machine's memory
 
     sample_weight : (n,) how much each row counts (`spark_mlfs.blocks.weights`): one of weight 2 counts as two, one of 0 not at
@@ -124,7 +127,8 @@ def rank(
     """
     own = {**(method_params or {}), **parameters}
     _not_ours(own, method)
-    held_to = Constraints.of({"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget})
+    asked = {"include": include, "exclude": exclude, "groups": groups, "costs": costs, "budget": budget}
+    held_to = Constraints.of({**asked, "penalties": penalties})
     request = pipeline.Request.of(method, own, K.accept(k), SCREEN.accept(screen), constraints=held_to)
     grading = {"graded_labels": graded_labels, "grade_range": grade_range, "label_cuts": label_cuts}
     grades = grades_of(grading, request, sample_weight is not None)

@@ -3,8 +3,8 @@
     [data]       path, format, options     what `spark_mlfs.read.load` takes; graded_labels, grade_range, label_cuts
     [method]     name, parameters          a registered method and its own parameters
     [selection]  num_top_features | percentile | mode, with fpr, fdr, fwe, combination, stability_threshold; order
-    [constraints] include, exclude, groups, costs, budget; include_from, exclude_from: a file of names, or the folder of a
-                  selection; groups_from, costs_from: a file
+    [constraints] include, exclude, groups, costs, budget, penalties; include_from, exclude_from: a file of names, or the folder
+                  of a selection; groups_from, costs_from, penalties_from: a file
     [classifier] name, parameters          fitted on the selected features and saved with them as one pipeline
     [run]        output, output_table, table_format, overwrite, seed, report, engine, memory_bytes, driver_bytes,
                  worker_bytes
@@ -90,6 +90,8 @@ class ConstraintChoice(Section):
     costs: dict[str, float] | None = Field(None, description="what features cost, by name or pattern")
     costs_from: str | None = Field(None, description="file with them")
     budget: float | None = Field(None, description="what the selection may cost")
+    penalties: dict[str, float] | None = Field(None, description="what features' penalties are multiplied by, by name or pattern")
+    penalties_from: str | None = Field(None, description="file with them")
 
     def complete(self, selected: Callable[[str], list[str]] | None = None) -> None:
         """Adds the features that files hold; `selected` gives the names that the saved selection of a folder keeps, without it
@@ -102,7 +104,7 @@ class ConstraintChoice(Section):
             if names is not None:
                 setattr(self, what, [*(getattr(self, what) or ()), *names])
                 setattr(self, f"{what}_from", None)
-        for what, column in (("groups", "group"), ("costs", "cost")):
+        for what, column in (("groups", "group"), ("costs", "cost"), ("penalties", "penalty")):
             path = getattr(self, f"{what}_from")
             if path:
                 setattr(self, what, {**mapping_in(path, f"{what}_from", column), **(getattr(self, what) or {})})

@@ -1,4 +1,4 @@
-"""Files of features that a selection is held to: names, groups, costs."""
+"""Files of features that a selection is held to: names, groups, costs, penalties."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def _rows_in(path: str, what: str, *columns: str) -> list[dict[str, str]]:
 
 
 def mapping_in(path: str, what: str, column: str) -> dict[str, Any]:
-    """The groups or costs of a file on this machine: a table of a .toml or .json, or the columns ``name`` and `column` of a .csv,
-    where features of one group are gathered."""
+    """The groups, costs or penalties of a file on this machine: a table of a .toml or .json, or the columns ``name`` and `column`
+    of a .csv, where features of one group are gathered."""
     kind = Path(path).suffix.lower()
     if kind == ".csv":
         pairs = [(row["name"], row[column]) for row in _rows_in(path, what, "name", column)]
-        if column == "cost":
+        if column != "group":
             return dict(pairs)
         out: dict[str, Any] = {}
         for name, group in pairs:

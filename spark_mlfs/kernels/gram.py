@@ -200,8 +200,9 @@ class GramView:
 
         G = sum x~x~' (v x v),  C = sum x~y~' (v x q),  S = sum y~y~' (q x q),
 
-    `varying` the positions of the v features among all d. The offset is kept as `centre` + `shift`, the provisional centre of the
-    statistics and what is left: of a feature about 1e9 the sum has no digits below 1e-7, its parts have.
+    `varying` the positions of the v features among all d; `penalties` (v,) what their penalties are multiplied by (None: 1). The
+    offset is kept as `centre` + `shift`, the provisional centre of the statistics and what is left: of a feature about 1e9 the
+    sum has no digits below 1e-7, its parts have.
     """
 
     n: float
@@ -214,6 +215,7 @@ class GramView:
     offset_y: np.ndarray
     varying: np.ndarray
     d: int
+    penalties: np.ndarray | None = None
 
     @property
     def offset(self) -> np.ndarray:

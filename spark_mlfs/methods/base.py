@@ -7,7 +7,7 @@ ties, the ranking, transforming, saving, progress and reports are the base's and
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,7 +64,7 @@ class GramProblem:
 
     `solve` the weights on the scaled varying features of a view, `scaling` how the view is scaled, `centred` whether the features
     are centred first, `sketch` how many columns of the labels' sketch stand for the labels (0: the labels themselves),
-    `label_scale` (q,) what the labels are multiplied by first.
+    `label_scale` (q,) what the labels are multiplied by first, `penalties` as `penalties_of` has them.
     """
 
     solve: Callable[[GramView], Solution]
@@ -72,6 +72,7 @@ class GramProblem:
     centred: bool = True
     sketch: int = 0
     label_scale: np.ndarray | None = None
+    penalties: np.ndarray | None = None
 
     def scaled(self, statistics: GramStatistics) -> GramStatistics:
         """The statistics with the labels multiplied."""
@@ -80,7 +81,16 @@ class GramProblem:
     def view(self, statistics: GramStatistics) -> GramView:
         """The scaled second moments that `solve` takes."""
         statistics = self.scaled(statistics)
-        return statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
+        view = statistics.centred(self.scaling) if self.centred else statistics.uncentred(self.scaling)
+        return replace(view, penalties=None if self.penalties is None else self.penalties[view.varying])
+
+
+PENALTIES = "penalties"  # beside a method's parameters: (d,) what each feature's penalty is multiplied by
+
+
+def penalties_of(profile: Profile, p: Values) -> np.ndarray | None:
+    """(v,) what the penalty of each varying feature is multiplied by; None where that is 1 of all."""
+    return None if (given := p.get(PENALTIES)) is None else given[profile.varying]
 
 
 class Method(Entry):
@@ -92,6 +102,7 @@ class Method(Entry):
     statistics: ClassVar[tuple[type[Statistic], ...]] = ()  # all that it asks for, by which it takes weights and grades
     weighted: ClassVar[bool] = False  # takes rows that have weights: one of weight w counts as w rows
     graded: ClassVar[bool] = False  # takes labels that are grades (`blocks.grades`)
+    penalised: ClassVar[bool] = False  # has a penalty of each feature, multiplied by what `penalties_of` says
     stochastic: ClassVar[bool] = False  # trained by random draws: one seed gives one answer, but columns in another order another
 
     def __init_subclass__(cls, **further: Any) -> None:

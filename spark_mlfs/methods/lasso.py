@@ -1,12 +1,12 @@
 """LASSO on all labels.
 
-    min (1/2n)‖HY − HXW‖² + α Σ_il |w_il|        (``group=True``: α‖W‖₂,₁),    score ‖w_i‖
+    min (1/2n)‖HY − HXW‖² + α Σ_il p_i |w_il|        (``group=True``: α Σ_i p_i ‖w_i‖),    score ‖w_i‖
 
 Coordinate descent on the Gram matrix, duality gap at most 1e-10; of identical columns the first takes all. α ≥ max|C|/n gives
 W = 0, and max|C|/n ≤ ½ for 0/1 labels and z-scores: α = 1 selects nothing on any data.
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known;
-H = I − 11'/n; C = X'HY; W (v, q), w_i its row of feature i; ‖W‖₂,₁ = Σ_i ‖w_i‖; α ≥ 0 ``alpha``. Score (v,), labels per scaled
-unit of the feature.
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; H = I −
+11'/n; C = X'HY; W (v, q), w_i its row of feature i; α ≥ 0 ``alpha``; p_i ``penalties`` (`select.constraints`), 1 where nothing
+is said, 0 of a feature that is included. Score (v,), labels per scaled unit of the feature.
 Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
 exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
 Source: Tibshirani 1996; Yuan & Lin 2006 (group).
@@ -36,6 +36,7 @@ class Lasso(GramMethod):
     source = "Tibshirani 1996"
     when = "numeric features, a linear model behind, many weights exactly 0 (group=true: for all labels at once)"
     cost = "one scan"
+    penalised = True
     parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter("alpha", 0.01, Number(0), "weight of the penalty"),
         GROUP,

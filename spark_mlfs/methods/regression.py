@@ -17,7 +17,7 @@ from ..solvers.linear import Solution
 from ..statistics.base import Statistic
 from ..statistics.gram import Gram
 from ..statistics.moments import KnownRows, known_range
-from .base import GramProblem, Method, Scores
+from .base import GramProblem, Method, Scores, penalties_of
 from .labels import label_scale
 
 SCALING = Parameter("scaling", "standard", Choice(SCALINGS), "z-scores, ranges to [0, 1], or the features as they are")
@@ -45,8 +45,8 @@ class GramMethod(Method):
     statistics = (Gram, KnownRows)
 
     def gram_problem(self, profile: Profile, p: Values) -> GramProblem | None:
-        scale = label_scale(profile, p)
-        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, self.sketch(profile, p), scale)
+        scale, sketch = label_scale(profile, p), self.sketch(profile, p)
+        return GramProblem(lambda view: self.solve(view, p), p["scaling"], self.centred, sketch, scale, penalties_of(profile, p))
 
     def sketch(self, profile: Profile, p: Values) -> int:
         """How many columns of a sketch stand for the labels; 0 where they stand for themselves."""
@@ -64,6 +64,8 @@ class GramMethod(Method):
     def score(self, engine: Engine, p: Values, count: int) -> Scores:
         sketch = self.sketch(engine.profile, p)
         view = labelled_view(engine, p["scaling"], self.centred, sketch, label_scale(engine.profile, p))
+        if (penalties := penalties_of(engine.profile, p)) is not None:
+            view = replace(view, penalties=penalties[view.varying])
         with one_thread():  # the same bits on any driver
             return scores_of(self.solve(view, p), view, engine, sketch)
 

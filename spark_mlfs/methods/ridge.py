@@ -1,10 +1,11 @@
 """Ridge regression of all labels at once.
 
-    min ‖HY − HXW‖² + α‖W‖²,    W = (G + αI)⁻¹C,    score ‖w_i‖
+    min ‖HY − HXW‖² + α Σ_i p_i ‖w_i‖²,    W = (G + α diag p)⁻¹C,    score ‖w_i‖
 
-Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known;
-H = I − 11'/n, so that the intercept is not penalised; G = X'HX, C = X'HY; W (v, q), w_i its row of feature i; α ≥ 0 ``alpha``.
-Score (v,), labels per scaled unit of the feature (under ``scaling="standard"``: per standard deviation).
+Symbols: X (n, v) the scaled features that vary, Y (n, q) the 0/1 labels, over the n rows whose labels are all known; H = I −
+11'/n, so that the intercept is not penalised; G = X'HX, C = X'HY; W (v, q), w_i its row of feature i; α ≥ 0 ``alpha``; p_i
+``penalties`` (`select.constraints`), 1 where nothing is said, 0 of a feature that is included. Score (v,), labels per scaled
+unit of the feature (under ``scaling="standard"``: per standard deviation).
 Cost: one scan for G and C, then one solve.
 Raises: `DataError` where no row has all its labels known, or no feature varies over those; `BudgetError` where the Gram matrix
 exceeds ``driverBytes``, or a worker's share ``workerBytes``; `ParameterError` where a parameter is out of its range.
@@ -30,6 +31,7 @@ class Ridge(GramMethod):
     source = "Hoerl & Kennard 1970"
     when = "numeric features, a linear model behind; parameters by cross-validated loss"
     cost = "one scan"
+    penalised = True
     parameters = (Parameter("alpha", 1.0, Number(0), "weight of the penalty"), SCALING, LABEL_SKETCH, LABEL_WEIGHTS)
 
     def solve(self, view: GramView, p: Values) -> Solution:

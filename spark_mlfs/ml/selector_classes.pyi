@@ -34,6 +34,7 @@ class _Common(TypedDict, total=False):
     exclude: list[str | int] | None
     groups: dict[str, list[str | int]] | None
     costs: dict[str, float] | list[float] | None
+    penalties: dict[str, float] | list[float] | None
     budget: float | None
     labelsForm: Literal['auto', 'tags', 'ids', 'multihot']
     driverBytes: int

@@ -238,6 +238,7 @@ class MultiLabelSelector(SelectorEstimator):
     include, exclude : features that are picked first, and features that never are: names, patterns such as "title_*", or places
     groups : {name: features} that are picked or left together
     costs, budget : what features cost, {name or pattern: cost} or a list, and what the selection may cost
+    penalties : what features' penalties are multiplied by, {name or pattern: number} or a list; 0: never shrunk away
     weightCol : column of the rows' weights, numbers of 0 or more; for methods of counts and moments
     gradedLabels, gradeRange : whether labels are grades, numbers from 0 to 1, and what they go from and to where it is not that;
         for methods of moments

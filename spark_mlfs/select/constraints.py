@@ -3,7 +3,7 @@
 ``include``   they are picked first and rank first, in the order they are listed. A greedy method conditions on them: every
               further pick, and the column ``gain`` of the ranking, is the criterion's value given them. A method that scores each
               feature once (a filter of one scan; a regression, whose weights are given all features anyway) ranks the others by
-              their own scores. K counts them.
+              their own scores; where features have penalties (below) those of the included are 0. K counts them.
 ``exclude``   the method does not see them, and the ranking does not hold them.
 ``groups``    are picked or left whole, and rank side by side (column ``group``). The gain of a group is the mean of the three
               best of its members' (all, where it has fewer); of methods whose scores are norms of rows of weights it is the norm
@@ -19,10 +19,15 @@
               Guestrin, "A note on the budgeted maximization of submodular functions", 2005); no criterion here is promised to
               be one. K is a further bound, where it is set.
 
+``penalties`` what the penalty of each feature is multiplied by, 1 where nothing is said, in the methods that have one for each:
+              ridge, lasso, elastic-net, mssl. 0: it is never shrunk away, and the others are solved given it; so is what is
+              included, whatever stands here. The column ``penalty`` tells them.
+
 Features are listed by name, by a pattern of names (``title_*``; * any text, ? one character, [ab] one of them; a name that
-exists is no pattern) or by place from 0. Costs are a list, one for each feature, or by name and pattern: a feature costs what
-stands at its name, else at the first pattern that matches. A rule (`select.rules`) looks at all features that are not excluded,
-and keeps the included ones besides those that pass; it takes no groups and no costs, since it judges features one by one.
+exists is no pattern) or by place from 0. Costs and penalties are a list, one for each feature, or by name and pattern: a
+feature has what stands at its name, else at the first pattern that matches. A rule (`select.rules`) looks at all features that
+are not excluded, and keeps the included ones besides those that pass; it takes no groups and no costs, since it judges features
+one by one.
 """
 
 from __future__ import annotations
@@ -37,6 +42,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ParameterError
+from ..methods import METHODS
 from ..methods.base import Method, Scores
 from ..params import Costs, Features, Groups, Number, Optional, Parameter
 from ..solvers.greedy import Group, PickConstraints, Units
@@ -47,6 +53,12 @@ PARAMETERS = (
     Parameter("exclude", None, Optional(Features()), "features that are never picked"),
     Parameter("groups", None, Optional(Groups()), "features that are picked or left together"),
     Parameter("costs", None, Optional(Costs()), "what features cost: picked by gain per cost"),
+    Parameter(
+        "penalties",
+        None,
+        Optional(Costs(Number(1e-6, 1e6), free=True)),
+        "what a feature's penalty is multiplied by; 0: never shrunk",
+    ),
     Parameter("budget", None, Optional(Number(0, above=True)), "what the selection may cost; num_top_features bounds it if set"),
 )
 Listed = tuple[str | int, ...]
@@ -61,6 +73,7 @@ class Constraints:
     groups: tuple[tuple[str, Listed], ...] = ()
     costs: tuple[tuple[str, float], ...] | tuple[float, ...] = ()
     budget: float | None = None
+    penalties: tuple[tuple[str, float], ...] | tuple[float, ...] = ()
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Constraints | None:
@@ -70,17 +83,22 @@ class Constraints:
             raise ParameterError("a budget needs costs: give what every feature costs, such as costs={'*': 1}")
         if not any(given.values()):
             return None
-        groups, costs = given["groups"] or {}, given["costs"] or ()
+        groups, numbers = given["groups"] or {}, [given[name] or () for name in ("costs", "penalties")]
+        costs, penalties = (tuple(each.items() if isinstance(each, Mapping) else each) for each in numbers)
         return Constraints(
             tuple(given["include"] or ()),
             tuple(given["exclude"] or ()),
             tuple((name, tuple(listed)) for name, listed in groups.items()),
-            tuple(costs.items() if isinstance(costs, Mapping) else costs),
+            costs,
             given["budget"],
+            penalties,
         )
 
     def check(self, method: Method, rule: str | None) -> None:
         """`ParameterError` where the method, or the rule that says which features are kept, cannot be held to them."""
+        if self.penalties and not method.penalised:
+            able = ", ".join(name for name, each in METHODS.items() if each.penalised)
+            raise ParameterError(f"{method.name} has no penalty of each feature: leave penalties out, or take one of {able}")
         for what, asked in (("include", self.include), ("groups", self.groups), ("costs", self.costs)):
             if asked and method.greedy and not method.conditions:
                 raise ParameterError(
@@ -111,8 +129,9 @@ class Constraints:
         for f in include:
             whole.update(dict.fromkeys((f, *groups.get(owner.get(f, ""), ()))))
         groups = {name: members for name, members in groups.items() if members}
-        costs = self._costs(names, place) if self.costs else None
-        out = Resolved(tuple(whole), tuple(sorted(exclude)), groups, costs, self.budget)
+        costs = _by_feature("costs", self.costs, names, place) if self.costs else None
+        penalties = _by_feature("penalties", self.penalties, names, place, 1.0) if self.penalties else None
+        out = Resolved(tuple(whole), tuple(sorted(exclude)), groups, costs, self.budget, penalties, len(names))
         if self.budget is not None and out.left < 0:
             raise ParameterError(
                 f"the included features cost {self.budget - out.left:g}, more than the budget of {self.budget:g}: raise it, or "
@@ -120,38 +139,28 @@ class Constraints:
             )
         return out
 
-    def _costs(self, names: Sequence[str], place: Mapping[str, int]) -> np.ndarray:
-        """(d,) what each feature costs."""
-        if not isinstance(self.costs[0], tuple):
-            if len(self.costs) != len(names):
-                raise ParameterError(f"costs: {len(self.costs)} numbers for {len(names)} features; give one for each, or by name")
-            return np.array(self.costs, float)
-        out = np.full(len(names), np.nan)
-        for name, cost in reversed(self.costs):  # the first pattern stays
-            if name not in place:
-                out[places("costs", (name,), place)] = cost
-        for name, cost in self.costs:
-            if name in place:
-                out[place[name]] = cost
-        free = np.flatnonzero(np.isnan(out))
-        if len(free):
-            raise ParameterError(
-                f"costs: {names[free[0]]!r} has none" + (f", nor have {len(free) - 1} others" if len(free) > 1 else "")
-                + "; give each one, or '*' for all others"
-            )  # fmt: skip
-        return out
-
 
 @dataclass(frozen=True, eq=False)
 class Resolved:
     """Constraints by places among all d features: `include` in their order with whole groups, `exclude` ascending, `groups` by
-    name, `costs` (d,)."""
+    name, `costs` and `penalties` (d,); `width` is d."""
 
     include: tuple[int, ...] = ()
     exclude: tuple[int, ...] = ()
     groups: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     costs: np.ndarray | None = None
     budget: float | None = None
+    penalties: np.ndarray | None = None
+    width: int = 0
+
+    @property
+    def shrinkage(self) -> np.ndarray | None:
+        """(d,) what a method multiplies the penalty of each feature by, 0 of the included ones; None where that is 1 of all."""
+        if self.penalties is None and not self.include:
+            return None
+        out = np.ones(self.width) if self.penalties is None else self.penalties.copy()
+        out[list(self.include)] = 0.0
+        return out
 
     @property
     def left(self) -> float:
@@ -246,6 +255,8 @@ class Resolved:
                 out["group"][list(members)] = name
         if self.costs is not None:
             out["cost"] = self.costs
+        if self.penalties is not None and (shrinkage := self.shrinkage) is not None:
+            out["penalty"] = shrinkage
         return out
 
 
@@ -256,6 +267,31 @@ def whole_groups(groups: Sequence[str | None], count: int) -> int:
     while 0 < count < len(groups) and groups[count] is not None and groups[count] == groups[count - 1]:
         count -= 1
     return count
+
+
+def _by_feature(
+    what: str, listed: tuple[Any, ...], names: Sequence[str], place: Mapping[str, int], default: float = np.nan
+) -> np.ndarray:
+    """(d,) the number of each feature, from one for each or those by name and pattern; `ParameterError` where one has none, and
+    there is no `default`."""
+    if not isinstance(listed[0], tuple):
+        if len(listed) != len(names):
+            raise ParameterError(f"{what}: {len(listed)} numbers for {len(names)} features; give one for each, or by name")
+        return np.array(listed, float)
+    out = np.full(len(names), default)
+    for name, number in reversed(listed):  # the first pattern stays
+        if name not in place:
+            out[places(what, (name,), place)] = number
+    for name, number in listed:
+        if name in place:
+            out[place[name]] = number
+    free = np.flatnonzero(np.isnan(out))
+    if len(free):
+        raise ParameterError(
+            f"{what}: {names[free[0]]!r} has none" + (f", nor have {len(free) - 1} others" if len(free) > 1 else "")
+            + "; give each one, or '*' for all others"
+        )  # fmt: skip
+    return out
 
 
 def places(what: str, listed: Listed, place: Mapping[str, int]) -> list[int]:

@@ -117,6 +117,8 @@ def against_knockoffs(
     with one_thread():
         sampler = knockoffs.sampler(labelled_view(engine, "standard"), plain.centre_x)
     (both,) = engine.run(KnockoffGram(sampler, seed, plain))
+    if problem.penalties is not None:  # a knockoff has its feature's: no other would leave the two alike
+        problem = replace(problem, penalties=np.tile(problem.penalties[sampler.positions], 2))
     with one_thread():
         view = problem.view(both)
         solution = problem.solve(view)

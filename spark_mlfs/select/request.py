@@ -14,7 +14,7 @@ from .. import params
 from ..blocks.profile import Profile
 from ..errors import ParameterError, setting
 from ..methods import METHODS
-from ..methods.base import Method, Scores
+from ..methods.base import PENALTIES, Method, Scores
 from ..methods.labels import by_place
 from ..solvers.ranking import complete
 from .base import SideAnalysis
@@ -148,6 +148,13 @@ class Request:
     def rules(self) -> bool:
         """Whether a rule says which features are kept."""
         return any(isinstance(extra, Rule) for extra in self.extras)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The parameters as the method gets them: with the penalties of features, where it has such and they are not all 1."""
+        if self.resolved is None or not self.implementation.penalised or (given := self.resolved.shrinkage) is None:
+            return self.parameters
+        return {**self.parameters, PENALTIES: given}
 
     def for_labels(self, names: Sequence[str]) -> Request:
         """The same with parameters that go by the names of labels by their places."""

@@ -24,6 +24,7 @@ class _Common(TypedDict, total=False):
     exclude: list[str | int] | None
     groups: dict[str, list[str | int]] | None
     costs: dict[str, float] | list[float] | None
+    penalties: dict[str, float] | list[float] | None
     budget: float | None
     graded_labels: bool
     grade_range: Sequence[float] | None

@@ -153,6 +153,8 @@ class MultiLabelSelector(WeightedSelectorOfArrays):
         features that are picked or left together
     costs, budget : dict[str, float] | list[float] | None, float | None, default None
         what features cost by name or pattern, and what the selection may cost
+    penalties : dict[str, float] | list[float] | None, default None
+        what features' penalties are multiplied by, by name or pattern; 0: never shrunk away
     graded_labels, grade_range, label_cuts : bool, default False, and two lists of numbers, default None
         whether labels are grades, what these go from and to, and from which on a label is positive: as in `rank`
     missing : {"error", "mean", "zero", "drop"}, default "error"

@@ -24,6 +24,7 @@ brought back when they violate them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from scipy import linalg, sparse
 from ..errors import ParameterError
 from ..kernels.gram import GramView
 from .anderson import Anderson
-from .linear import Merged, Solution, copies, not_negative, settled, solve_positive
+from .linear import Merged, Penalised, Solution, copies, not_negative, settled, solve_positive
 from .manifold import laplacian, symmetric_edges
 
 EPS = 1e-10  # of the largest 2‖w_i‖: the bound of U
@@ -84,14 +85,22 @@ def minimise_l21(
     tol: float = 1e-9,
     max_iter: int = 2000,
     accelerate: bool = True,
+    penalties: np.ndarray | None = None,
+    unit: np.ndarray | None = None,
 ) -> Solution:
-    """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q).
+    """Minimise factor * (tr W'AW − 2 tr W'C + β‖W‖₂,₁ + constant) over W (d × q), or with `penalties` p (d,) βΣ p_i ‖w_i‖.
 
     `constant` (usually ‖HY‖²) and `factor` only serve the reported objective. `start` is a warm start, W of a neighbouring
     problem. `accelerate=False` runs the plain iteration, which agrees but may need thousands of steps. `iterations` counts
-    linear solves. Rows set aside end as exact zeros. The intercept is left at 0 for the caller.
+    linear solves. Rows set aside end as exact zeros. The intercept is left at 0 for the caller. `unit` (d,): what counts as 1
+    of each row where rows are compared, by the start, the bound of U and `tol`.
     """
     not_negative(**{"the weight of the ℓ2,1 penalty": beta})
+    if penalties is not None:
+        part = Penalised(A, C, penalties)
+        constant, start = constant - float(np.trace(part.explained)), None if start is None else part.gathered(start)
+        solution = minimise_l21(part.A, part.C, beta, constant, factor, start, tol, max_iter, accelerate, unit=part.p)
+        return replace(solution, weights=part.weights(solution.weights))
     d, q = C.shape
     zero = np.zeros(q)
     if d == 0 or not np.any(C):  # nothing to explain: W = 0 is optimal
@@ -104,7 +113,7 @@ def minimise_l21(
     kept = merged.kept
     if merged.alike:
         A, C = A[np.ix_(kept, kept)], C[kept]
-    state = _Reweighting(A, C, beta, tol, accelerate, merged.parts)
+    state = _Reweighting(A, C, beta, tol, accelerate, merged.parts, 1.0 if unit is None else unit[kept])
     start = None if start is None else merged.gathered(start)
     # Values are differences of sums as large as `constant`: a rise within their rounding is reported as none.
     state.rounding = 1e-14 * abs(constant)
@@ -122,11 +131,20 @@ def _same_row(A: np.ndarray, C: np.ndarray, j: int, i: int, sign: float) -> bool
 
 
 class _Reweighting:
-    """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of theirs."""
+    """`parts`: how many identical coordinates a row stands for; its x, 2‖w‖ at most, is the sum of theirs, in their `unit`s."""
 
-    def __init__(self, A: np.ndarray, C: np.ndarray, beta: float, tol: float, accelerate: bool, parts: np.ndarray):
+    def __init__(
+        self,
+        A: np.ndarray,
+        C: np.ndarray,
+        beta: float,
+        tol: float,
+        accelerate: bool,
+        parts: np.ndarray,
+        unit: np.ndarray | float = 1,
+    ):
         self.A, self.C, self.beta, self.tol, self.accelerate = A, C, beta, tol, accelerate
-        self.d, self.parts = len(C), parts
+        self.d, self.parts, self.unit = len(C), parts * unit, np.broadcast_to(unit, len(C))
         self.rows = np.arange(self.d)  # rows in play
         self.Ar, self.Cr = A, C
         self.factor: np.ndarray | None = None
@@ -192,7 +210,8 @@ class _Reweighting:
                 else:
                     x, newton = np.maximum(2 * t, self.floor), None
                 continue
-            change, largest = np.abs(W_new - W).max(), np.abs(W_new).max()
+            unit = self.unit[self.rows]
+            change, largest = np.abs((W_new - W) / unit[:, None]).max(), np.abs(W_new / unit[:, None]).max()
             idle = newton is not None and value - new <= slack  # what is left is below the rounding of the objective
             if newton is not None:
                 damping = max(0.1 * damping, 1e-13)
@@ -210,7 +229,7 @@ class _Reweighting:
                 x, memory, guessed = np.maximum(2 * t, self.floor), Anderson(), False
                 continue
             if self.accelerate:
-                keep = ~_vanishing(t, ratio)
+                keep = ~_vanishing(t / unit, ratio)
                 if keep.sum() <= 0.9 * len(keep):
                     W, t, value, keep = self.set_aside(W, t, value, keep)
                     image, at = image[keep], at[keep]
@@ -255,7 +274,7 @@ class _Reweighting:
         satisfy the condition."""
         full = np.zeros_like(self.C, dtype=np.float64)
         full[self.rows] = W
-        norms = np.linalg.norm(full, axis=1)
+        norms = np.linalg.norm(full, axis=1) / self.unit
         curvature = np.diag(self.A)
         small = np.flatnonzero((norms < 1e-8 * norms.max()) & (curvature > 0))
         gradient = self.C[small] - self.A[small] @ full + curvature[small, None] * full[small]
@@ -373,7 +392,8 @@ def mssl(gram: GramView, alpha: float = 0.1, beta: float = 1.0, k: int = 10, **o
     """`methods.mssl`, L_f the `feature_laplacian` of the k nearest features, from the Gram matrix."""
     not_negative(alpha=alpha)
     A = gram.G + alpha * feature_laplacian(gram.G, gram.n, k).toarray() if alpha else gram.G
-    return _with_intercept(gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **options))
+    more = options | {"penalties": gram.penalties}
+    return _with_intercept(gram, minimise_l21(A, gram.C, beta, float(np.trace(gram.S)), 0.5, **more))
 
 
 def _with_intercept(gram: GramView, solution: Solution) -> Solution:

@@ -60,6 +60,40 @@ def copies(G: np.ndarray) -> list[tuple[int, int, float]]:
     return [(j, i, sign) for j, (i, sign) in sorted(first_of.items())]
 
 
+class Penalised:
+    """A problem with the penalties p (d,) of its rows, min ½ tr W'AW − tr W'C + Σ p_i ‖w_i‖ in any norm, as one in which all are
+    1: rows of p_i = 0 are solved given the others, w_0 = A_00⁻¹(C_0 − A_01 w_1) (Frisch, Waugh & Lovell; of least norm where that
+    leaves a choice), and the others take v_i = p_i w_i.
+
+    `A`, `C` of the k rows `kept`; `p` (k,) theirs; `explained` (q, q) what the free rows take off Y'HY. A row that the free ones
+    determine is 0 in both: its weight is 0.
+    """
+
+    def __init__(self, A: np.ndarray, C: np.ndarray, penalties: np.ndarray) -> None:
+        self.free, self.kept = np.flatnonzero(penalties == 0), np.flatnonzero(penalties > 0)
+        self.p, k = penalties[self.kept], len(self.kept)
+        across = A[np.ix_(self.free, self.kept)]
+        alone = solve_positive(A[np.ix_(self.free, self.free)], np.hstack([across, C[self.free]]))
+        self._by_kept, self._alone = alone[:, :k], alone[:, k:]
+        self.explained = C[self.free].T @ self._alone
+        before = A[np.ix_(self.kept, self.kept)]
+        left, C = before - across.T @ self._by_kept, C[self.kept] - across.T @ self._alone
+        gone = np.diag(left) <= 1e-10 * np.diag(before)
+        left[gone] = left[:, gone] = C[gone] = 0.0
+        self.A, self.C = 0.5 * (left + left.T) / np.outer(self.p, self.p), C / self.p[:, None]
+
+    def gathered(self, W: np.ndarray) -> np.ndarray:
+        """(k, q) what is solved for, of weights (d, q) of all rows."""
+        return W[self.kept] * self.p[:, None]
+
+    def weights(self, V: np.ndarray) -> np.ndarray:
+        """(d, q) the weights of all rows from those (k, q) of the kept ones as they were solved for."""
+        out = np.zeros((len(self.free) + len(self.kept), V.shape[1]))
+        out[self.kept] = V / self.p[:, None]
+        out[self.free] = self._alone - self._by_kept @ out[self.kept]
+        return out
+
+
 class Merged:
     """Columns that are copies (`alike`, as `copies` lists them) solved as one, whose weight they share alike: `kept` (d,) which
     are solved, `parts` (solved,) how many columns each stands for."""

@@ -3,6 +3,7 @@
     ridge         W = (G + αI)⁻¹C
     elastic net   min (1/2n) ‖HY − HXW‖² + α [ ρP(W) + (1 − ρ)/2 ‖W‖² ],   P = Σ |w_ij|  or  Σ_i ‖w_i‖
 
+Where a view has penalties of its features, each feature's terms of the penalty are multiplied by them (`linear.Penalised`).
 LASSO is ρ = 1. Coordinate descent is cyclic by ascending feature from W = 0 and ends when the duality gap is at most 1e-10.
 Of identical (or opposite) columns the first takes all where the optimum leaves that open, that is at ρ = 1: the copies stay
 out. (Cyclic descent alone gives that only for neighbours; with other features between them it may split the weight.) All q
@@ -14,13 +15,15 @@ and Newton steps.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy import linalg
 
 from ..errors import ParameterError
 from ..kernels.gram import GramView
 from .anderson import affine_extrapolation
-from .linear import Solution, copies, not_negative, settled, solve_positive
+from .linear import Penalised, Solution, copies, not_negative, settled, solve_positive
 
 _BLOCK = 64
 
@@ -28,11 +31,11 @@ _BLOCK = 64
 def ridge(gram: GramView, alpha: float = 1.0) -> Solution:
     """Ridge regression of all outputs; with α = 0 and a singular G the least-norm solution."""
     not_negative(alpha=alpha)
-    A = gram.G.copy()
-    A[np.diag_indices_from(A)] += alpha
+    A, p = gram.G.copy(), np.ones(len(gram.G)) if gram.penalties is None else gram.penalties
+    A[np.diag_indices_from(A)] += alpha * p
     W = solve_positive(A, gram.C)
     fit = np.trace(gram.S) - 2 * (W * gram.C).sum() + (W * (gram.G @ W)).sum()
-    return Solution(W, gram.offset_y.copy(), [float(fit + alpha * (W * W).sum())], True, 1)
+    return Solution(W, gram.offset_y.copy(), [float(fit + alpha * (p[:, None] * W * W).sum())], True, 1)
 
 
 def elastic_net(
@@ -60,20 +63,30 @@ def elastic_net(
         solution = ridge(gram, n * alpha)
         solution.objective = [value / (2 * n) for value in solution.objective]
         return solution
-    problem = _Descent(gram, n * alpha * rho, n * alpha * (1 - rho), group, tol * n)
-    return problem.run(np.zeros((d, q)) if start is None else np.array(start, dtype=np.float64), max_iter)
+    l1, l2, start = n * alpha * rho, n * alpha * (1 - rho), np.zeros((d, q)) if start is None else np.array(start, np.float64)
+    if gram.penalties is None:
+        return _Descent(gram, l1, l2, group, tol * n).run(start, max_iter)
+    part = Penalised(gram.G + np.diag(l2 * gram.penalties), gram.C, gram.penalties)  # squares are rows of 0 labels
+    if len(part.kept):
+        some = replace(gram, G=part.A, C=part.C, S=gram.S - part.explained)
+        solution = _Descent(some, l1, 0.0, group, tol * n, least=0.0).run(part.gathered(start), max_iter)
+    else:
+        left = float(np.trace(gram.S - part.explained))
+        solution = Solution(np.zeros((0, q)), gram.offset_y.copy(), [left / (2 * n)], True, 1)
+    solution.weights = part.weights(solution.weights)
+    return solution
 
 
 class _Descent:
     """min ½(tr S − 2 tr W'C + tr W'GW) + l1 P(W) + l2/2 ‖W‖²; reported divided by n."""
 
-    def __init__(self, gram: GramView, l1: float, l2: float, group: bool, tol: float):
+    def __init__(self, gram: GramView, l1: float, l2: float, group: bool, tol: float, least: float = 1e-14):
         self.G, self.C, self.n, self.offset_y = gram.G, gram.C, gram.n, gram.offset_y
         self.yy = np.diag(gram.S).astype(np.float64)
         self.l1, self.l2, self.group, self.tol = l1, l2, group, tol
         self.curvature = np.maximum(np.diag(self.G), 0.0) + l2
         # A column that vanishes (possible in a subset of rows) has no curvature and must keep weight 0.
-        self.usable = self.curvature > 1e-14 * max(self.curvature.max(), 1e-300)
+        self.usable = self.curvature > least * max(self.curvature.max(), 1e-300)
         self.copies = copies(self.G) if l2 == 0 else []
         self.usable[[j for j, _, _ in self.copies]] = False
 
@@ -283,12 +296,13 @@ class _Descent:
             w = W[support, l]
             A = G[np.ix_(support, support)]
             A[np.diag_indices_from(A)] += self.l2
+            size = np.sqrt(np.diag(A))
             descent = R[support, l] - self.l2 * w - self.l1 * np.sign(w)
             try:
                 factor = linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
             except linalg.LinAlgError:
                 continue  # a singular support: several optima, coordinate descent decides between them
-            pivots = np.diag(factor[0])
+            pivots = np.diag(factor[0]) / size
             if pivots.min() <= 1e-6 * pivots.max():
                 continue
             step = linalg.cho_solve(factor, descent, check_finite=False)

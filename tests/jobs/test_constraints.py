@@ -68,3 +68,24 @@ def test_groups_and_costs_from_files(run, refused, tmp_path):
     assert {*manifest["constraints"]["groups"]["noise"]} == {"noise_2", "noise_3", "noise_4"}
     page = (folder / "report.html").read_text()
     assert "sum of the gains" in page and "group noise" in page and "Picked by gain per cost" in page
+
+
+@pytest.mark.local
+def test_penalties_from_flags_and_files_are_those_of_rank(run, refused, tmp_path):
+    planted = [*PLANTED[:-1], "lasso", "--set", "alpha=0.05"]
+    numbers, config, rankings = {"noise_3": 0, "redundant_*": 4.0, "*": 0.5}, tmp_path / "run.toml", []
+    table = "\n".join(f'"{name}" = {number}' for name, number in numbers.items())
+    (tmp_path / "p.toml").write_text(table)
+    (tmp_path / "p.csv").write_text("name,penalty\n" + "\n".join(f"{name},{number}" for name, number in numbers.items()))
+    config.write_text(f"[constraints.penalties]\n{table}\n")
+    for at, flags in enumerate([("--penalties", tmp_path / "p.toml"), ("--penalties", tmp_path / "p.csv"), ("--config", config)]):
+        code, _, err = run(*planted, *flags, "--no-report", "--output", tmp_path / f"run{at}")
+        assert code == 0, err
+        rankings.append(pd.read_csv(tmp_path / f"run{at}" / "ranking.csv"))
+        pd.testing.assert_frame_equal(rankings[-1], rankings[0])
+    first = rankings[0].set_index("name")
+    assert first["score"]["noise_3"] > 0 and first["penalty"]["noise_3"] == 0 and first["penalty"].max() == 4
+    said = refused(*PLANTED, "--penalties", tmp_path / "p.csv", "--output", tmp_path / "never")
+    assert "jmi has no penalty of each feature" in said
+    (tmp_path / "p.csv").write_text("name,penalty\n*,-1\n")
+    assert "penalties" in refused(*planted, "--penalties", tmp_path / "p.csv", "--output", tmp_path / "never")
