@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from ..blocks.features import read_features
 from ..blocks.lists import WrongRow
 from ..errors import DataError
+from ..formats import tabular
 from ..kernels.matrix import Matrix
 from ..kernels.missing import IS_MISSING, REFUSED, fill_values, filled
 from ..lazy import F
@@ -53,12 +54,24 @@ class Fitted:
 
     numFeatures: Any
     featureNames: Any
+    summary: Any
     _extra: dict[str, Any]
     said = "the model"  # of it in messages
 
     def fill(self) -> np.ndarray | None:
         """Return (numFeatures,) what stands for a missing value of each feature (`kernels.missing`); None where nothing does."""
         return fill_values(self._extra, self.numFeatures)
+
+    def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options of a reader whose features are to be those of the training."""
+        from ..read.missing import left_to
+
+        out = dict(options)
+        if format == "libsvm" and not {"num_features", "feature_names"} & set(out):
+            out["num_features"] = self.numFeatures  # fewer rows need not reach the last feature
+        if format == "arff" or tabular(format):
+            out["missing"] = left_to(self.summary, out.get("missing"))
+        return out
 
     def find(self, indices: np.ndarray, slots: Sequence[str] | None, column: str) -> np.ndarray:
         """Return where the features of these indices are in a column whose entries are called `slots`, by name where both sides

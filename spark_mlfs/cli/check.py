@@ -11,23 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError
 from .engine import asked, on_engine
-from .shared import (
-    ANY_NUMBER,
-    NOT_MET,
-    OK,
-    Flags,
-    Work,
-    data_arguments,
-    engine_arguments,
-    load_pipeline,
-    output_arguments,
-    pipeline_argument,
-    print_forecast,
-    print_result,
-    require,
-    some_of,
-    tag_arguments,
-)
+from .shared import ANY_NUMBER, NOT_MET, OK, Flags, Work, load_pipeline, print_forecast, print_result, require, some_of
 
 if TYPE_CHECKING:
     from ..scoring.base import SavedPipeline
@@ -48,15 +32,13 @@ more:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The saved pipeline, the labelled rows, and how rows get their labels."""
-    parser.set_defaults(help_without_arguments=True)
-    pipeline_argument(parser)
-    data_arguments(parser)
+    Flags.data(parser, pipeline=True)
     flags = Flags(parser, "labels of a row")
-    tag_arguments(flags)
+    flags.tags()
     flags.repeated(
         "--require", "METRIC>=X", "what must hold, such as 'microF1>=0.6' or 'hammingLoss<=0.1', else the exit code is 3"
     )
-    engine_arguments(output_arguments(parser, dry_run="rows, columns, labels"))
+    Flags.output(parser, dry_run="rows, columns, labels").engine()
 
 
 def run(args: argparse.Namespace) -> int:
@@ -82,7 +64,6 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
     """The run on a session of Spark's or in this process; returns the exit code."""
     from ..adapters.tags import overtagged
     from ..output.folder import MANIFEST
-    from ..output.manifest import as_json
     from ..read.layout import columns_of
     from ..report.check_page import check_page
     from ..scoring.check import FEW_TAGS, Check, suggest_threshold
@@ -118,7 +99,7 @@ def _check(work: Work, how: dict[str, Any], gates: list[Gate], spark: Any) -> in
     if work.output is not None:
         with stages.stage("page"), work.output.writing(spark) as place:
             place.text("report.html", check_page(checked, names, trained, found))
-            place.text(MANIFEST, as_json(found))
+            place.json(MANIFEST, found)
     print_result(args, _in_words(found), found)
     if "remedy" in found:
         remedy = found["remedy"]
@@ -176,10 +157,7 @@ def _labelled(spark: Any, scorer: SavedPipeline, work: Work) -> tuple[Any, str]:
 
     path, format, options = work.path, work.format, dict(work.options)
     if not tabular(format):
-        options = scorer.reader_options(format, options)
-        if format == "libsvm" and not {"num_features", "feature_names"} & set(options):
-            options = {**options, "num_features": scorer.width}
-        return read.load(spark, path, format, **options), LABELS
+        return read.load(spark, path, format, **scorer.reader_options(format, options)), LABELS
     source = open_table(spark, path, format, options.pop("reader_options", None))
     labels, delimiter = options.pop("labels"), options.pop("label_delimiter", None)
     options.pop("id", None)

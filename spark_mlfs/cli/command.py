@@ -29,32 +29,12 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
 
-from ..errors import (
-    AS_TEXT,
-    QUOTES,
-    DataError,
-    DataNotice,
-    ParameterError,
-    SparkMlfsError,
-    Spelling,
-    from_worker,
-    in_python,
-)
+from ..errors import AS_TEXT, QUOTES, DataError, DataNotice, ParameterError, SparkMlfsError, Spelling, from_worker, in_python
 from .shared import FAILED, INTERRUPTED, OK, USER_ERROR
 
-COMMANDS = (
-    "select",
-    "transform",
-    "score",
-    "evaluate",
-    "compare",
-    "check",
-    "sample",
-    "methods",
-    "completion",
-    "warm_up",
-    "java_home",
-)
+# without flags these do nothing, and print their help
+_ON_DATA = ("select", "transform", "score", "evaluate", "compare", "check")
+COMMANDS = (*_ON_DATA, "sample", "methods", "completion", "warm_up", "java_home")
 MAX_LINE = 1000  # characters of an error
 _EXAMPLE = """\
 example (data this library makes itself, nothing to download):
@@ -69,13 +49,15 @@ class _Parser(argparse.ArgumentParser):
         if message.startswith("unrecognized arguments: "):
             unknown = message.removeprefix("unrecognized arguments: ").split()[0]
             known = [flag for flag, action in self._option_string_actions.items() if action.help != argparse.SUPPRESS]
-            near = get_close_matches(unknown.split("=")[0], known, n=1)
-            message = f"unknown argument {unknown}" + (f"; did you mean {near[0]}?" if near else f"; see {self.prog} --help")
+            message = f"unknown argument {unknown}" + self._near(unknown.split("=")[0], known)
         elif message.startswith("argument command: invalid choice: "):
             unknown = message.split("'")[1]
-            near = get_close_matches(unknown, [name.replace("_", "-") for name in COMMANDS], n=1)
-            message = f"there is no command {unknown!r}" + (f"; did you mean {near[0]}?" if near else f"; see {self.prog} --help")
+            message = f"there is no command {unknown!r}" + self._near(unknown, [name.replace("_", "-") for name in COMMANDS])
         raise ParameterError(re.sub(r"^argument (--[\w-]+): must", r"\1 must", message))
+
+    def _near(self, unknown: str, known: Collection[str]) -> str:
+        near = get_close_matches(unknown, known, n=1)
+        return f"; did you mean {near[0]}?" if near else f"; see {self.prog} --help"
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         parsed, unknown = self.parse_known_args(args, namespace)
@@ -89,13 +71,8 @@ def parser() -> argparse.ArgumentParser:
     """The parser of all commands. What it gives has the command's `run` and `parser`."""
     from .. import __version__
 
-    top = _Parser(
-        prog="spark-mlfs",
-        description="Multi-label feature selection on Apache Spark.",
-        epilog=_EXAMPLE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    written: Any = {"formatter_class": argparse.RawDescriptionHelpFormatter, "allow_abbrev": False}
+    top = _Parser("spark-mlfs", description="Multi-label feature selection on Apache Spark.", epilog=_EXAMPLE, **written)
     top.add_argument("--version", action="version", version=f"spark-mlfs {__version__}")
     commands = top.add_subparsers(dest="command", metavar="command")
     for name in COMMANDS:
@@ -105,10 +82,9 @@ def parser() -> argparse.ArgumentParser:
             help=module.SUMMARY,
             description=module.SUMMARY[0].upper() + module.SUMMARY[1:] + ".",
             epilog=getattr(module, "EPILOG", None),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
+            **written,
         )
-        sub.set_defaults(run=module.run, parser=sub, help_without_arguments=False)
+        sub.set_defaults(run=module.run, parser=sub)
         module.add_arguments(sub)
     return top
 
@@ -131,12 +107,6 @@ class _Shown:
         return getattr(self._stream, name)
 
 
-@contextmanager
-def _controls_shown() -> Iterator[None]:
-    with redirect_stdout(_Shown(sys.stdout)), redirect_stderr(_Shown(sys.stderr, "\r")):  # where a bar grows
-        yield
-
-
 def _check_surroundings(argv: Sequence[str]) -> None:
     try:
         os.getcwd()
@@ -145,6 +115,12 @@ def _check_surroundings(argv: Sequence[str]) -> None:
     for word in argv:
         if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
             raise ParameterError(f"{word} is no UTF-8, which Java needs names to be: rename it")
+
+
+@contextmanager
+def _controls_shown() -> Iterator[None]:
+    with redirect_stdout(_Shown(sys.stdout)), redirect_stderr(_Shown(sys.stderr, "\r")):  # where a bar grows
+        yield
 
 
 @_controls_shown()
@@ -160,7 +136,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return USER_ERROR
         with _notices_in_one_line("--quiet" in argv), _sigterm_interrupts():
             args = top.parse_args(argv)
-            if args.help_without_arguments and len(argv) == 1:
+            if argv[0] in _ON_DATA and len(argv) == 1:
                 args.parser.print_help(sys.stderr)
                 return USER_ERROR
             args.argv = argv
@@ -170,8 +146,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return int(done.code or 0)
     except KeyboardInterrupt as error:
         ended = isinstance(error, Terminated)
-        said = f": {error}" if str(error) else ""
-        line = f"{'ended by SIGTERM' if ended else 'interrupted'}{said}"
+        line = ("ended by SIGTERM" if ended else "interrupted") + (f": {error}" if str(error) else "")
         print(f"spark-mlfs: {line}", file=sys.stderr, flush=True)
         return _failed(line, 128 + signal.SIGTERM if ended else INTERRUPTED, argv)
     except Exception as error:
@@ -294,9 +269,8 @@ def _user_error(error: BaseException) -> SparkMlfsError | None:
     if isinstance(error, OSError) and error.filename is not None:
         return DataError(f"{error.filename}: {(error.strerror or text)[:200].lower()}")
     if "DATA_SOURCE_NOT_FOUND" in text:
-        return DataError(
-            "this Spark session does not have the output format; for delta start it with delta-spark and its extensions"
-        )
+        said = "this Spark session does not have the output format; for delta start it with delta-spark and its extensions"
+        return DataError(said)
     if "[PATH_NOT_FOUND]" in text:
         return DataError(text.split("[PATH_NOT_FOUND]", 1)[1].split("SQLSTATE")[0].strip())
     if "No FileSystem for scheme" in text or "UNSUPPORTED_FILE_SYSTEM" in text:

@@ -20,7 +20,6 @@ the experiments of papers. A run that was cut short goes on where it stopped whe
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, and where the results go."""
-    parser.set_defaults(help_without_arguments=True)
     parser.add_argument("--config", metavar="FILE", help="TOML file with the comparison (conf/runs/compare.toml explains it)")
     run_arguments(parser)
 

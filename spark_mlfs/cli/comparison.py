@@ -8,21 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
 from .engine import on_engine
-from .shared import (
-    OK,
-    Work,
-    budget_arguments,
-    check_data,
-    check_there,
-    engine_arguments,
-    inputs,
-    load_selection,
-    output_arguments,
-    print_forecast,
-    print_result,
-    reader_options_of,
-    set_values,
-)
+from .shared import Flags, Work, check_data, check_there, inputs, load_selection, print_forecast, print_result, reader_options_of
 
 if TYPE_CHECKING:
     from ..adapters.selection import Selected
@@ -37,27 +23,19 @@ TABLES = ("cells", "trials", "choices", "rankings", "labels", "data", "failed")
 
 def run_arguments(parser: argparse.ArgumentParser) -> None:
     """The flags of [run]."""
-    flags = output_arguments(parser, dry_run="trials, rankings, fits of classifiers")
+    flags = Flags.output(parser, dry_run="trials, rankings, fits of classifiers")
     flags.one("--parallelism", "N", "trials at a time (default: the cores of this machine, at most 8)")
-    engine_arguments(flags)
-    budget_arguments(flags)
+    flags.engine(budgets=True)
     flags.one("--figures", "FORMATS", "write the figures as files, too: pdf,svg,png")
     flags.one("--tables", "FORMAT", "write the tables as files, too: latex")
 
 
 def run_section(args: argparse.Namespace) -> dict[str, Any]:
     """The [run] section as the flags give it."""
-    return set_values(
-        output=args.output,
-        overwrite=args.overwrite or None,
-        engine=args.engine,
-        memory_bytes=args.memory_bytes,
-        parallelism=args.parallelism,
-        driver_bytes=args.driver_bytes,
-        worker_bytes=args.worker_bytes,
-        figures=args.figures and args.figures.split(","),
-        tables=args.tables and args.tables.split(","),
-    )
+    names = "output overwrite engine memory_bytes parallelism driver_bytes worker_bytes".split()
+    given = {name: getattr(args, name) or None for name in names}
+    given |= {name: (text := getattr(args, name)) and text.split(",") for name in ("figures", "tables")}
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model: str | None = None) -> int:
@@ -67,15 +45,13 @@ def run_plan(args: argparse.Namespace, plan: Comparison, file: str | None, model
     from ..report.comparison_files import check_formats
 
     if plan.run.output is None:
-        raise ParameterError(
-            "where should the results go? give " + (f"[run] output in {file}, or " if file else "") + "--output DIR"
-        )
+        in_file = f"[run] output in {file}, or " if file else ""
+        raise ParameterError(f"where should the results go? give {in_file}--output DIR")
     output = Output(plan.run.output, plan.run.overwrite)
     check_formats(plan.run.figures, plan.run.tables)
     if (plan.run.figures or plan.run.tables) and output.local is None:
-        raise ParameterError(
-            "figures and tables as files need an output on this machine: give a local --output, or leave them out"
-        )
+        remedy = "give a local --output, or leave them out"
+        raise ParameterError(f"figures and tables as files need an output on this machine: {remedy}")
     work = Work(args, output)
     work.sources = [(source, data.format or "") for data in plan.data for source in (data.path, data.test_path)]
     work.sources.append((model, ""))
@@ -118,8 +94,7 @@ def _run(work: Work, plan: Comparison, model: str | None, spark: Any) -> int:
             journal.clear()
             publish(plan.run.output, journal.folder, False)
     text, means = _summary(outcome, plan, before)
-    print_result(args, text, {**manifest, "output": plan.run.output, "means": means})
-    return OK
+    return print_result(args, text, {**manifest, "output": plan.run.output, "means": means})
 
 
 def _forecast(args: argparse.Namespace, plan: Comparison, candidates: list[Candidate], model: str | None) -> int:
@@ -193,7 +168,6 @@ def _saved_ranking(spark: Any, model: Selected, plan: Comparison) -> Candidate:
 def _write(target: Place, work: Work, outcome: Outcome, plan: Comparison, trials: dict[str, int]) -> dict[str, Any]:
     """The tables, the page and the manifest, which is returned."""
     from ..output.folder import MANIFEST
-    from ..output.manifest import as_json
     from ..report.comparison_files import files
     from ..report.comparison_page import comparison_page
 
@@ -207,7 +181,7 @@ def _write(target: Place, work: Work, outcome: Outcome, plan: Comparison, trials
         assert target.folder is not None
         (target.folder / name).parent.mkdir(exist_ok=True)
         (target.folder / name).write_bytes(content)
-    target.text(MANIFEST, as_json(manifest))
+    target.json(MANIFEST, manifest)
     return manifest
 
 
@@ -226,8 +200,7 @@ def _summary(outcome: Outcome, plan: Comparison, before: int) -> tuple[str, dict
         failed = outcome.failed.drop_duplicates(["data", "method"]).itertuples()
         lines += [f"not run: {line.method} on {line.data}: {line.error}" for line in failed]
     again = f", {before} of them in an earlier run" if before else ""
-    lines.append(
-        f"{len(outcome.trials)} trials{again}; written to {plan.run.output}: comparison.html, cells.csv, manifest.json and more"
-    )
+    written = f"written to {plan.run.output}: comparison.html, cells.csv, manifest.json and more"
+    lines.append(f"{len(outcome.trials)} trials{again}; {written}")
     table = {str(data): {str(k): float(v) for k, v in row.items()} for data, row in means.iterrows()}
     return "\n".join(lines), {"metric": metric, "classifier": judge, "by_data": table}

@@ -47,10 +47,9 @@ class DataChoice(Data, further=GRADING):
         """How labels that are grades are read; `ParameterError` where that makes no sense, or the format has none."""
         grades = Grades.of({p.name: getattr(self, p.name) for p in GRADING})
         if grades is not None and not tabular(self.format):
-            tables = ", ".join(filter(tabular, READERS))
+            tables, out = ", ".join(filter(tabular, READERS)), f"leave {setting('graded_labels')} out"
             raise ParameterError(
-                f"graded labels are read of tables ({tables}), not of format {self.format!r}: convert the data, or "
-                f"leave {setting('graded_labels')} out"
+                f"graded labels are read of tables ({tables}), not of format {self.format!r}: convert the data, or {out}"
             )
         return grades
 

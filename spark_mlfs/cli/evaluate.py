@@ -9,15 +9,7 @@ from typing import Any
 from ..errors import ParameterError
 from ..methods import DEFAULT_METHOD
 from .comparison import run_arguments, run_plan, run_section
-from .shared import (
-    Flags,
-    data_arguments,
-    data_flags,
-    method_arguments,
-    method_flags,
-    pairs,
-    set_values,
-)
+from .shared import Flags, data_flags, method_flags, pairs, set_values
 
 SUMMARY = "measure how good a selection is, by classifiers on rows it has not seen"
 EPILOG = """\
@@ -35,15 +27,11 @@ ranking is the saved one. `spark-submit jobs/evaluate.py` takes the same argumen
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The data, what ranks them, how the rows are divided, and the classifiers."""
-    parser.set_defaults(help_without_arguments=True)
-    parser.add_argument(
-        "--config",
-        metavar="FILE",
-        help="TOML file with [data], [method], [classifier], [protocol] and [run], keys as for compare; flags override it",
-    )
-    data_arguments(parser)
+    said = "TOML file with [data], [method], [classifier], [protocol] and [run], keys as for compare; flags override it"
+    parser.add_argument("--config", metavar="FILE", help=said)
+    Flags.data(parser)
     flags = Flags(parser, "ranking")
-    method_arguments(flags, "values that inner folds of the training rows choose from")
+    flags.method("values that inner folds of the training rows choose from")
     flags.one("--model", "DIR", "use the ranking of a saved selection instead")
     flags = Flags(parser, "protocol")
     flags.one("--protocol", "P", "5-fold (default), 10x5-fold, 30x50/50, 'stratified 5-fold'")
@@ -75,7 +63,10 @@ def run(args: argparse.Namespace) -> int:
     classifiers: list[dict[str, Any]] = [{"name": c} for c in args.classifier] or below.get("classifier") or [{"name": "mlknn"}]
     if args.classifier_set:
         classifiers[0] = laid_over("classifier", classifiers[0], {"parameters": pairs(args.classifier_set, "--classifier-set")})
-    protocol = {**below.get("protocol", {}), **_protocol(args)}
+    protocol = {**below.get("protocol", {}), **set_values(
+        all_features=False if args.no_all_features else None, sizes=args.sizes, metrics=args.metrics, noise=args.noise or None,
+        seed=args.seed or None, folds=FILES if args.test_data else args.protocol or None,
+    )}  # fmt: skip
     if args.protocol:
         data.pop("test_path", None)
     elif data.get("test_path"):
@@ -117,20 +108,5 @@ def _check(args: argparse.Namespace, below: dict[str, Any]) -> None:
     if args.test_data and args.protocol:
         raise ParameterError("give --test-data or --protocol, not both")
     if args.classifier_set and len(args.classifier) > 1:
-        raise ParameterError(
-            "--classifier-set needs one --classifier to belong to; for several, write a file for spark-mlfs compare"
-        )
-
-
-def _protocol(args: argparse.Namespace) -> dict[str, Any]:
-    """The [protocol] section as the flags give it."""
-    from ..evaluate.plan import FILES
-
-    return set_values(
-        all_features=False if args.no_all_features else None,
-        sizes=args.sizes or None,
-        metrics=args.metrics or None,
-        noise=args.noise or None,
-        seed=args.seed or None,
-        folds=FILES if args.test_data else args.protocol or None,
-    )
+        several = "for several, write a file for spark-mlfs compare"
+        raise ParameterError(f"--classifier-set needs one --classifier to belong to; {several}")

@@ -9,16 +9,15 @@ from typing import Any
 
 from ..errors import ParameterError
 from ..params import REQUIRED
-from .shared import OK, print_result
+from .shared import print_result
 
 SUMMARY = "list the methods, extractors, classifiers and formats with their parameters; with a name, all about one"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The name of one method."""
-    parser.add_argument(
-        "name", nargs="?", help="one method, extractor, classifier or format: formula, when to take it, cost, parameters"
-    )
+    said = "one method, extractor, classifier or format: formula, when to take it, cost, parameters"
+    parser.add_argument("name", nargs="?", help=said)
     parser.add_argument("--json", action="store_true", help="as one JSON object on standard output")
     parser.set_defaults(quiet=False)
 
@@ -47,8 +46,7 @@ def run(args: argparse.Namespace) -> int:
                 raise ParameterError(f"{error}; {others}") from None
         assert registry is not None  # or `create` has refused the name
         entry = registry[args.name]
-        print_result(args, whole(registry.kind, entry), described(registry.kind, entry))
-        return OK
+        return print_result(args, whole(registry.kind, entry), described(registry.kind, entry))
     lines, found = [], []
     for registry in registries:
         lines.append(f"{registry.kind}s")
@@ -56,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
             lines.append(f"  {entry.name:<12} {entry.title}  [{entry.source}]")
             lines += parameter_lines(entry, 15)
             found.append(described(registry.kind, entry))
-    print_result(args, "\n".join(lines), {"entries": found})
-    return OK
+    return print_result(args, "\n".join(lines), {"entries": found})
 
 
 _FLAGS = {"method": ", for --set", "classifier": ", for --classifier-set", "format": ", for --option"}
@@ -69,25 +66,22 @@ def described(kind: str, entry: Any) -> dict[str, Any]:
         {"name": p.name, "default": None if p.default is REQUIRED else p.default, "meaning": p.doc, "values": str(p.constraint)}
         for p in entry.parameters
     ]
-    return {
-        "kind": kind,
-        "name": entry.name,
-        "title": entry.title,
-        "source": entry.source,
-        "when": entry.when,
-        "cost": entry.cost,
-        "parameters": parameters,
-        "documentation": (sys.modules[entry.__module__].__doc__ or "").strip(),
-    }
+    about = {name: getattr(entry, name) for name in ("name", "title", "source", "when", "cost")}
+    return {"kind": kind, **about, "parameters": parameters, "documentation": _documentation(entry)}
+
+
+def _documentation(entry: Any) -> str:
+    """The formula and symbols of an entry, which its module tells."""
+    return (sys.modules[entry.__module__].__doc__ or "").strip()
 
 
 def whole(kind: str, entry: Any) -> str:
-    """Return the description of an entry as text: its formula and symbols are the documentation of its module."""
+    """Return the description of an entry as text."""
     lines = [f"{entry.name}: {entry.title} ({kind})", f"  when   {entry.when or '-'}", f"  cost   {entry.cost or '-'}"]
     if entry.parameters:
         lines += ["  parameters" + _FLAGS.get(kind, "")]
         lines += parameter_lines(entry, 4)
-    return "\n".join([*lines, "", (sys.modules[entry.__module__].__doc__ or "").strip()])
+    return "\n".join([*lines, "", _documentation(entry)])
 
 
 def parameter_lines(entry: Any, indent: int) -> list[str]:

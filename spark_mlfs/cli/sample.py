@@ -6,7 +6,7 @@ import argparse
 
 from ..errors import ParameterError
 from ..params import Integer
-from .shared import COUNT, OK, Work, accepted, output_arguments, print_result
+from .shared import COUNT, Flags, Work, accepted, print_result
 
 SUMMARY = "write a generated table to try the jobs on, as Parquet"
 EPILOG = """\
@@ -24,13 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", metavar="N", type=COUNT, default=10000, help="rows (default 10000)")
     parser.add_argument("--seed", metavar="S", type=accepted(Integer(0)), default=0, help="seed (default 0)")
     parser.add_argument("--without-tags", action="store_true", help="leave the tags out, as in a corpus to score")
-    output_arguments(parser)
+    Flags.output(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Writes the table; returns the exit code."""
     from ..output.folder import MANIFEST, Output
-    from ..output.manifest import as_json
     from ..read.generated import GENERATED
 
     if args.kind not in GENERATED or args.output is None:
@@ -45,9 +44,7 @@ def run(args: argparse.Namespace) -> int:
         with work.stages.stage("make and write"), output.writing(spark) as target:
             frame.write.mode("append" if target.folder is not None else target.mode).parquet(target.path)
             target.require_data()
-            about = {"kind": args.kind, "rows": rows, "seed": seed, "columns": frame.columns}
-            manifest = work.manifest(spark, about)
-            target.text("_" + MANIFEST, as_json(manifest))
+            manifest = work.manifest(spark, {"kind": args.kind, "rows": rows, "seed": seed, "columns": frame.columns})
+            target.json("_" + MANIFEST, manifest)
     text = f"{rows} rows of {args.kind} ({', '.join(frame.columns)}) written to {args.output} (parquet)"
-    print_result(args, text, {**manifest, "output": args.output})
-    return OK
+    return print_result(args, text, {**manifest, "output": args.output})

@@ -9,21 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import ParameterError, worker_errors
 from .engine import asked, on_engine
-from .shared import (
-    COUNT,
-    OK,
-    Flags,
-    Work,
-    data_arguments,
-    engine_arguments,
-    load_pipeline,
-    output_arguments,
-    pipeline_argument,
-    print_forecast,
-    print_result,
-    require,
-    tag_arguments,
-)
+from .shared import COUNT, OK, Flags, Work, load_pipeline, print_forecast, print_result, require
 
 if TYPE_CHECKING:
     from ..scoring.base import SavedPipeline
@@ -44,18 +30,16 @@ An interrupted run goes on where it stopped when it is given again. `spark-submi
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The saved pipeline, the corpus, and what is written of the scores."""
-    parser.set_defaults(help_without_arguments=True)
-    pipeline_argument(parser)
-    data_arguments(parser)
+    Flags.data(parser, pipeline=True)
     flags = Flags(parser, "scores")
     flags.many("--keep", "COLUMN", "further columns to take along", default=[])
-    tag_arguments(flags)
+    flags.tags()
     flags.switch("--all-scores", "also write every label's score, as the array rawPrediction")
     flags.one("--parts", "N", "parts that are scored, written and resumed one by one (default: one a file)", type=COUNT)
     flags.one("--parallelism", "N", "parts at a time (default: one a core of this machine, at most 8)", type=COUNT)
-    flags = output_arguments(parser, "the tags and scores", "rows, parts, what an earlier run has done")
+    flags = Flags.output(parser, "the tags and scores", "rows, parts, what an earlier run has done")
     flags.switch("--append", "add the inputs that the output does not hold yet")
-    engine_arguments(flags)
+    flags.engine()
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,7 +55,6 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
     """The run on a session of Spark's or in this process; returns the exit code."""
     from ..adapters.tags import overtagged
     from ..output.folder import MANIFEST, Place
-    from ..output.manifest import as_json
     from ..report.scoring_page import scoring_page
     from ..scoring.corpus import Scoring, scored_rows
 
@@ -99,7 +82,7 @@ def _score(work: Work, identity: str | None, how: dict[str, Any], spark: Any) ->
         with worker_errors():
             shown = rows.limit(10).toPandas()
         target.text("_report.html", scoring_page(written, trained, shown))
-        target.text("_" + MANIFEST, as_json(written))
+        target.json("_" + MANIFEST, written)
 
     with stages.stage("score and write"):
         scored = scoring.run(stages.report, finish)

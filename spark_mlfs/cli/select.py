@@ -17,24 +17,7 @@ from ..errors import DataError, ParameterError
 from ..frame import LocalFrame, LocalSession
 from ..select.modes import KEYS, flag_help, level_setting, rules_help
 from .engine import check_memory, on_engine
-from .shared import (
-    OK,
-    Flags,
-    Stages,
-    Work,
-    budget_arguments,
-    data_arguments,
-    data_flags,
-    engine_arguments,
-    load_selection,
-    method_arguments,
-    method_flags,
-    output_arguments,
-    output_table,
-    pairs,
-    print_result,
-    set_values,
-)
+from .shared import Flags, Stages, Work, data_flags, load_selection, method_flags, output_table, pairs, print_result, set_values
 
 if TYPE_CHECKING:
     from pyspark.ml import PipelineModel
@@ -71,14 +54,12 @@ SHOWN = 10  # features on standard output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The whole run as flags, or a file with flags over it."""
-    parser.set_defaults(help_without_arguments=True)
-    parser.add_argument(
-        "--config", metavar="FILE", help="TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
-    )
-    data_arguments(parser, weights=True)
+    said = "TOML file with the whole run (conf/runs/quickstart.toml explains it); flags override it"
+    parser.add_argument("--config", metavar="FILE", help=said)
+    Flags.data(parser, weights=True)
     flags = Flags(parser, "method")
     best = "the best by cross-validated loss is kept (where the method predicts), all are written to grid/"
-    method_arguments(flags, f"values of a parameter to try: every cell is ranked from one scan, {best}")
+    flags.method(f"values of a parameter to try: every cell is ranked from one scan, {best}")
     flags.one("--folds", "N", "folds of that cross-validation (default 5, a divisor of 60; 0: none)")
     flags.one("--seed", None, "seed of a method that draws at random (default 0)")
     flags = Flags(parser, "selection")
@@ -86,18 +67,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for key, setting in KEYS.items():
         flags.one("--" + key.replace("_", "-"), setting.metavar, flag_help(setting))
     flags.one("--order", "ORDER", "order of the kept features: rank (default), or index as in the data")
-    _constraint_arguments(parser)
+    _constraint_arguments(Flags(parser, "constraints"))
     flags = Flags(parser, "classifier")
     flags.one("--classifier", "NAME", "fit it on the selected features and save both as pipeline/, for spark-mlfs score")
     flags.repeated("--classifier-set", "NAME=VALUE", "a parameter of the classifier")
-    flags = output_arguments(parser, "the ranking", "sizes, passes over the data, memory")
+    flags = Flags.output(parser, "the ranking", "sizes, passes over the data, memory")
     flags.switch("--no-report", "write no report.html")
-    engine_arguments(flags)
-    budget_arguments(flags)
+    flags.engine(budgets=True)
 
 
-def _constraint_arguments(parser: argparse.ArgumentParser) -> None:
-    flags = Flags(parser, "constraints")
+def _constraint_arguments(flags: Flags) -> None:
     for what, text in (
         ("include", "features picked and ranked first; what a greedy method picks then, it picks given these"),
         ("exclude", "features that are never picked"),
@@ -166,10 +145,8 @@ def run(args: argparse.Namespace) -> int:
     if config.classifier.name:
         if weighted or grades is not None:
             takes = "no row weights" if weighted else "labels of 0 and 1, not grades"
-            raise ParameterError(
-                f"classifier {config.classifier.name} takes {takes}: select with them, then fit it on what is selected "
-                "(spark-mlfs transform)"
-            )
+            remedy = "select with them, then fit it on what is selected (spark-mlfs transform)"
+            raise ParameterError(f"classifier {config.classifier.name} takes {takes}: {remedy}")
         config.classifier.checked()
     data, settings = config.data, config.run
     output = Output(settings.output or "", settings.overwrite)
@@ -212,8 +189,7 @@ def _select(work: Work, config: RunConfig, spark: Any) -> int:
     if table is not None:
         written += f"\nthe ranking is in the table {table.name} ({table.format})"
     best = [row._asdict() for row in feature_rows(ranked.result, ranked.kept)]
-    print_result(args, written, {**manifest, "output": config.run.output, "selected": best})
-    return OK
+    return print_result(args, written, {**manifest, "output": config.run.output, "selected": best})
 
 
 def _rank(spark: Any, config: RunConfig, stages: Stages) -> Ranked:
@@ -315,7 +291,7 @@ def _write(
 ) -> dict[str, Any]:
     """All files of a run, the manifest last; it is returned."""
     from ..output.folder import MANIFEST
-    from ..output.manifest import as_json, selection_manifest
+    from ..output.manifest import selection_manifest
     from ..report.page import page
 
     started = time.perf_counter()
@@ -335,7 +311,7 @@ def _write(
         manifest["classifier"] = last.summary
     if config.run.report:
         target.text("report.html", page(result, manifest, kept, ranked.portrait))
-    target.text(MANIFEST, as_json(manifest))
+    target.json(MANIFEST, manifest)
     return manifest
 
 
@@ -348,16 +324,10 @@ def _write_grid(target: Place, names: list[str], ranked: Ranked) -> list[dict[st
     lines = []
     for number, cell in enumerate(ranked.cells):
         target.text(f"grid-{number}.csv", csv_text(cell.ranking))
-        lines.append(
-            {
-                "cell": number,
-                **{name: cell.request.parameters[name] for name in names},
-                "cv_loss": cell.scores.details.get("cv_loss"),
-                "converged": cell.scores.converged,
-                "seconds": round(cell.seconds["of it the method"], 4),
-                "chosen": cell is ranked.result,
-            }
-        )
+        loss, seconds = cell.scores.details.get("cv_loss"), round(cell.seconds["of it the method"], 4)
+        own = {name: cell.request.parameters[name] for name in names}
+        about = {"cv_loss": loss, "converged": cell.scores.converged, "seconds": seconds, "chosen": cell is ranked.result}
+        lines.append({"cell": number, **own, **about})
     target.text("grid.csv", csv_text(pd.DataFrame(lines)))
     return lines
 

@@ -22,7 +22,7 @@ from ..params import Integer, Number
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from ..adapters.selection import LocalSelection, Selected
+    from ..adapters.selection import Selected
     from ..output.folder import Output
     from ..output.table import OutputTable
     from ..scoring.base import SavedPipeline
@@ -33,29 +33,6 @@ SECONDS_BETWEEN_TICKS = 0.5  # of the clock, where there is one
 
 
 # ---- arguments ----
-
-
-class Flags:
-    """A group of a command's flags, a line each."""
-
-    def __init__(self, parser: argparse.ArgumentParser, title: str) -> None:
-        self.group = parser.add_argument_group(title)
-
-    def one(self, flag: str, metavar: str | tuple[str, ...] | None, help: str, **more: Any) -> None:
-        """A flag with a value."""
-        self.group.add_argument(flag, metavar=metavar, help=help, **more)
-
-    def many(self, flag: str, metavar: str, help: str, **more: Any) -> None:
-        """A flag with several values, which may be given again."""
-        self.one(flag, metavar, help, nargs="+", action="extend", **more)
-
-    def repeated(self, flag: str, metavar: str, help: str) -> None:
-        """A flag with a value, given again for more."""
-        self.one(flag, metavar, f"{help}; repeat for more", action="append", default=[])
-
-    def switch(self, flag: str, help: str) -> None:
-        """A flag without a value."""
-        self.group.add_argument(flag, action="store_true", help=help)
 
 
 def accepted(constraint: Integer | Number) -> Callable[[str], Any]:
@@ -73,85 +50,94 @@ def accepted(constraint: Integer | Number) -> Callable[[str], Any]:
 COUNT, ANY_NUMBER = accepted(Integer(1)), accepted(Number())
 
 
-def pipeline_argument(parser: argparse.ArgumentParser) -> None:
-    """The flag of the saved pipeline that a command applies."""
-    said = "a saved pipeline (or the folder of a selection run with --classifier) or classifier"
-    parser.add_argument("--model", metavar="DIR", help=said)
+class Flags:
+    """A group of a command's flags, a line each; and those that several commands have."""
 
+    def __init__(self, parser: argparse.ArgumentParser, title: str) -> None:
+        self.group = parser.add_argument_group(title)
 
-def data_arguments(parser: argparse.ArgumentParser, weights: bool = False) -> None:
-    """The flags of what is read; of a command that takes row `weights` and grades."""
-    flags = Flags(parser, "data")
-    flags.many("--data", "PATH", "file, folder, glob or several; a table's name; nothing for the samples")
-    flags.one("--format", "NAME", f"{', '.join(READERS)}; spark-mlfs methods NAME lists the options of one")
-    flags.repeated(
-        "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, num_labels=101; a "
-        "name given twice has a list",
-    )  # fmt: skip
-    flags.many("--features", "COLUMN", "feature column or columns of a table; same as --option features=")
-    flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
-    flags.one("--id", "COLUMN", "row id column; same as --option id=")
-    if not weights:
-        return
-    flags.one(
-        "--weight-col", "COLUMN", "column of the rows' weights, for methods of counts and moments; same as --option weight="
-    )
-    flags.switch(
-        "--graded-labels",
-        "labels are grades, numbers from 0 to 1 or in --grade-range, for methods of moments; of a table's columns",
-    )
-    flags.one("--grade-range", ("LOW", "HIGH"), "what grades go from and to, such as 1 5 of ratings", nargs=2)
-    cuts = "for all other methods: a label is positive where its grade is at least this; several make a label each"
-    flags.one("--label-cuts", "GRADE", cuts, nargs="+")
+    def one(self, flag: str, metavar: str | tuple[str, ...] | None, help: str, **more: Any) -> None:
+        self.group.add_argument(flag, metavar=metavar, help=help, **more)
 
+    def many(self, flag: str, metavar: str, help: str, **more: Any) -> None:
+        """A flag with several values, which may be given again."""
+        self.one(flag, metavar, help, nargs="+", action="extend", **more)
 
-def method_arguments(flags: Flags, grid: str) -> None:
-    """The flags of a method; `grid` says what becomes of the values that are tried."""
-    flags.one("--method", None, f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its parameters")
-    flags.repeated("--set", "NAME=VALUE", "a parameter of the method")
-    flags.one("--screen", "METHOD:K", "run this filter first, the method on its K best, such as chi2:10000")
-    flags.repeated("--grid", "NAME=V1,V2", grid)
+    def repeated(self, flag: str, metavar: str, help: str) -> None:
+        """A flag with a value, given again for more."""
+        self.one(flag, metavar, f"{help}; repeat for more", action="append", default=[])
 
+    def switch(self, flag: str, help: str) -> None:
+        self.group.add_argument(flag, action="store_true", help=help)
 
-def tag_arguments(flags: Flags) -> None:
-    """The flags of which labels a row gets."""
-    flags.one("--top-n", "N", "give every row its N best labels instead of the predicted ones", type=COUNT)
-    flags.one("--threshold", "T", "give every row the labels that score at least T", type=ANY_NUMBER)
+    @staticmethod
+    def data(parser: argparse.ArgumentParser, weights: bool = False, pipeline: bool = False) -> None:
+        """What is read, of a command that takes row `weights` and grades; before it the saved `pipeline` that one applies."""
+        if pipeline:
+            said = "a saved pipeline (or the folder of a selection run with --classifier) or classifier"
+            parser.add_argument("--model", metavar="DIR", help=said)
+        flags = Flags(parser, "data")
+        flags.many("--data", "PATH", "file, folder, glob or several; a table's name; nothing for the samples")
+        flags.one("--format", "NAME", f"{', '.join(READERS)}; spark-mlfs methods NAME lists the options of one")
+        flags.repeated(
+            "--option", "NAME=VALUE", "an option of the reader, such as labels=scene.xml, labels=-6, missing=mean, "
+            "num_labels=101; a name given twice has a list",
+        )  # fmt: skip
+        flags.many("--features", "COLUMN", "feature column or columns of a table; same as --option features=")
+        flags.many("--labels-col", "COLUMN", "label column or columns; same as --option labels=")
+        flags.one("--id", "COLUMN", "row id column; same as --option id=")
+        if not weights:
+            return
+        column = "column of the rows' weights, for methods of counts and moments; same as --option weight="
+        flags.one("--weight-col", "COLUMN", column)
+        grades = "labels are grades, numbers from 0 to 1 or in --grade-range, for methods of moments; of a table's columns"
+        flags.switch("--graded-labels", grades)
+        flags.one("--grade-range", ("LOW", "HIGH"), "what grades go from and to, such as 1 5 of ratings", nargs=2)
+        cuts = "for all other methods: a label is positive where its grade is at least this; several make a label each"
+        flags.one("--label-cuts", "GRADE", cuts, nargs="+")
 
+    def method(self, grid: str) -> None:
+        """A method; `grid` says what becomes of the values that are tried."""
+        self.one("--method", None, f"name of the method (default {DEFAULT_METHOD}); another than the file's drops its parameters")
+        self.repeated("--set", "NAME=VALUE", "a parameter of the method")
+        self.one("--screen", "METHOD:K", "run this filter first, the method on its K best, such as chi2:10000")
+        self.repeated("--grid", "NAME=V1,V2", grid)
 
-def output_arguments(parser: argparse.ArgumentParser, table: str = "", dry_run: str = "") -> Flags:
-    """The flags of where the results go, and what a command says: of one that also writes `table`, or only says `dry_run`."""
-    flags = Flags(parser, "output")
-    where = "folder to write; without a scheme it is on this machine; {date} in it is today's"
-    flags.one("--output", "DIR", where, type=_dated)
-    flags.switch("--overwrite", "replace the output of an earlier run, once the new one is complete")
-    flags.switch("--json", "the result as one JSON object on standard output, nothing else there")
-    flags.switch("--quiet", "nothing but errors")
-    flags.switch("--verbose", "a line per stage on standard error, also where that is no terminal")
-    flags.switch("--debug", "show Spark's log and the traceback of every error")
-    if table:
-        flags.one("--output-table", "TABLE", f"write {table} as a table, too: table, schema.table or catalog.schema.table")
-        flags.one("--table-format", "NAME", "its format, delta or parquet (default: that of the session's tables)")
-    if dry_run:
-        flags.switch("--dry-run", f"only say what would run: {dry_run}")
-    return flags
+    def tags(self) -> None:
+        """Which labels a row gets."""
+        self.one("--top-n", "N", "give every row its N best labels instead of the predicted ones", type=COUNT)
+        self.one("--threshold", "T", "give every row the labels that score at least T", type=ANY_NUMBER)
 
+    @staticmethod
+    def output(parser: argparse.ArgumentParser, table: str = "", dry_run: str = "") -> Flags:
+        """Where the results go, and what a command says: of one that also writes `table`, or only says `dry_run`."""
+        flags = Flags(parser, "output")
+        where = "folder to write; without a scheme it is on this machine; {date} in it is today's"
+        flags.one("--output", "DIR", where, type=_dated)
+        flags.switch("--overwrite", "replace the output of an earlier run, once the new one is complete")
+        flags.switch("--json", "the result as one JSON object on standard output, nothing else there")
+        flags.switch("--quiet", "nothing but errors")
+        flags.switch("--verbose", "a line per stage on standard error, also where that is no terminal")
+        flags.switch("--debug", "show Spark's log and the traceback of every error")
+        if table:
+            flags.one("--output-table", "TABLE", f"write {table} as a table, too: table, schema.table or catalog.schema.table")
+            flags.one("--table-format", "NAME", "its format, delta or parquet (default: that of the session's tables)")
+        if dry_run:
+            flags.switch("--dry-run", f"only say what would run: {dry_run}")
+        return flags
 
-def engine_arguments(flags: Flags) -> None:
-    """The flags of where a command works."""
-    flags.one("--engine", "NAME", "auto (default): in this process where the data are files of this machine and fit its memory, "
-              "else on Spark; local; spark")  # fmt: skip
-    flags.one("--memory-bytes", "BYTES", "rows and statistics this process holds (default: three quarters of the machine)")
-
-
-def budget_arguments(flags: Flags) -> None:
-    """The flags of memory."""
-    flags.one("--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)")
-    flags.one("--worker-bytes", "BYTES", "rows and statistics one worker process holds (default 1 GiB)")
+    def engine(self, budgets: bool = False) -> None:
+        """Where a command works; with the `budgets` of Spark's processes."""
+        self.one("--engine", "NAME", "auto (default): in this process where the data are files of this machine and fit its "
+                 "memory, else on Spark; local; spark")  # fmt: skip
+        self.one("--memory-bytes", "BYTES", "rows and statistics this process holds (default: three quarters of the machine)")
+        if budgets:
+            self.one("--driver-bytes", "BYTES", "largest statistic the driver takes (default 1 GiB)")
+            self.one("--worker-bytes", "BYTES", "rows and statistics one worker process holds (default 1 GiB)")
 
 
 def _dated(output: str) -> str | None:
-    from ..read.toml import dated  # not before it is asked for: it needs pyspark
+    from ..read.toml import dated
 
     return dated(output) or None
 
@@ -211,9 +197,7 @@ def require(command: str, **values: Any) -> None:
 
 def inputs(path: str | list[str] | None, format: str | None) -> list[str]:
     """The paths a run reads (a table's name is none)."""
-    if path is None or format == "table":
-        return []
-    return [path] if isinstance(path, str) else list(path)
+    return [] if path is None or format == "table" else [path] if isinstance(path, str) else list(path)
 
 
 def output_table(name: str | None, format: str | None, overwrite: bool) -> OutputTable | None:
@@ -234,8 +218,7 @@ def check_data(path: str | list[str] | None, format: str, options: Mapping[str, 
 
 
 def check_there(paths: Sequence[str], what: str = "file", remedy: str = "give a path that is there") -> None:
-    """`DataError` for a path of this machine where nothing is, before a session of our own starts: another session's paths may be
-    elsewhere."""
+    """`DataError` for a path of this machine where nothing is, before a session of our own starts: another's may be elsewhere."""
     from ..output.folder import local_path
     from ..session.local import of_our_own
 
@@ -250,21 +233,21 @@ def check_there(paths: Sequence[str], what: str = "file", remedy: str = "give a 
 # ---- a run ----
 
 
-def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> None:
-    """Print a command's result on standard output: `text`, or with --json `result`; with --quiet nothing."""
+def print_result(args: argparse.Namespace, text: str, result: Mapping[str, Any]) -> int:
+    """Print a command's result on standard output, `text`, with --json `result`, with --quiet nothing; return the exit code."""
     from ..output.manifest import as_json
 
     if args.json:
         print(as_json(result), end="", flush=True)
     elif not args.quiet:
         print(text, flush=True)
+    return OK
 
 
 def print_forecast(args: argparse.Namespace, lines: Mapping[str, str | None], found: Mapping[str, Any]) -> int:
     """Print what --dry-run found, a line each under its heading, None left out; returns the exit code."""
     text = "\n".join(f"{name:<11} {line}" for name, line in lines.items() if line is not None)
-    print_result(args, text, {"job": args.command, "dry_run": True, **found})
-    return OK
+    return print_result(args, text, {"job": args.command, "dry_run": True, **found})
 
 
 class Work:
@@ -299,8 +282,8 @@ class Work:
         return Work(args, output, table, data.get("path"), args.format, options)
 
     def check(self, saved: str = "", remedy: str = "", options: bool = False) -> None:
-        """`ParameterError` or `DataError` for paths that are not there, or that are written and read, and for wrong `options` of
-        the reader, before a session starts; `saved` is what --model names, where the command applies something."""
+        """Refuse paths that are not there, or that are written and read, and wrong `options` of the reader, before a session
+        starts; `saved` is what --model names, where the command applies something."""
         paths, models = inputs(self.path, self.format), [self.args.model] if saved else []
         if self.output is not None:
             self.output.check([*paths, *models])
@@ -312,8 +295,7 @@ class Work:
     @contextmanager
     def session(self, ahead: Sequence[str] = (), resumes: bool = False) -> Iterator[SparkSession]:
         """The session there is, or one of our own, which is stopped at the end, where no output is of an earlier run; what
-        was cut short may be there where a run `resumes`. Its log is off: what goes wrong is told by us. `ahead`: modules of this
-        package the command needs next; they are imported while Java starts."""
+        was cut short may be there where a run `resumes`. `ahead`: modules of this package to import while Java starts."""
         from pyspark.sql import SparkSession
 
         from ..session.local import local_session, remote
@@ -322,8 +304,7 @@ class Work:
         if not debug and not logging.root.handlers:
             logging.root.addHandler(logging.NullHandler())  # py4j logs an interrupt with two tracebacks
         had = SparkSession.getActiveSession() is not None or "DATABRICKS_RUNTIME_VERSION" in os.environ
-        importing = threading.Thread(target=_import, args=(ahead,), daemon=True)
-        importing.start()
+        threading.Thread(target=_import, args=(ahead,), daemon=True).start()
         if not had and (server := remote()) and not stages.quiet:
             stages.line(f"connecting to {server[0]}:{server[1]}")
         with stages.stage("session"):
@@ -393,7 +374,12 @@ class Stages:
         started, done = time.perf_counter(), threading.Event()
         shape = "{desc} {elapsed}"  # until it is known how many steps there are
         self.bar = tqdm(total=1, desc=name, leave=False, file=sys.stderr, disable=not self.terminal, bar_format=shape)
-        ticking = threading.Thread(target=_tick, args=(self.bar, done), daemon=True)
+
+        def tick() -> None:  # the time passes while a stage has nothing to report
+            while not done.wait(SECONDS_BETWEEN_TICKS):
+                self.bar.refresh()
+
+        ticking = threading.Thread(target=tick, daemon=True)
         if self.terminal:
             ticking.start()
         try:
@@ -423,12 +409,6 @@ class Stages:
             self.line(f"{what} {done} of {total}")
 
 
-def _tick(bar: Any, done: threading.Event) -> None:
-    """Shows the time that passes while a stage has nothing to report."""
-    while not done.wait(SECONDS_BETWEEN_TICKS):
-        bar.refresh()
-
-
 def _import(modules: Sequence[str]) -> None:
     with suppress(Exception):  # which the command's own import shall tell
         for name in modules:
@@ -444,13 +424,20 @@ def load_selection(path: str, session: SparkSession | LocalSession) -> Selected:
 def load_model(path: str, session: SparkSession | LocalSession | None = None) -> tuple[Any, str]:
     """The saved selection at `path`, or at ``path/model``, and where it was; a `LocalSelection` in this process, else a
     `MultiLabelSelectorModel`. `ParameterError` where neither holds one."""
-    if isinstance(session, LocalSession):
-        return _load_here(path)
-    from ..ml.selectors import MultiLabelSelectorModel
-
     root = path.rstrip("/")
+    places: tuple[str, ...] = (root, f"{root}/model")
     damaged: ParameterError | None = None
-    for where in (root, f"{root}/model"):
+    if isinstance(session, LocalSession):
+        from ..adapters.selection import LocalSelection
+        from ..read.files import here
+
+        place = next((where for where in places if os.path.isdir(f"{here(where)}/metadata")), None)
+        if place is not None:
+            return LocalSelection.load(here(place)), place
+        places = ()
+    else:
+        from ..ml.selectors import MultiLabelSelectorModel
+    for where in places:
         try:
             return MultiLabelSelectorModel.load(where), where
         except ParameterError as error:
@@ -459,18 +446,7 @@ def load_model(path: str, session: SparkSession | LocalSession | None = None) ->
             cause = str(error.__cause__)
             if "PATH_NOT_FOUND" not in cause and "does not exist" not in cause:
                 damaged = damaged or error
-    raise damaged or ParameterError(_NO_SELECTION.format(path))
-
-
-def _load_here(path: str) -> tuple[LocalSelection, str]:
-    from ..adapters.selection import LocalSelection
-    from ..read.files import here
-
-    root = path.rstrip("/")
-    where = next((where for where in (root, f"{root}/model") if os.path.isdir(f"{here(where)}/metadata")), None)
-    if where is None:
-        raise ParameterError(_NO_SELECTION.format(path))
-    return LocalSelection.load(here(where)), where
+    raise damaged or ParameterError(f"no saved selection at {path}; give the model/ folder that spark-mlfs select wrote")
 
 
 def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipeline:
@@ -484,18 +460,8 @@ def load_pipeline(session: SparkSession | LocalSession, path: str) -> SavedPipel
     return load_scorer(session, path)
 
 
-_NO_SELECTION = "no saved selection at {}; give the model/ folder that spark-mlfs select wrote"
-
-
 def reader_options_of(model: Selected, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of a reader whose features are to be those of a saved selection."""
-    from ..read.missing import left_to
-
-    out = dict(options)
-    if format == "libsvm" and not {"num_features", "feature_names"} & set(out):
-        out["num_features"] = model.numFeatures  # a small corpus need not reach the last feature
-    if format == "text":  # the corpus has words of its own: count the ones the selection was made among
-        out.setdefault("vocabulary", model.featureNames)
-    if format == "arff" or tabular(format):
-        out["missing"] = left_to(model.summary, out.get("missing"))
-    return out
+    # a text corpus has words of its own: count the ones the selection was made among
+    vocabulary = {"vocabulary": model.featureNames} if format == "text" else {}
+    return vocabulary | model.reader_options(format, options)

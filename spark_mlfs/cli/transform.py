@@ -3,32 +3,17 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ..errors import DataError, ParameterError
 from ..formats import READERS
-from ..frame import Kind, LocalFrame, kinds_of
+from ..frame import Batches, Kind, LocalFrame, kinds_of
 from ..lazy import F
 from ..schema import FEATURES, ID, LABELS, attribute_names, with_names
 from .engine import asked, on_engine
-from .shared import (
-    COUNT,
-    OK,
-    Flags,
-    Work,
-    data_arguments,
-    engine_arguments,
-    load_model,
-    output_arguments,
-    print_forecast,
-    print_result,
-    reader_options_of,
-    require,
-    some_of,
-)
+from .shared import COUNT, Flags, Work, load_model, print_forecast, print_result, reader_options_of, require, some_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,19 +38,18 @@ _SELECTED = "_selected"  # the column of the selected features, before it is nam
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The saved selection, the data, and the form of the output."""
-    parser.set_defaults(help_without_arguments=True)
     parser.add_argument("--model", metavar="DIR", help="the model/ folder a selection run wrote (or that run's folder)")
-    data_arguments(parser)
+    Flags.data(parser)
     flags = Flags(parser, "features")
     flags.one("--num-top-features", "K", "keep the K best instead of as many as the model was told", type=COUNT)
     flags.one("--order", None, "order: as ranked, or as in the data (default: the model's)", choices=("rank", "index"))
-    flags = output_arguments(parser, "the data set", "rows, columns, sizes")
+    flags = Flags.output(parser, "the data set", "rows, columns, sizes")
     flags.one("--output-format", None, "format of the data set (default parquet)", default="parquet", choices=OUTPUT_FORMATS)
     flags.one(
         "--as", None, "one vector column with the names in its metadata, or one column per feature and label under its name "
         "(default: vector for parquet and delta, columns for csv and json)", dest="form", choices=("vector", "columns"),
     )  # fmt: skip
-    engine_arguments(flags)
+    flags.engine()
 
 
 def run(args: argparse.Namespace) -> int:
@@ -85,13 +69,14 @@ def _transform(work: Work, form: str, spark: Any) -> int:
     """The run on a session of Spark's or in this process; returns the exit code."""
     from ..blocks.pack import small_batches
     from ..output.folder import MANIFEST
-    from ..output.manifest import as_json
 
     args, stages, output, table = work.args, work.stages, work.output, work.table
     with stages.stage("model"):
         model, where = load_model(args.model, spark)
-        if args.num_top_features is not None:
-            _cut_to(model, args.num_top_features)
+        if (count := args.num_top_features) is not None:
+            if count > (ranked := model.numFeatures):
+                raise ParameterError(f"--num-top-features {count} but the selection ranks {ranked} features; give at most that")
+            model._set(selectionMode="numTopFeatures", numTopFeatures=count)
         if args.order is not None:
             model._set(order=args.order)
     with stages.stage("read"):
@@ -117,12 +102,11 @@ def _transform(work: Work, form: str, spark: Any) -> int:
         made = {k: model.summary.get(k) for k in ("method", "parameters", "fingerprint")}
         manifest = work.manifest(spark, results, {"path": where, **made})
         if target is not None:
-            target.text("_" + MANIFEST, as_json(manifest))
+            target.json("_" + MANIFEST, manifest)
     places = [f"{args.output} ({args.output_format}, {form})"] if output is not None else []
     places += [f"the table {table.name} ({table.format}, {form})"] if table is not None else []
     text = f"{rows} rows x {len(model.selectedFeatures)} of {model.numFeatures} features written to {' and '.join(places)}"
-    print_result(args, text, {**manifest, "output": args.output})
-    return OK
+    return print_result(args, text, {**manifest, "output": args.output})
 
 
 def _forecast(args: argparse.Namespace, model: Selected, columns: list[str], found: dict[str, Any]) -> int:
@@ -150,14 +134,6 @@ def _form(args: argparse.Namespace) -> str:
     return form
 
 
-def _cut_to(model: Any, count: int) -> None:
-    """Has the model keep its `count` best features, whatever it kept."""
-    if count > model.numFeatures:
-        ranked = model.numFeatures
-        raise ParameterError(f"--num-top-features {count} but the selection ranks {ranked} features; give at most that")
-    model._set(selectionMode="numTopFeatures", numTopFeatures=count)
-
-
 def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) -> int:
     """Writes the data set; how many rows it holds."""
     if isinstance(reduced, LocalFrame):
@@ -165,15 +141,13 @@ def _write(spark: SparkSession, reduced: DataFrame, target: Place, format: str) 
 
         assert target.folder is not None
         return write_rows(reduced, target.folder)
-    writer = reduced.write.format(format)
-    if format == "csv":
-        writer = writer.option("header", "true")
+    asked = {"header": "true"} if format == "csv" else {}
     # the folder set aside exists already: appending to nothing is writing
+    writer = reduced.write.format(format).options(**asked)
     writer.mode("append" if target.folder is not None else target.mode).save(target.path)
     target.require_data()
-    reader = spark.read.format(format)
-    written = (reader.option("header", "true") if format == "csv" else reader).schema(reduced.schema)
-    return (reader if format == "delta" else written).load(target.path).count()
+    reader = spark.read.format(format).options(**asked)
+    return (reader if format == "delta" else reader.schema(reduced.schema)).load(target.path).count()
 
 
 def _load_corpus(
@@ -205,7 +179,6 @@ def _load_corpus(
 
 def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> tuple[DataFrame, dict[str, Any]]:
     """A table whose columns are features, and how it is read: what is not selected may be absent, no number, or missing."""
-    from ..frame import kinds_of
     from ..read.columns import number_of
     from ..read.layout import columns_of, quoted
 
@@ -223,7 +196,12 @@ def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> t
         options = {**options, "missing": "keep", "needed": selected}
     texts = [name for name in selected if kinds[name].text or kinds[name].name == "void"]
     if isinstance(table, LocalFrame):
-        table = table.withColumns({name: (Kind("double"), partial(_number, name)) for name in texts})
+        from ..read.local import numbers_of
+
+        def number(batch: pa.RecordBatch, name: str) -> pa.Array:
+            return numbers_of(batch.column(batch.schema.names.index(name)), name)
+
+        table = table.withColumns({name: (Kind("double"), partial(number, name=name)) for name in texts})
     elif texts:
         numbers = {name: number_of(name, kinds[name]) for name in texts}
         table = table.select(*(numbers.get(name, F.col(quoted(name))).alias(name) for name in kinds))
@@ -233,13 +211,7 @@ def _of_columns(table: DataFrame, model: Selected, options: dict[str, Any]) -> t
 def _no_tags(batch: pa.RecordBatch) -> pa.Array:
     import pyarrow as pa
 
-    return pa.ListArray.from_arrays(pa.array([0] * (batch.num_rows + 1), pa.int32()), pa.array([], pa.string()))
-
-
-def _number(name: str, batch: pa.RecordBatch) -> pa.Array:
-    from ..read.local import numbers_of
-
-    return numbers_of(batch.column(batch.schema.names.index(name)), name)
+    return pa.array([[]] * batch.num_rows, pa.list_(pa.string()))
 
 
 def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str) -> DataFrame:
@@ -253,14 +225,14 @@ def _reduce(frame: DataFrame, model: Any, labelled: bool, form: str, format: str
             raise ParameterError("the labels have no names to make columns of; give --as vector")
         columns = [ID, *names, *([LABELS] if tags else label_names or [])]
         _check_distinct(columns)
+    apart = form == "columns"
     if isinstance(frame, LocalFrame):
-        out = _reduce_here(frame, model, columns, form == "columns")
+        out = _reduce_here(frame, model, columns, apart)
     else:
         reduced = model.setFeaturesCol(FEATURES).setOutputCol(_SELECTED).transform(frame)
         kept = F.col(_SELECTED).alias(FEATURES)
-        apart = form == "columns"
         out = _as_columns(reduced, columns, len(names), tags, format) if apart else reduced.select(ID, kept, *columns[2:])
-    if form == "columns":
+    if apart:
         return out
     out = with_names(out, FEATURES, names) if model.summary.get("named") else out
     return with_names(out, LABELS, label_names) if label_names else out
@@ -293,8 +265,8 @@ def _reduce_here(frame: LocalFrame, model: Any, columns: list[str], apart: bool)
 
 
 def _reduced(
-    batches: Iterator[pa.RecordBatch], columns: list[str], width: int, places: np.ndarray, fill: np.ndarray | None, apart: bool
-) -> Iterator[pa.RecordBatch]:
+    batches: Batches, columns: list[str], width: int, places: np.ndarray, fill: np.ndarray | None, apart: bool
+) -> Batches:
     import numpy as np
     import pyarrow as pa
 
@@ -321,6 +293,5 @@ def _check_distinct(names: list[str]) -> None:
     """`DataError` where two names differ by case alone: Spark's columns do not."""
     seen: dict[str, str] = {}
     for name in names:
-        if name.lower() in seen:
-            raise DataError(f"columns {seen[name.lower()]!r} and {name!r} would have one name for Spark; give --as vector")
-        seen[name.lower()] = name
+        if (other := seen.setdefault(name.lower(), name)) is not name:
+            raise DataError(f"columns {other!r} and {name!r} would have one name for Spark; give --as vector")

@@ -20,7 +20,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -213,6 +213,12 @@ class Place:
         lines = [(line,) for line in content.rstrip("\n").split("\n")]
         frame = self.spark.createDataFrame(lines, "value string").coalesce(1)
         frame.write.mode(self.mode).text(f"{self.path}/{name}")
+
+    def json(self, name: str, entries: Mapping[str, Any]) -> None:
+        """Entries, such as a manifest's, as strict JSON."""
+        from . import manifest
+
+        self.text(name, manifest.as_json(entries))
 
     def model(self, name: str, saved: Any) -> None:
         """A fitted model or pipeline in the folder `name`."""

@@ -10,10 +10,10 @@ from typing import Any
 
 from ..blocks.labels import label_source
 from ..errors import DataError, ParameterError
+from ..formats import tabular
 from ..frame import kinds_of
 from ..read.layout import columns_of, quoted
 from ..read.lines import near
-from ..read.missing import left_to
 from ..read.text import python_stop_words, word_stages
 from ..read.words import PATTERN
 from ..schema import FEATURES, attribute_names
@@ -128,8 +128,7 @@ class SavedPipeline:
 
     def reader_options(self, format: str, options: Mapping[str, Any]) -> dict[str, Any]:
         """The options of a reader of rows that are no table: missing values are left to the pipeline, if it fills them."""
-        given = options.get("missing")
-        return {**options, **({"missing": left_to(self.first.summary, given)} if format == "arff" else {})}
+        return dict(options) if tabular(format) else dict(self.first.reader_options(format, options))
 
     def columns_read(self) -> list[str]:
         """The columns that the pipeline needs and no stage of it makes; as far as a stage of the user's own SQL, which may make

@@ -293,8 +293,6 @@ class Scoring:
         held = {name for entry in (*before.values(), *journal.parts.values()) for name in entry["inputs"]}
         held |= {name for names in planned.values() for name in names}
         reader_options = self.scorer.reader_options(self.format, self.options or {})
-        if self.format == "libsvm" and not {"num_features", "feature_names"} & set(reader_options):
-            reader_options["num_features"] = self.scorer.width  # a part need not reach the last feature
         inputs = source(self.spark, self.path, self.format, reader_options, held, self.parts)
         columns = _kept(inputs.shown, self.id, self.keep)
         where = self.path if isinstance(self.path, str) else str(self.path or self.format)
