@@ -310,10 +310,8 @@ class Work:
         with stages.stage("session"):
             spark = local_session("spark-mlfs", {"spark.log.level": "WARN"} if debug else {}, quiet=not debug)
         try:
-            if self.output is not None and resumes:
-                self.output.check_complete(spark)
-            elif self.output is not None:
-                self.output.check(spark=spark)
+            if self.output is not None:
+                self.output.check(spark=spark, resumes=resumes)
             if self.table is not None:
                 self.table.check(spark, inputs(self.path, None) if self.format == "table" else ())
             yield spark

@@ -45,15 +45,10 @@ _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.-]+):")  # of two letters or more: 
 _SHARED = ("/Volumes/", "/Workspace/", "/dbfs/")  # mounts that Spark and Python see under one name, and file: does not reach
 
 
-def scheme_of(path: str) -> str:
-    """The scheme of a path, empty for the local file system."""
-    found = _SCHEME.match(path)
-    return "" if found is None or found[1].lower() == "file" else found[1].lower()
-
-
 def local_path(path: str) -> Path | None:
     """A path of the driver's own file system, absolute and without links; None where it is elsewhere."""
-    if scheme_of(path):
+    scheme = _SCHEME.match(path)
+    if scheme is not None and scheme[1].lower() != "file":
         return None
     return Path(os.path.realpath(re.sub(r"^file:(//)?(?=/)", "", path, flags=re.IGNORECASE)))
 
@@ -67,9 +62,7 @@ def _inside(path: str, pattern: str) -> bool:
 
 def _canonical(path: str) -> str:
     found = local_path(path)
-    if found is not None:
-        return str(found)
-    return re.sub(r"/{2,}", "/", re.sub(r"^s3[an]:", "s3:", path))
+    return re.sub(r"/{2,}", "/", re.sub(r"^s3[an]:", "s3:", path)) if found is None else str(found)
 
 
 class Output:
@@ -78,12 +71,12 @@ class Output:
     def __init__(self, path: str, overwrite: bool) -> None:
         self.path, self.overwrite = path.rstrip("/") or path, overwrite
         self.local = local_path(path)
-        self.remote_exists = False
 
-    def check(self, inputs: Iterable[str] = (), spark: SparkSession | None = None) -> None:
+    def check(self, inputs: Iterable[str] = (), spark: SparkSession | None = None, resumes: bool = False) -> None:
         """Refuse an output that exists (without overwrite), that is or contains an input, or lies in one.
 
-        Of a remote output only Spark can tell whether it exists: give the session.
+        Of a remote output only Spark can tell whether it exists: give the session. Where a run `resumes`, a remote one that was
+        cut short may be there.
         """
         mine = _canonical(self.path)
         for given in inputs:
@@ -92,34 +85,15 @@ class Output:
                 raise ParameterError(f"the output {self.path} is, or lies in, the input {given}; choose another folder")
             if _inside(other, mine):
                 raise ParameterError(f"the input {given} lies in the output {self.path}; choose another folder")
-        if self.local is None:
-            if spark is None:
-                return
-            self.remote_exists = exists(spark, self.path)
-        there = self.remote_exists if self.local is None else self.local.exists()
+        if self.local is not None:
+            there = self.local.exists()
+        else:
+            there = spark is not None and exists(spark, f"{self.path}/_{MANIFEST}" if resumes else self.path)
         if there and not self.overwrite:
             raise ParameterError(f"the output {self.path} exists; give another, or --overwrite to replace it")
-        if there and self.local is not None and not self._earlier_run():
-            raise ParameterError(
-                f"the output {self.path} exists and was not written by spark-mlfs (it has no {MANIFEST}): it is not replaced"
-            )
-
-    def check_complete(self, spark: SparkSession) -> None:
-        """Refuse a remote output that an earlier run completed (without overwrite): one that was cut short may be taken up."""
-        if self.local is None and not self.overwrite and exists(spark, f"{self.path}/_{MANIFEST}"):
-            raise ParameterError(f"the output {self.path} exists; give another, or --overwrite to replace it")
-
-    def _earlier_run(self) -> bool:
-        assert self.local is not None
-        if not self.local.is_dir():
-            return False
-        for name in MARKS:
-            try:
-                if from_json((self.local / name).read_text(encoding="utf-8")).get("tool") == "spark_mlfs":
-                    return True
-            except (OSError, ValueError, AttributeError):
-                continue
-        return not any(self.local.iterdir())
+        if there and self.local is not None and not _of_earlier_run(self.local):
+            said = f"exists and was not written by spark-mlfs (it has no {MANIFEST}): it is not replaced"
+            raise ParameterError(f"the output {self.path} {said}")
 
     @contextmanager
     def writing(self, spark: SparkSession) -> Iterator[Place]:
@@ -133,16 +107,21 @@ class Output:
             try:
                 _make(aside, self.path)
                 yield Place(spark, spark_path(aside), aside, "error")
-                self._swap(aside, target)
+                if os.path.lexists(target) and not self.overwrite:
+                    remedy = "give another, or --overwrite to replace it"
+                    raise ParameterError(f"the output {self.path} has come into being meanwhile; {remedy}")
+                replace_folder(aside, target)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)  # gone already where all went well
 
-    def _swap(self, aside: Path, target: Path) -> None:
-        if os.path.lexists(target) and not self.overwrite:
-            raise ParameterError(
-                f"the output {self.path} has come into being meanwhile; give another, or --overwrite to replace it"
-            )
-        replace_folder(aside, target)
+
+def _of_earlier_run(folder: Path) -> bool:
+    """Whether a run wrote it, or nothing is in it."""
+    for name in MARKS:
+        with suppress(OSError, ValueError, AttributeError):
+            if from_json((folder / name).read_text(encoding="utf-8")).get("tool") == "spark_mlfs":
+                return True
+    return folder.is_dir() and not any(folder.iterdir())
 
 
 def replace_folder(aside: Path, target: Path) -> None:

@@ -12,6 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,13 +27,10 @@ from .rows import write_rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-
 
 @dataclass
 class Journal:
-    """The markers of the parts that are done, in one folder. Everything is written within `running`."""
+    """The markers of the parts that are done, in one folder; written within `running`."""
 
     spark: SparkSession
     place: str  # as Spark is told it
@@ -54,15 +52,15 @@ class Journal:
 
     @contextmanager
     def running(self, unit: str = "parts") -> Iterator[Journal]:
-        """Around everything that writes. No other run writes into the same output meanwhile: `ParameterError` for the second
-        (elsewhere than on this machine when it begins to write). What ends the run early says what is kept and how to go on;
-        nothing half-written stays, and no working folder in which nothing is done."""
+        """Around everything that writes: `ParameterError` where another run writes into the same output (elsewhere than on this
+        machine when it begins to). What ends the run early says what is kept and how to go on; nothing half-written stays."""
         if self.folder is None:
             with self._kept(unit), ExitStack() as owning:
 
                 def claim() -> None:  # once
                     self._claim = lambda: None
-                    owning.enter_context(owned(self._owner, lambda entry: self.put("_owner", 0, entry), self.output))
+                    get, put = lambda: next(iter(self.get("_owner")), None), partial(self.put, "_owner", 0)
+                    owning.enter_context(owned(get, put, self.output))
 
                 self._claim = claim
                 yield self
@@ -129,10 +127,6 @@ class Journal:
         there = {path.rsplit("/", 2)[-2] for path in files}
         return [number for number in sorted(self.parts) if f"part={number}" not in there]
 
-    def _owner(self) -> dict[str, Any] | None:
-        """Who writes there, elsewhere than on this machine."""
-        return next(iter(self.get("_owner")), None)
-
     def start(self, beside: bool = False) -> None:
         """Begins anew: what another run left there, with other settings, goes, unless this one's are to stand `beside` it."""
         self._claim()
@@ -191,7 +185,6 @@ class Journal:
         aside.rename(home / f"{number}.json")
 
     def get(self, kind: str) -> list[dict[str, Any]]:
-        """All entries of a kind."""
         texts: list[str | bytes] = []
         if self.folder is not None:
             texts = [path.read_bytes() for path in sorted((self.folder / kind).glob("*.json"))]

@@ -51,23 +51,25 @@ def locked(path: Path, what: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def owned(get: Callable[[], Entry | None], put: Callable[[Entry], object], what: str) -> Iterator[None]:
-    """As `locked`, by a row that `get` reads and `put` writes anew: it says who writes the output `what`, and when it was last
-    seen at work."""
+    """As `locked`, by a row that `get` reads and `put` writes anew: who writes the output `what`, and was last seen when."""
+
+    def note(**more: Any) -> None:
+        put({**entry, "seen": time.time(), **more})
+
     found = get() or {}
     seen = last if isinstance(last := found.get("seen"), (int, float)) else 0.0
     if not found.get("ended") and time.time() - seen < ROW_STALE and not _dead(found):
         raise _taken(what, found, ROW_STALE)
     entry = _entry() | {"ended": False}
-    put(entry | {"seen": time.time()})
-    mine = {**entry, "seen": None}
-    if {**(get() or {}), "seen": None} != mine:  # another began at the same moment: the last one has it
+    note()
+    if {**(get() or {}), "seen": None} != {**entry, "seen": None}:  # another began at the same moment: the last one has it
         raise _taken(what, get() or {}, ROW_STALE)
     try:
-        with _beating(ROW_BEAT, lambda: put(entry | {"seen": time.time()}), f"owner of {what}"):
+        with _beating(ROW_BEAT, note, f"owner of {what}"):
             yield
     finally:
         with contextlib.suppress(Exception):  # of Spark, which is at its end; what ended the run is told
-            put(entry | {"seen": time.time(), "ended": True})
+            note(ended=True)
 
 
 @contextlib.contextmanager
@@ -96,10 +98,8 @@ def _dead(owner: Entry) -> bool:
         return False
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
+    except OSError as error:
+        return isinstance(error, ProcessLookupError)
     return False
 
 
@@ -130,7 +130,7 @@ def _acquire(path: Path, what: str) -> int:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode) or status.st_nlink > 1:  # a hard link is another's file, too
                 raise ParameterError(f"{path} is no lock (another kind of file, or linked from elsewhere): delete it")
-            owner, age = _owner(handle), _age(handle)
+            owner, age = _owner(handle), time.time() - status.st_mtime
             if free is False or (owner and age < STALE and (free is None or owner.get("host") != socket.gethostname())):
                 raise _taken(what, owner, STALE)
             entry = _entry()
@@ -143,14 +143,12 @@ def _acquire(path: Path, what: str) -> int:
                     os.close(handle)
                     continue
             return handle
-        except OSError as error:
+        except BaseException as error:
             os.close(handle)
-            raise ParameterError(
-                f"cannot write beside the output {what}: {full_disk(str(error)) or error.strerror or error}"
-            ) from None
-        except BaseException:
-            os.close(handle)
-            raise
+            if not isinstance(error, OSError):
+                raise
+            said = full_disk(str(error)) or error.strerror or error
+            raise ParameterError(f"cannot write beside the output {what}: {said}") from None
 
 
 def _flock(handle: int) -> bool | None:
@@ -182,10 +180,6 @@ def _owner(handle: int) -> Entry:
         return owner if isinstance(owner, dict) else {}
     except ValueError:
         return {}
-
-
-def _age(handle: int) -> float:
-    return time.time() - os.fstat(handle).st_mtime
 
 
 def _me() -> str:

@@ -20,7 +20,7 @@ LARGEST_ARRAY = 10_000  # entries of a method's further results that the manifes
 
 
 def installed(names: Iterable[str]) -> dict[str, str]:
-    """Return the versions of packages; without those that are run from a clone, or are the cluster's own."""
+    """Return the versions of packages, but of those that are run from a clone, or are the cluster's own."""
     out = {}
     for name in names:
         with suppress(metadata.PackageNotFoundError):
@@ -65,22 +65,19 @@ def selection_manifest(
         solution |= {"objective": scores.objective, "converged": scores.converged}
     for name, value in scores.details.items():
         solution[name] = value if np.size(value) <= LARGEST_ARRAY else f"{np.size(value)} entries, not kept"
+    data, rule = config.data, {}
+    if result.evidence is not None:
+        rule = {"level": result.evidence.rule.level, "seed": result.evidence.rule.seed, **result.evidence.facts}
     return {
         **opening("select", arguments),
         "data": {
-            "path": config.data.path,
-            "format": config.data.format,
-            "options": config.data.options,
+            **{name: getattr(data, name) for name in ("path", "format", "options")},
             "rows": profile.n,
             "features": profile.d,
             "features_that_vary": int((profile.high > profile.low).sum()),
             "labels": profile.q,
             "label_cardinality": float(profile.positive.sum() / profile.n),
-            **(
-                {"grade_range": config.data.grade_range, "label_cuts": config.data.label_cuts}
-                if config.data.graded_labels
-                else {}
-            ),
+            **({"grade_range": data.grade_range, "label_cuts": data.label_cuts} if data.graded_labels else {}),
             **({"mean_grades": (profile.label_mass / np.maximum(profile.observed_total, 1)).tolist()} if profile.graded else {}),
             **({"weight": profile.total * profile.weight_unit} if profile.weighted else {}),
             "unknown_labels": int(profile.unknown.sum() + profile.unlabelled * profile.q),
@@ -90,7 +87,7 @@ def selection_manifest(
             "fingerprint": f"{profile.fingerprint:016x}",
         },
         "method": {"name": result.request.method, "parameters": dict(result.request.parameters)},
-        "selection": {**config.selection.as_dict(only_set=True), "kept": kept, **_rule(result)},
+        "selection": {**config.selection.as_dict(only_set=True), "kept": kept, **rule},
         **_constraints(result),
         "seed": config.run.seed,
         "solution": solution,
@@ -114,14 +111,6 @@ def _constraints(result: Result) -> dict[str, Any]:
     return {"constraints": {**resolved.named(result.feature_names), **cost}}
 
 
-def _rule(result: Result) -> dict[str, Any]:
-    """Describe the rule that chose the features, and its facts."""
-    if result.evidence is None:
-        return {}
-    rule = result.evidence.rule
-    return {"level": rule.level, "seed": rule.seed, **result.evidence.facts}
-
-
 def as_json(manifest: Mapping[str, Any]) -> str:
     """Strict JSON: NumPy values as plain ones, a number that is not finite as null."""
     return json.dumps(_plain(manifest), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
@@ -130,12 +119,10 @@ def as_json(manifest: Mapping[str, Any]) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, np.ndarray):
+    if isinstance(value, (np.ndarray, np.generic)):
         return _plain(value.tolist())
     if isinstance(value, (list, tuple)):
         return [_plain(v) for v in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if value is None or isinstance(value, (str, int, bool)):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,8 @@ _ARROW = {
 def write_rows(frame: LocalFrame, folder: Path) -> int:
     """Write the rows of a frame into a folder, a file a part; return how many they are."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = [_Written(part, frame, folder / f"part-{i:05d}.snappy.parquet") for i, part in enumerate(frame.parts)]
+    paths = (folder / f"part-{i:05d}.snappy.parquet" for i in itertools.count())
+    written = [partial(_written, part, frame, path) for part, path in zip(frame.parts, paths, strict=False)]
     rows = replace(frame, parts=written).count()
     if not any(folder.glob("part-*")):
         kinds = [kind.name for kind in frame.kinds.values()]
@@ -37,22 +40,15 @@ def write_rows(frame: LocalFrame, folder: Path) -> int:
     return rows
 
 
-@dataclass(frozen=True)
-class _Written:
-    """A part whose batches are written as they pass, some of them as a row group."""
-
-    part: Callable[[], Batches]
-    frame: LocalFrame
-    path: Path
-
-    def __call__(self) -> Iterator[pa.RecordBatch]:
-        writer: Any = None
-        with ExitStack() as file:
-            for batches in _groups(self.part()):
-                table = pa.Table.from_batches(batches)
-                writer = writer or file.enter_context(_writer(self.frame, self.path, table.schema))
-                writer.write_table(table, row_group_size=table.num_rows)
-                yield from batches
+def _written(part: Callable[[], Batches], frame: LocalFrame, path: Path) -> Batches:
+    """The batches of a part, written as they pass, some of them as a row group."""
+    writer: Any = None
+    with ExitStack() as file:
+        for batches in _groups(part()):
+            table = pa.Table.from_batches(batches)
+            writer = writer or file.enter_context(_writer(frame, path, table.schema))
+            writer.write_table(table, row_group_size=table.num_rows)
+            yield from batches
 
 
 def _groups(batches: Batches) -> Iterator[list[pa.RecordBatch]]:

@@ -62,15 +62,19 @@ class OutputTable:
         if any(_same(given, self.parts) for given in inputs):
             raise ParameterError(f"the table {self.name} is the input; give --output-table another name")
         self.format = (self.format or spark.conf.get("spark.sql.sources.default") or "parquet").lower()
-        self._check_format(spark)
+        try:
+            _ = spark.read.format(self.format).load("/nonexistent/" + secrets.token_hex(8)).schema
+        except Exception as error:
+            if any(word in str(error) for word in ("DATA_SOURCE_NOT_FOUND", "Failed to find data source", "ClassNotFound")):
+                hint = " (start it with delta-spark and its extensions, or give --table-format parquet)" * (self.format == DELTA)
+                raise ParameterError(f"this Spark session does not have the format {self.format}{hint}") from None
         try:
             there = spark.catalog.tableExists(quoted(self.parts))
             if len(self.parts) > 1 and not there:
                 spark.sql(f"SHOW TABLES IN {quoted(self.parts[:-1])}").head(1)
         except Exception as error:
-            raise ParameterError(
-                f"the table {self.name} cannot be written: {' '.join(str(error).split(' SQLSTATE')[0].split())[:200]}"
-            ) from None
+            said = " ".join(str(error).split(" SQLSTATE")[0].split())[:200]
+            raise ParameterError(f"the table {self.name} cannot be written: {said}") from None
         fit = re.fullmatch(r"\w{1,128}", self.parts[-1])
         if not fit and (self.parts[:-2] or [spark.catalog.currentCatalog()]) == ["spark_catalog"]:
             said = "Spark's own catalog takes letters, digits and _ in a name, at most 128"
@@ -84,14 +88,6 @@ class OutputTable:
                 notice(f"the table {row.tableName} is of another run into {self.name}: drop it, where that run was killed")
         if there and not self.overwrite:
             raise ParameterError(f"the table {self.name} exists; give another, or --overwrite to replace it")
-
-    def _check_format(self, spark: SparkSession) -> None:
-        try:
-            _ = spark.read.format(self.format or "").load("/nonexistent/" + secrets.token_hex(8)).schema
-        except Exception as error:
-            if any(word in str(error) for word in ("DATA_SOURCE_NOT_FOUND", "Failed to find data source", "ClassNotFound")):
-                hint = " (start it with delta-spark and its extensions, or give --table-format parquet)" * (self.format == DELTA)
-                raise ParameterError(f"this Spark session does not have the format {self.format}{hint}") from None
 
     def write(self, frame: DataFrame) -> int:
         """Writes the rows; how many the table holds then."""
